@@ -1,0 +1,160 @@
+import Foundation
+
+/// A vendor's server side: a value or an actor that answers requests as the vendor would.
+///
+/// It validates what it receives as strictly as the vendor does and holds real state. It knows nothing of sockets:
+/// ``MockServer`` serves it, keeps the journal and plays the faults.
+public protocol MockVendor: Sendable {
+    /// The vendor's name, in lower case.
+    static var name: String { get }
+
+    /// Names the operation that a request asks for, in the vendor's words: `campaigns`, `activate`, `token`.
+    ///
+    /// Fault scripts and the journal go by it. An unknown path is `unknown`.
+    func operation(of request: MockRequest) -> String
+
+    /// Answers a request as the vendor would.
+    func respond(to request: MockRequest) async -> MockResponse
+
+    /// Forgets everything that requests changed; what was configured stays.
+    func reset() async
+
+    /// Answers what tests and people ask under `/_mock/`, beyond what the server answers itself; `nil` for the unknown.
+    ///
+    /// - Parameter request: The request, its path without the leading `/_mock`.
+    func control(_ request: MockRequest) async -> MockResponse?
+
+    /// Replaces what the vendor's back end holds, from the vendor's own format.
+    ///
+    /// - Throws: ``MockWorldError`` when the text can't be used; then nothing has changed.
+    func load(_ world: Data) async throws(MockWorldError)
+
+    /// The named base addresses that an application configures, made from where the server listens.
+    func endpoints(at base: String) -> [String: String]
+
+    /// What an application needs to be let in.
+    var credentials: [String: String] { get }
+}
+
+extension MockVendor {
+    /// Knows nothing more.
+    public func control(_ request: MockRequest) async -> MockResponse? { nil }
+}
+
+/// Why a world couldn't be loaded.
+public struct MockWorldError: Error, Sendable, CustomStringConvertible {
+    /// The place and the reason, for a person.
+    public let description: String
+    /// Creates an error.
+    public init(_ description: String) { self.description = description }
+}
+
+/// A request as it arrived.
+public struct MockRequest: Sendable, Hashable {
+    /// The method, in capitals.
+    public var method: String
+    /// The path as it was written, without the query.
+    public var path: String
+    /// The query as it was written, without the question mark; `nil` if there was none.
+    public var query: String?
+    /// The header fields in the order of arrival, names as they were written.
+    public var headers: [Header]
+    /// The body.
+    public var body: [UInt8]
+
+    /// A header field.
+    public struct Header: Sendable, Hashable, Codable {
+        /// The name as it was written.
+        public var name: String
+        /// The value.
+        public var value: String
+        /// Creates a field.
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Creates a request.
+    public init(
+        method: String,
+        path: String,
+        query: String? = nil,
+        headers: [Header] = [],
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The first value of a header field, whatever the case of its name.
+    public func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// The path's segments, percent-decoded.
+    public var segments: [String] {
+        path.split(separator: "/", omittingEmptySubsequences: true).map {
+            $0.removingPercentEncoding ?? String($0)
+        }
+    }
+
+    /// The query's items, percent-decoded, `+` being a space; in their order.
+    public var queryItems: [(name: String, value: String)] { FormEncoding.decode(query ?? "") }
+
+    /// The first value of a query item.
+    public func queryItem(_ name: String) -> String? { queryItems.first { $0.name == name }?.value }
+
+    /// The body as text.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// An answer, before any fault spoils it.
+public struct MockResponse: Sendable, Hashable {
+    /// The status code.
+    public var status: Int
+    /// The header fields; `Content-Length` is the server's.
+    public var headers: [MockRequest.Header]
+    /// The body.
+    public var body: [UInt8]
+
+    /// Creates an answer.
+    public init(status: Int, headers: [MockRequest.Header] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// Creates an answer with a text.
+    public init(status: Int, type: String, text: String) {
+        self.init(status: status, headers: [.init("Content-Type", type)], body: Array(text.utf8))
+    }
+
+    /// Creates an answer with JSON text.
+    public static func json(_ text: String, status: Int = 200) -> MockResponse {
+        MockResponse(status: status, type: "application/json", text: text)
+    }
+
+    /// Creates an answer with XML text.
+    public static func xml(_ text: String, status: Int = 200) -> MockResponse {
+        MockResponse(status: status, type: "text/xml;charset=UTF-8", text: text)
+    }
+}
+
+/// The encoding of forms and queries.
+public enum FormEncoding {
+    /// Decodes `a=b&c=d`, in order; `+` is a space.
+    public static func decode(_ text: String) -> [(name: String, value: String)] {
+        text.split(separator: "&", omittingEmptySubsequences: true).map { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            func decoded(_ part: Substring) -> String {
+                let spaced = part.replacing("+", with: " ")
+                return spaced.removingPercentEncoding ?? String(spaced)
+            }
+            return (decoded(parts[0]), parts.count > 1 ? decoded(parts[1]) : "")
+        }
+    }
+}

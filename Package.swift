@@ -1,0 +1,156 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The vendors, once: everything below that exists per vendor is derived from this list.
+let vendors = ["Flagship", "Sigma", "Engage", "Evergage"]
+
+// What each setting buys, with its proposal:
+let settings: [SwiftSetting] = [
+    // `any` is written wherever a value is boxed: SE-0335.
+    .enableUpcomingFeature("ExistentialAny"),
+    // A file names the modules whose members it uses: SE-0444.
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// Packages that only one adapter needs.
+let vendorDependencies: [String: [Target.Dependency]] = [
+    // Sigma's buckets are MD5 sums.
+    "Sigma": [.product(name: "Crypto", package: "swift-crypto")]
+]
+
+let package = Package(
+    name: "swift-experimentation",
+    platforms: [.iOS(.v18), .macOS(.v15)],
+    products: [
+        .library(name: "Experimentation", targets: ["Experimentation"]),
+        .library(name: "AdapterKit", targets: ["AdapterKit"]),
+        .library(name: "ExperimentationSQLite", targets: ["ExperimentationSQLite"]),
+        .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
+        .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
+        .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
+        .executable(name: "xp", targets: ["xp"]),
+    ]
+        + vendors.map { .library(name: "\($0)Adapter", targets: ["\($0)Adapter"]) },
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        // MARK: What an application imports
+        .target(name: "Experimentation"),
+        .systemLibrary(
+            name: "CCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]
+        ),
+        .target(
+            name: "AdapterKit",
+            dependencies: [
+                "Experimentation",
+                .target(name: "CCurl", condition: .when(platforms: [.linux])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+        .target(
+            name: "ExperimentationSQLite",
+            dependencies: ["Experimentation", .product(name: "GRDB", package: "GRDB.swift")]
+        ),
+        .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
+
+        // MARK: Conformance
+        .target(
+            name: "ConformanceKit",
+            dependencies: ["Experimentation"],
+            path: "Conformance/ConformanceKit"
+        ),
+        .target(
+            name: "ComparisonKit",
+            dependencies: ["Experimentation", "ConformanceKit"],
+            path: "Conformance/ComparisonKit"
+        ),
+        .target(
+            name: "MockVendors",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Conformance/MockVendors"
+        ),
+        .target(
+            name: "ConformanceSubjects",
+            dependencies: [
+                "Experimentation", "AdapterKit", "ExperimentationTesting", "ConformanceKit", "ComparisonKit",
+                "MockVendors",
+            ] + vendors.map { .target(name: "\($0)Adapter") },
+            path: "Conformance/Subjects"
+        ),
+
+        // MARK: The command line
+        .executableTarget(
+            name: "xp",
+            dependencies: [
+                "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
+                "MockVendors", "ConformanceSubjects",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Yams", package: "Yams"),
+            ]
+        ),
+
+        // MARK: Tests
+        .testTarget(name: "ExperimentationTests", dependencies: ["Experimentation", "ExperimentationTesting"]),
+        .testTarget(
+            name: "AdapterKitTests",
+            dependencies: ["AdapterKit", "ExperimentationTesting", "MockVendors"]
+        ),
+        .testTarget(
+            name: "ExperimentationSQLiteTests",
+            dependencies: ["ExperimentationSQLite", "ExperimentationTesting"]
+        ),
+        .testTarget(
+            name: "ExperimentationTestingTests",
+            dependencies: ["ExperimentationTesting"]
+        ),
+        .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
+        .testTarget(
+            name: "ConformanceKitTests",
+            dependencies: ["ConformanceKit", "ConformanceSubjects", "ExperimentationTesting"]
+        ),
+        .testTarget(
+            name: "ComparisonKitTests",
+            dependencies: ["ComparisonKit", "ConformanceSubjects"]
+        ),
+        .testTarget(name: "CommandLineTests", dependencies: ["xp"]),
+        .testTarget(name: "LayoutTests"),
+    ]
+        + vendors.flatMap { vendor -> [Target] in
+            [
+                .target(
+                    name: "\(vendor)Adapter",
+                    dependencies: [
+                        "Experimentation", "AdapterKit",
+                        .product(name: "HTTPTypes", package: "swift-http-types"),
+                    ] + vendorDependencies[vendor, default: []],
+                    path: "Adapters/\(vendor)",
+                    exclude: ["README.md"]
+                ),
+                .testTarget(
+                    name: "\(vendor)AdapterTests",
+                    dependencies: [
+                        .target(name: "\(vendor)Adapter"),
+                        "ExperimentationTesting", "ExperimentationSQLite", "MockVendors", "ConformanceKit",
+                        "ConformanceSubjects",
+                    ]
+                ),
+            ]
+        },
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = (target.swiftSettings ?? []) + settings
+}

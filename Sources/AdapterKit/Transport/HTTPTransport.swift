@@ -1,0 +1,54 @@
+import Experimentation
+import HTTPTypes
+
+/// Something that can exchange one HTTP request for one response.
+///
+/// An engine neither retries nor follows redirects nor keeps cookies; it ends by the deadline whatever the server does,
+/// and reads no more than it is allowed to.
+public protocol HTTPTransport: Sendable {
+    /// Sends a request and waits for the whole response.
+    ///
+    /// Any status is a response, not an error. Cancelling the task ends the exchange at once.
+    ///
+    /// - Parameters:
+    ///   - request: The request; its header fields and path have been checked by ``HTTPRequest/validated()``.
+    ///   - body: The body; no body is sent for `GET` and `HEAD`.
+    ///   - limits: What the exchange may cost.
+    /// - Throws: ``ErrorCode/timeout``, ``ErrorCode/transport`` when no complete response came, ``ErrorCode/tooLarge``,
+    ///   ``ErrorCode/configuration`` when trying again can't help (a certificate that isn't trusted), and
+    ///   ``ErrorCode/cancelled``.
+    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws(ExperimentationError) -> HTTPReply
+}
+
+/// What one exchange may cost.
+public struct HTTPLimits: Sendable, Hashable {
+    /// From the call to the last byte of the response: connecting, waiting and reading.
+    public var deadline: Duration
+    /// How many bytes of the response's body are read, after decompression.
+    public var responseBytes: Int
+
+    /// Creates limits.
+    public init(deadline: Duration = .seconds(60), responseBytes: Int = 8 << 20) {
+        self.deadline = deadline
+        self.responseBytes = responseBytes
+    }
+}
+
+/// A complete response.
+public struct HTTPReply: Sendable, Hashable {
+    /// The status and the header fields.
+    public var response: HTTPResponse
+    /// The body, decompressed.
+    public var body: [UInt8]
+
+    /// Creates a reply.
+    public init(response: HTTPResponse, body: [UInt8] = []) {
+        self.response = response
+        self.body = body
+    }
+
+    /// The status code.
+    public var status: Int { response.status.code }
+    /// The body as text; what isn't UTF-8 is replaced.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+}

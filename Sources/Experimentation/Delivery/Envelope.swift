@@ -1,0 +1,51 @@
+import Foundation
+
+/// An event on its way: what happened, to whom, when, and what is needed to deliver it just once more or less.
+public struct Envelope: Sendable, Hashable, Codable, Identifiable {
+    /// The event's id, the same in every attempt. Vendors whose wire has room for it get it.
+    public var id: String
+    /// The place in the order of acceptance; given by the store.
+    public var sequence: Int64
+    /// Who it was, at that moment.
+    public var identity: Identity
+    /// The session it happened in.
+    public var session: String
+    /// The part of the application it happened in, for campaigns that are to be shown there; `nil` for the whole.
+    public var surface: String?
+    /// What happened.
+    public var event: TrackingEvent
+    /// When it happened.
+    public var date: Date
+    /// Attributes that changed since the last event of this user, for vendors that learn of them that way;
+    /// ``FlagValue/null`` where one was removed.
+    public var attributeChanges: Attributes
+    /// How many attempts have failed for a reason that lies in the event.
+    public var attempts: Int
+    /// Names the batch that the event was first sent in; the same for every attempt at that batch.
+    public var batch: String?
+
+    /// Creates an envelope.
+    public init(
+        id: String,
+        sequence: Int64 = 0,
+        identity: Identity,
+        session: String = "",
+        surface: String? = nil,
+        event: TrackingEvent,
+        date: Date,
+        attributeChanges: Attributes = [:],
+        attempts: Int = 0,
+        batch: String? = nil
+    ) {
+        self.id = id
+        self.sequence = sequence
+        self.identity = identity
+        self.session = session
+        self.surface = surface
+        self.event = event
+        self.date = date
+        self.attributeChanges = attributeChanges
+        self.attempts = attempts
+        self.batch = batch
+    }
+}

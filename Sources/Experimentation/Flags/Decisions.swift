@@ -1,0 +1,116 @@
+/// What was decided for one user: a catalogue, which many users share, and a small choice for each of its flags.
+///
+/// A choice takes one byte, or two where a flag of the catalogue has more than 254 values.
+public struct Decisions: Sendable {
+    /// The flags with every value that they can have.
+    public let catalogue: FlagCatalogue
+    let choices: Choices
+    private let flagless: [Int]
+
+    /// Creates decisions over a shared catalogue.
+    ///
+    /// - Parameters:
+    ///   - catalogue: The flags.
+    ///   - outcomes: For each flag, which of its values it is, or `nil` if the flag isn't there for this user.
+    ///     What is missing at the end, or isn't one of the flag's values, counts as not there.
+    ///   - alsoAssigned: The user's places in experiments that no chosen value refers to, by index.
+    public init(catalogue: FlagCatalogue, outcomes: [Int?], alsoAssigned: [Int] = []) {
+        self.catalogue = catalogue
+        choices = Choices(catalogue: catalogue, outcomes: outcomes)
+        flagless = alsoAssigned.filter { catalogue.assignments.indices.contains($0) }
+    }
+
+    /// Creates decisions for one user alone, as a vendor gives them that is asked for each.
+    ///
+    /// - Parameters:
+    ///   - flags: What each flag resolves to; of two equal keys the later counts.
+    ///   - assignments: The user's places in experiments, all of which count.
+    public init(flags: [(key: String, resolution: Resolution)], assignments: [Assignment] = []) {
+        let catalogue = FlagCatalogue(
+            flags: flags.map { FlagCatalogue.Flag($0.key, outcomes: [$0.resolution]) },
+            assignments: assignments
+        )
+        self.init(
+            catalogue: catalogue,
+            outcomes: Array(repeating: 0, count: catalogue.count),
+            alsoAssigned: Array(assignments.indices)
+        )
+    }
+
+    /// Decisions without a flag.
+    public static let none = Decisions(catalogue: .empty, outcomes: [])
+
+    /// Which of its values a flag has for this user, or `nil`.
+    public func outcome(ofFlag flag: Int) -> Int? {
+        guard flag >= 0, flag < catalogue.count else { return nil }
+        let choice = choices[flag]
+        return choice == 0 ? nil : choice - 1
+    }
+
+    /// What a flag resolves to for this user, or `nil`.
+    public subscript(key: String) -> Resolution? {
+        guard let flag = catalogue.index(of: key), let outcome = outcome(ofFlag: flag) else { return nil }
+        return catalogue.resolution(ofFlag: flag, outcome: outcome)
+    }
+
+    /// The keys of the flags that are there for this user, in the vendor's order.
+    public var keys: [String] {
+        catalogue.keys.indices.filter { choices[$0] != 0 }.map { catalogue.keys[$0] }
+    }
+
+    /// The user's places in experiments and holdouts, each once, in the vendor's order.
+    public var assignments: [Assignment] { assignmentIndices.map { catalogue.assignments[$0] } }
+
+    /// The same as indices into the catalogue's assignments.
+    var assignmentIndices: [Int] {
+        var found = Set(flagless)
+        for flag in catalogue.keys.indices where choices[flag] != 0 {
+            let place = catalogue.outcome(flag, choices[flag] - 1).pointee.place
+            if place >= 0 { found.insert(Int(place)) }
+        }
+        return found.sorted()
+    }
+}
+
+extension Decisions: Equatable {
+    /// Compares what is there for the user, not how it is stored.
+    public static func == (one: Self, other: Self) -> Bool {
+        one.keys == other.keys && one.assignments == other.assignments
+            && one.keys.allSatisfy { Self.same(one[$0], other[$0]) }
+    }
+
+    private static func same(_ one: Resolution?, _ other: Resolution?) -> Bool {
+        var one = one
+        var other = other
+        one?.assignment = nil
+        other?.assignment = nil
+        return one == other
+    }
+}
+
+/// One small number for each flag: 0 for a flag that isn't there, else one more than the outcome's index.
+final class Choices: Sendable {
+    // Written in the initialiser and only read after it.
+    private nonisolated(unsafe) let narrow: UnsafeMutablePointer<UInt8>
+    private nonisolated(unsafe) let wide: UnsafeMutablePointer<UInt16>
+    private let isWide: Bool
+
+    init(catalogue: FlagCatalogue, outcomes: [Int?]) {
+        let counts = catalogue.keys.indices.map { catalogue.outcomeCount(ofFlag: $0) }
+        isWide = (counts.max() ?? 0) > 254
+        narrow = .allocate(capacity: isWide ? 1 : max(counts.count, 1))
+        wide = .allocate(capacity: isWide ? counts.count : 1)
+        for (flag, count) in counts.enumerated() {
+            let outcome = flag < outcomes.count ? outcomes[flag] : nil
+            let choice = outcome.flatMap { $0 >= 0 && $0 < min(count, 65_534) ? $0 + 1 : nil } ?? 0
+            if isWide { wide[flag] = UInt16(choice) } else { narrow[flag] = UInt8(choice) }
+        }
+    }
+
+    deinit {
+        narrow.deallocate()
+        wide.deallocate()
+    }
+
+    subscript(flag: Int) -> Int { isWide ? Int(wide[flag]) : Int(narrow[flag]) }
+}

@@ -1,0 +1,214 @@
+/// All flags of a vendor's rules, with every value that each can have: made once, shared by all sessions.
+///
+/// Keys are told apart by their UTF-8 bytes, so two spellings of one letter are two keys. Looking a key up takes no lock,
+/// allocates nothing and writes nothing, reference counts included; that is why the tables are plain memory.
+public final class FlagCatalogue: Sendable {
+    /// A flag and every value that it can have.
+    public struct Flag: Sendable {
+        /// The flag's key.
+        public var key: String
+        /// What it can resolve to; 65,534 at most.
+        public var outcomes: [Resolution]
+
+        /// Creates a flag.
+        public init(_ key: String, outcomes: [Resolution]) {
+            self.key = key
+            self.outcomes = outcomes
+        }
+    }
+
+    /// One thing that a flag can resolve to, with its scalar unpacked for the hot path.
+    struct Outcome {
+        var scalar: Scalar
+        var place: Int32
+        var resolution: Resolution
+    }
+
+    /// A value that can be copied without touching a reference count.
+    enum Scalar {
+        case none
+        case bool(Bool)
+        case int(Int)
+        case double(Double)
+        case reference
+    }
+
+    /// The flags' keys, in the order given.
+    public let keys: [String]
+    /// The places in experiments that outcomes refer to.
+    public let assignments: [Assignment]
+
+    // Written in the initialiser, freed in the deinitialiser, and only read between: sharing them is safe.
+    private nonisolated(unsafe) let slots: UnsafeMutablePointer<Slot>
+    private nonisolated(unsafe) let bytes: UnsafeMutablePointer<UInt8>
+    private nonisolated(unsafe) let outcomes: UnsafeMutablePointer<Outcome>
+    private nonisolated(unsafe) let starts: UnsafeMutablePointer<Int32>
+    private let mask: Int
+    private let outcomeCount: Int
+
+    private struct Slot {
+        var hash: UInt32 = 0
+        var flag: Int32 = -1
+        var offset: UInt32 = 0
+        var length: UInt32 = 0
+    }
+
+    /// Creates a catalogue; of two flags with the same key the later counts.
+    ///
+    /// - Parameters:
+    ///   - flags: The flags, in the vendor's order.
+    ///   - assignments: The places in experiments that outcomes refer to by index.
+    public init(flags: [Flag], assignments: [Assignment] = []) {
+        var last: [[UInt8]: Int] = [:]
+        for (index, flag) in flags.enumerated() { last[Array(flag.key.utf8)] = index }
+        let kept = flags.enumerated().filter { last[Array($1.key.utf8)] == $0 }.map(\.element)
+
+        keys = kept.map(\.key)
+        self.assignments = assignments
+        outcomeCount = kept.reduce(0) { $0 + $1.outcomes.count }
+        outcomes = .allocate(capacity: max(outcomeCount, 1))
+        starts = .allocate(capacity: kept.count + 1)
+        var capacity = 4
+        while capacity < kept.count * 2 { capacity *= 2 }
+        mask = capacity - 1
+        slots = .allocate(capacity: capacity)
+        slots.initialize(repeating: Slot(), count: capacity)
+        bytes = .allocate(capacity: max(kept.reduce(0) { $0 + $1.key.utf8.count }, 1))
+
+        var outcome = 0
+        var offset = 0
+        for (index, flag) in kept.enumerated() {
+            starts[index] = Int32(outcome)
+            for resolution in flag.outcomes {
+                let place = resolution.assignment.flatMap { assignments.indices.contains($0) ? Int32($0) : nil } ?? -1
+                (outcomes + outcome).initialize(
+                    to: Outcome(scalar: Self.scalar(of: resolution), place: place, resolution: resolution)
+                )
+                outcome += 1
+            }
+            let start = offset
+            for byte in flag.key.utf8 {
+                bytes[offset] = byte
+                offset += 1
+            }
+            let hash = Self.hash(UnsafeBufferPointer(start: bytes + start, count: offset - start))
+            var position = Int(hash) & mask
+            while slots[position].flag >= 0 { position = (position + 1) & mask }
+            slots[position] = Slot(
+                hash: hash,
+                flag: Int32(index),
+                offset: UInt32(start),
+                length: UInt32(offset - start)
+            )
+        }
+        starts[kept.count] = Int32(outcome)
+    }
+
+    deinit {
+        outcomes.deinitialize(count: outcomeCount)
+        outcomes.deallocate()
+        starts.deallocate()
+        slots.deallocate()
+        bytes.deallocate()
+    }
+
+    /// A catalogue without flags.
+    public static let empty = FlagCatalogue(flags: [])
+
+    /// How many flags there are.
+    public var count: Int { keys.count }
+
+    /// The index of a flag, or `nil`.
+    public func index(of key: String) -> Int? {
+        let found = find(key)
+        return found < 0 ? nil : found
+    }
+
+    /// How many values a flag can have; 0 for an index that isn't one.
+    public func outcomeCount(ofFlag flag: Int) -> Int {
+        guard flag >= 0, flag < keys.count else { return 0 }
+        return Int(starts[flag + 1] - starts[flag])
+    }
+
+    /// One of the values that a flag can have, or `nil` for indices that aren't any.
+    public func resolution(ofFlag flag: Int, outcome: Int) -> Resolution? {
+        guard flag >= 0, flag < keys.count, outcome >= 0, outcome < outcomeCount(ofFlag: flag) else { return nil }
+        return outcomes[Int(starts[flag]) + outcome].resolution
+    }
+
+    // MARK: The hot path
+
+    /// The index of a flag, or -1.
+    func find(_ key: String) -> Int {
+        if let found = key.utf8.withContiguousStorageIfAvailable({ find($0) }) { return found }
+        // A bridged string without contiguous bytes: rare, and worth a copy.
+        return Array(key.utf8).withUnsafeBufferPointer { find($0) }
+    }
+
+    private func find(_ key: UnsafeBufferPointer<UInt8>) -> Int {
+        let hash = Self.hash(key)
+        var position = Int(hash) & mask
+        while true {
+            let slot = slots[position]
+            if slot.flag < 0 { return -1 }
+            if slot.hash == hash, Int(slot.length) == key.count, Self.equal(bytes + Int(slot.offset), key) {
+                return Int(slot.flag)
+            }
+            position = (position + 1) & mask
+        }
+    }
+
+    /// One of the values that a flag can have; the indices are ones that this catalogue gave.
+    func outcome(_ flag: Int, _ outcome: Int) -> UnsafePointer<Outcome> {
+        UnsafePointer(outcomes + Int(starts[flag]) + outcome)
+    }
+
+    private static func equal(_ one: UnsafePointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        let one = UnsafeRawPointer(one)
+        let two = UnsafeRawBufferPointer(other)
+        var index = 0
+        while index &+ 8 <= two.count {
+            if one.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                != two.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            {
+                return false
+            }
+            index &+= 8
+        }
+        while index < two.count {
+            if one.load(fromByteOffset: index, as: UInt8.self) != two[index] { return false }
+            index &+= 1
+        }
+        return true
+    }
+
+    /// Mixes eight bytes at a time with a multiplication, which is plenty for keys that the vendor's console made.
+    private static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt32 {
+        let bytes = UnsafeRawBufferPointer(key)
+        var state = 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: bytes.count)
+        var index = 0
+        while index &+ 8 <= bytes.count {
+            state = (state ^ bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) &* 0xFF51_AFD7_ED55_8CCD
+            state ^= state >> 32
+            index &+= 8
+        }
+        var tail: UInt64 = 0
+        while index < bytes.count {
+            tail = tail << 8 | UInt64(bytes[index])
+            index &+= 1
+        }
+        state = (state ^ tail) &* 0xC4CE_B9FE_1A85_EC53
+        return UInt32(truncatingIfNeeded: state ^ state >> 32)
+    }
+
+    private static func scalar(of resolution: Resolution) -> Scalar {
+        guard resolution.error == nil else { return .none }
+        return switch resolution.value {
+        case .null: .none
+        case .bool(let value): .bool(value)
+        case .int(let value): .int(value)
+        case .double(let value): .double(value)
+        case .string, .array, .object: .reference
+        }
+    }
+}

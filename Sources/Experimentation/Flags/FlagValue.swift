@@ -1,0 +1,179 @@
+/// A value of a flag, of an attribute or of an event's field: one of JSON's kinds, with whole numbers told apart.
+///
+/// Literals make it easy to write: `["vip": true, "age": 41, "plan": "pro"]`.
+public enum FlagValue: Sendable, Hashable {
+    /// No value.
+    case null
+    /// True or false; never read as a number.
+    case bool(Bool)
+    /// A whole number.
+    case int(Int)
+    /// A number with a fraction, or too large for ``int(_:)``.
+    case double(Double)
+    /// A text.
+    case string(String)
+    /// A list.
+    case array([FlagValue])
+    /// Values by name.
+    case object([String: FlagValue])
+}
+
+extension FlagValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+{
+    /// Creates a Boolean.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// Creates a whole number.
+    public init(integerLiteral value: Int) { self = .int(value) }
+    /// Creates a number.
+    public init(floatLiteral value: Double) { self = .double(value) }
+    /// Creates a text.
+    public init(stringLiteral value: String) { self = .string(value) }
+    /// Creates a list.
+    public init(arrayLiteral elements: FlagValue...) { self = .array(elements) }
+    /// Creates an object; of two equal names the later wins.
+    public init(dictionaryLiteral elements: (String, FlagValue)...) {
+        self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
+    }
+    /// Creates the absent value.
+    public init(nilLiteral: ()) { self = .null }
+}
+
+extension FlagValue {
+    /// The Boolean, if this is one.
+    public var boolValue: Bool? {
+        if case .bool(let value) = self { value } else { nil }
+    }
+
+    /// The whole number, also when it is written as a floating-point one without a fraction; never a Boolean.
+    public var intValue: Int? {
+        switch self {
+        case .int(let value): value
+        case .double(let value): Int(exactly: value)
+        default: nil
+        }
+    }
+
+    /// The number, unless a whole number would lose digits as a `Double`; never a Boolean.
+    public var doubleValue: Double? {
+        switch self {
+        case .double(let value): value
+        case .int(let value): Double(exactly: value)
+        default: nil
+        }
+    }
+
+    /// The text, if this is one.
+    public var stringValue: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+
+    /// The list, if this is one.
+    public var arrayValue: [FlagValue]? {
+        if case .array(let value) = self { value } else { nil }
+    }
+
+    /// The values by name, if this is an object.
+    public var objectValue: [String: FlagValue]? {
+        if case .object(let value) = self { value } else { nil }
+    }
+
+    /// How many lists and objects lie around the deepest value, at most `limit + 1`.
+    ///
+    /// Values from a caller are measured before they are encoded, because encoders recurse.
+    ///
+    /// - Parameter limit: Where to stop counting.
+    public func depth(upTo limit: Int) -> Int {
+        // Breadth first, a level a round: a value nested ten thousand times must not use the stack.
+        var level = [self]
+        var depth = 0
+        while true {
+            var next: [FlagValue] = []
+            for value in level {
+                switch value {
+                case .array(let values): next.append(contentsOf: values)
+                case .object(let values): next.append(contentsOf: values.values)
+                default: continue
+                }
+            }
+            let hasContainer = level.contains { $0.isContainer }
+            if !hasContainer { return depth }
+            depth += 1
+            if depth > limit { return depth }
+            level = next
+        }
+    }
+
+    /// Whether every number in this value is finite.
+    public var isFinite: Bool {
+        var rest = [self]
+        while let value = rest.popLast() {
+            switch value {
+            case .double(let number): if !number.isFinite { return false }
+            case .array(let values): rest.append(contentsOf: values)
+            case .object(let values): rest.append(contentsOf: values.values)
+            default: continue
+            }
+        }
+        return true
+    }
+
+    private var isContainer: Bool {
+        switch self {
+        case .array, .object: true
+        default: false
+        }
+    }
+}
+
+extension FlagValue: Codable {
+    /// Decodes any JSON value; whole numbers that fit become ``int(_:)``.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int.self) {
+            self = .int(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .double(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([FlagValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: FlagValue].self))
+        }
+    }
+
+    /// Encodes the value as JSON has it.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .int(let value): try container.encode(value)
+        case .double(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let value): try container.encode(value)
+        }
+    }
+}
+
+extension FlagValue: CustomStringConvertible {
+    /// The value in JSON-like form with sorted names, for people.
+    public var description: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): String(value)
+        case .int(let value): String(value)
+        case .double(let value): String(value)
+        case .string(let value): "\"\(value)\""
+        case .array(let values): "[" + values.map(\.description).joined(separator: ", ") + "]"
+        case .object(let values):
+            "{" + values.sorted { $0.key < $1.key }.map { "\"\($0.key)\": \($0.value)" }.joined(separator: ", ") + "}"
+        }
+    }
+}

@@ -1,0 +1,137 @@
+/// A vendor, as the client sees it: a name, the roles that it plays, a start and an end.
+///
+/// What is written once for all vendors stays above this seam: cache, validity, polling, coalescing, outbox, exposure
+/// rules, consent, retries of deliveries, hooks. An implementer states policies and translates, and never calls back.
+public protocol ExperimentationProvider: Sendable {
+    /// The vendor's name as people write it, in lower case.
+    var name: String { get }
+
+    /// What tells one account of this vendor from another, for names of files and keys of caches.
+    ///
+    /// It must differ whenever a cached answer of one must not be used for the other: another environment, another
+    /// credential. It may hold a secret; only a digest of it is ever written.
+    var scope: String { get }
+
+    /// What the vendor does, as values; fixed from the beginning.
+    var roles: ProviderRoles { get }
+
+    /// The finer points of what is supported, for the matrix and for the conformance suite.
+    var capabilities: Set<Capability> { get }
+
+    /// Prepares the provider; called once, before anything else.
+    ///
+    /// Checks the settings and opens what it needs. It doesn't wait for the vendor: that the vendor can't be reached is
+    /// no reason to fail here.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` when a setting can't work.
+    func start() async throws(ExperimentationError)
+
+    /// Lets go of what ``start()`` opened; called once, after the last delivery.
+    ///
+    /// - Parameter deadline: When the caller stops waiting.
+    func stop(by deadline: ContinuousClock.Instant) async
+}
+
+extension ExperimentationProvider {
+    /// Does nothing.
+    public func start() async throws(ExperimentationError) {}
+    /// Does nothing.
+    public func stop(by deadline: ContinuousClock.Instant) async {}
+}
+
+/// What a vendor does. A role that isn't there is answered with ``ErrorCode/unsupported``, never with silence.
+public struct ProviderRoles: Sendable {
+    /// How decisions come about.
+    public enum Deciding: Sendable {
+        /// The vendor decides; it is asked for each user.
+        case asked(any DecisionSource)
+        /// The vendor publishes rules; they are fetched once and evaluated here.
+        case computed(any RulesetSource)
+        /// The vendor answers events with campaigns; there is nothing to ask for.
+        case delivered
+    }
+
+    /// How decisions come about, if there are any.
+    public var decisions: Deciding?
+    /// Where events go, if there is such a place.
+    public var events: (any EventSink)?
+    /// How an anonymous user becomes a known one, where that takes more than sending both ids.
+    public var identity: (any IdentityLinker)?
+    /// How campaigns are held, if the vendor has any.
+    public var campaigns: (any CampaignSource)?
+    /// Whether the vendor needs consent before it may be told anything: if so, unknown consent holds events back.
+    public var needsConsent: Bool
+
+    /// Creates roles.
+    public init(
+        decisions: Deciding? = nil,
+        events: (any EventSink)? = nil,
+        identity: (any IdentityLinker)? = nil,
+        campaigns: (any CampaignSource)? = nil,
+        needsConsent: Bool = false
+    ) {
+        self.decisions = decisions
+        self.events = events
+        self.identity = identity
+        self.campaigns = campaigns
+        self.needsConsent = needsConsent
+    }
+}
+
+/// One thing that a vendor's adapter can do; declared by the adapter, checked by the conformance suite.
+public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    /// The name as it is written in reports.
+    public let rawValue: String
+    /// Creates a capability from its written form.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// The written form.
+    public var description: String { rawValue }
+
+    /// Flags with typed values.
+    public static let flags = Capability(rawValue: "flags")
+    /// Flag values that are objects.
+    public static let objectFlags = Capability(rawValue: "object-flags")
+    /// Metadata and variants of flags.
+    public static let flagMetadata = Capability(rawValue: "flag-metadata")
+    /// Decisions that depend on attributes.
+    public static let targeting = Capability(rawValue: "targeting")
+    /// Decisions are computed on this device from rules.
+    public static let localEvaluation = Capability(rawValue: "local-evaluation")
+    /// Decisions outlive a restart without the network.
+    public static let offlineStart = Capability(rawValue: "offline-start")
+    /// Experiments with variations.
+    public static let experiments = Capability(rawValue: "experiments")
+    /// Assignments are kept although the allocation changes.
+    public static let stickyAssignments = Capability(rawValue: "sticky-assignments")
+    /// Holdouts.
+    public static let holdouts = Capability(rawValue: "holdouts")
+    /// Control groups that are visible as such.
+    public static let controlGroups = Capability(rawValue: "control-groups")
+    /// Assignments forced on this device.
+    public static let overrides = Capability(rawValue: "overrides")
+    /// Exposures are reported to the vendor.
+    public static let exposures = Capability(rawValue: "exposures")
+    /// Events are delivered to the vendor.
+    public static let tracking = Capability(rawValue: "tracking")
+    /// Views of items, carts and purchases are events with a shape of their own.
+    public static let commerce = Capability(rawValue: "commerce")
+    /// Several events travel in one request.
+    public static let batching = Capability(rawValue: "batching")
+    /// An event has an id on the wire that a repetition can be told by.
+    public static let eventIDs = Capability(rawValue: "event-ids")
+    /// An anonymous user becomes a known one.
+    public static let identityLinking = Capability(rawValue: "identity-linking")
+    /// Campaigns come back as answers to events.
+    public static let campaigns = Capability(rawValue: "campaigns")
+    /// The vendor is told of consent.
+    public static let consentSignal = Capability(rawValue: "consent-signal")
+    /// The vendor has a kill switch.
+    public static let killSwitch = Capability(rawValue: "kill-switch")
+
+    /// All of them, in the order of the matrix.
+    public static let all: [Capability] = [
+        .flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation, .offlineStart, .experiments,
+        .stickyAssignments, .holdouts, .controlGroups, .overrides, .exposures, .tracking, .commerce, .batching,
+        .eventIDs, .identityLinking, .campaigns, .consentSignal, .killSwitch,
+    ]
+}

@@ -1,0 +1,221 @@
+import Foundation
+
+/// Something that happened, in neutral words.
+///
+/// ```swift
+/// try await session.track(.purchase(order))
+/// try await session.track(.custom("spun-wheel", value: 3, attributes: ["colour": "red"]))
+/// ```
+///
+/// An adapter translates it into its vendor's words; what the vendor has no word for is refused when it is tracked,
+/// with ``ErrorCode/unsupported``, and never dropped in silence.
+public struct TrackingEvent: Sendable, Hashable {
+    /// What kind of thing happened, with its own fields.
+    public var kind: Kind
+
+    /// What else is to be known of it.
+    public var attributes: Attributes
+
+    /// Creates an event.
+    public init(_ kind: Kind, attributes: Attributes = [:]) {
+        self.kind = kind
+        self.attributes = attributes
+    }
+
+    /// The kinds of events.
+    public enum Kind: Sendable, Hashable {
+        /// An event that only this application knows.
+        case custom(name: String, value: Double?)
+        /// A screen was seen.
+        case screenView(name: String)
+        /// A page was seen.
+        case pageView(url: String)
+        /// A goal was reached.
+        case goalCompleted(name: String)
+        /// A goal was given up.
+        case goalAbandoned(name: String)
+        /// An item was seen in passing, in a list or a teaser; `nil` ends the view.
+        case viewItem(CatalogItem?)
+        /// An item's own page was seen; `nil` ends the view.
+        case viewItemDetail(CatalogItem?)
+        /// A category was seen; `nil` ends the view.
+        case viewCategory(CatalogItem?)
+        /// A tag was seen; `nil` ends the view.
+        case viewTag(CatalogItem?)
+        /// Something was put in the cart.
+        case addToCart(LineItem)
+        /// Something was taken out of the cart.
+        case removeFromCart(LineItem)
+        /// The cart is now just these lines.
+        case replaceCart([LineItem])
+        /// An order was placed.
+        case purchase(Order)
+        /// An item was reviewed.
+        case review(CatalogItem, Review?)
+        /// An item was shared.
+        case share(CatalogItem)
+        /// An item was commented on.
+        case comment(CatalogItem)
+        /// An item was marked as a favourite.
+        case favorite(CatalogItem)
+        /// The application was installed.
+        case installed
+        /// A session began.
+        case sessionStarted
+        /// A session ended, after this many seconds of use.
+        case sessionEnded(seconds: Double)
+        /// A notification arrived.
+        case notificationReceived(NotificationContent)
+        /// A notification was opened.
+        case notificationOpened(NotificationContent)
+        /// A campaign was shown, or would have been if its user were not in the control group.
+        case campaignImpression(Campaign)
+        /// A campaign was dismissed.
+        case campaignDismissal(Campaign)
+        /// A campaign was clicked.
+        case campaignClick(Campaign)
+        /// A user saw the variation that an experiment gave.
+        case exposure(Exposure)
+        /// Consent was given or withdrawn.
+        case consentChanged(granted: Bool)
+        /// Something that only one vendor has, made by the typed extras of its adapter.
+        case native(NativeEvent)
+    }
+}
+
+/// An event that only one vendor has: a word of that vendor and what belongs to it.
+///
+/// The typed extras of an adapter make these; the core carries, orders and stores them like any other.
+public struct NativeEvent: Sendable, Hashable, Codable {
+    /// The vendor's word.
+    public var type: String
+    /// What belongs to it, in the adapter's own shape.
+    public var payload: [String: FlagValue]
+    /// What is lost last when the store is full.
+    public var priority: Priority
+
+    /// Creates an event.
+    public init(type: String, payload: [String: FlagValue] = [:], priority: Priority = .normal) {
+        self.type = type
+        self.payload = payload
+        self.priority = priority
+    }
+}
+
+/// What is delivered first between users, and dropped last.
+public enum Priority: Int, Sendable, Hashable, Codable, Comparable, CaseIterable {
+    /// Views and other things in great number.
+    case low = 0
+    /// What is neither in great number nor dear.
+    case normal = 1
+    /// Exposures, purchases, consent: without them a result is wrong.
+    case high = 2
+
+    /// Orders by importance.
+    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+extension TrackingEvent {
+    /// How dear this event is.
+    public var priority: Priority {
+        switch kind {
+        case .purchase, .exposure, .consentChanged, .campaignImpression, .campaignClick, .campaignDismissal,
+            .installed:
+            .high
+        case .screenView, .pageView, .viewItem, .viewItemDetail, .viewCategory, .viewTag: .low
+        case .native(let event): event.priority
+        default: .normal
+        }
+    }
+}
+
+// MARK: - Ease of writing
+
+extension TrackingEvent {
+    /// An event that only this application knows.
+    public static func custom(_ name: String, value: Double? = nil, attributes: Attributes = [:]) -> Self {
+        Self(.custom(name: name, value: value), attributes: attributes)
+    }
+    /// A screen was seen.
+    public static func screenView(_ name: String, attributes: Attributes = [:]) -> Self {
+        Self(.screenView(name: name), attributes: attributes)
+    }
+    /// A page was seen.
+    public static func pageView(_ url: String, attributes: Attributes = [:]) -> Self {
+        Self(.pageView(url: url), attributes: attributes)
+    }
+    /// A goal was reached.
+    public static func goalCompleted(_ name: String, attributes: Attributes = [:]) -> Self {
+        Self(.goalCompleted(name: name), attributes: attributes)
+    }
+    /// A goal was given up.
+    public static func goalAbandoned(_ name: String, attributes: Attributes = [:]) -> Self {
+        Self(.goalAbandoned(name: name), attributes: attributes)
+    }
+    /// An item was seen in passing; `nil` ends the view.
+    public static func viewItem(_ item: CatalogItem?, attributes: Attributes = [:]) -> Self {
+        Self(.viewItem(item), attributes: attributes)
+    }
+    /// An item's own page was seen; `nil` ends the view.
+    public static func viewItemDetail(_ item: CatalogItem?, attributes: Attributes = [:]) -> Self {
+        Self(.viewItemDetail(item), attributes: attributes)
+    }
+    /// A category was seen; `nil` ends the view.
+    public static func viewCategory(_ category: CatalogItem?, attributes: Attributes = [:]) -> Self {
+        Self(.viewCategory(category), attributes: attributes)
+    }
+    /// A tag was seen; `nil` ends the view.
+    public static func viewTag(_ tag: CatalogItem?, attributes: Attributes = [:]) -> Self {
+        Self(.viewTag(tag), attributes: attributes)
+    }
+    /// Something was put in the cart.
+    public static func addToCart(_ line: LineItem, attributes: Attributes = [:]) -> Self {
+        Self(.addToCart(line), attributes: attributes)
+    }
+    /// Something was taken out of the cart.
+    public static func removeFromCart(_ line: LineItem, attributes: Attributes = [:]) -> Self {
+        Self(.removeFromCart(line), attributes: attributes)
+    }
+    /// The cart is now just these lines.
+    public static func replaceCart(_ lines: [LineItem], attributes: Attributes = [:]) -> Self {
+        Self(.replaceCart(lines), attributes: attributes)
+    }
+    /// An order was placed.
+    public static func purchase(_ order: Order, attributes: Attributes = [:]) -> Self {
+        Self(.purchase(order), attributes: attributes)
+    }
+    /// An item was reviewed.
+    public static func review(_ item: CatalogItem, _ review: Review? = nil, attributes: Attributes = [:]) -> Self {
+        Self(.review(item, review), attributes: attributes)
+    }
+    /// An item was shared.
+    public static func share(_ item: CatalogItem, attributes: Attributes = [:]) -> Self {
+        Self(.share(item), attributes: attributes)
+    }
+    /// An item was commented on.
+    public static func comment(_ item: CatalogItem, attributes: Attributes = [:]) -> Self {
+        Self(.comment(item), attributes: attributes)
+    }
+    /// An item was marked as a favourite.
+    public static func favorite(_ item: CatalogItem, attributes: Attributes = [:]) -> Self {
+        Self(.favorite(item), attributes: attributes)
+    }
+    /// The application was installed.
+    public static var installed: Self { Self(.installed) }
+    /// A session began.
+    public static var sessionStarted: Self { Self(.sessionStarted) }
+    /// A session ended, after this many seconds of use.
+    public static func sessionEnded(seconds: Double) -> Self { Self(.sessionEnded(seconds: seconds)) }
+    /// A notification arrived.
+    public static func notificationReceived(_ content: NotificationContent) -> Self {
+        Self(.notificationReceived(content))
+    }
+    /// A notification was opened.
+    public static func notificationOpened(_ content: NotificationContent) -> Self { Self(.notificationOpened(content)) }
+    /// A campaign was shown, or would have been.
+    public static func campaignImpression(_ campaign: Campaign) -> Self { Self(.campaignImpression(campaign)) }
+    /// A campaign was dismissed.
+    public static func campaignDismissal(_ campaign: Campaign) -> Self { Self(.campaignDismissal(campaign)) }
+    /// A campaign was clicked.
+    public static func campaignClick(_ campaign: Campaign) -> Self { Self(.campaignClick(campaign)) }
+}

@@ -1,0 +1,9 @@
+/// Whether the user lets this application track.
+public enum Consent: String, Sendable, Hashable, Codable {
+    /// Nobody has asked yet. Events are held where the vendor needs consent, and flow elsewhere.
+    case unknown
+    /// The user has agreed. Held events are sent with their original times.
+    case granted
+    /// The user has refused. What waits is purged, and nothing is sent but the vendor's own consent signal.
+    case denied
+}

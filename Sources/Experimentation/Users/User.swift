@@ -1,0 +1,61 @@
+/// The person, or the device, that decisions are made for.
+public struct User: Sendable, Hashable, Codable {
+    /// The id that the vendor decides by. What it is in a vendor's words stands in that adapter's README.
+    public var id: String
+
+    /// The id from before the user was known, if there was such a time.
+    public var anonymousID: String?
+
+    /// Whether ``id`` names a signed-in person rather than a device or a visit.
+    public var isAuthenticated: Bool
+
+    /// What is known of the user.
+    public var attributes: Attributes
+
+    /// Whether the user lets this application track.
+    public var consent: Consent
+
+    /// Creates a user.
+    ///
+    /// - Parameters:
+    ///   - id: The id that the vendor decides by; not empty.
+    ///   - anonymousID: The id from before the user was known.
+    ///   - isAuthenticated: Whether `id` names a signed-in person.
+    ///   - attributes: What is known of the user.
+    ///   - consent: Whether the user lets this application track.
+    public init(
+        id: String,
+        anonymousID: String? = nil,
+        isAuthenticated: Bool = false,
+        attributes: Attributes = [:],
+        consent: Consent = .unknown
+    ) {
+        self.id = id
+        self.anonymousID = anonymousID
+        self.isAuthenticated = isAuthenticated
+        self.attributes = attributes
+        self.consent = consent
+    }
+
+    /// The ids alone, as events carry them.
+    public var identity: Identity {
+        Identity(id: id, anonymousID: anonymousID, isAuthenticated: isAuthenticated)
+    }
+}
+
+/// Who did something: a user's ids at one moment.
+public struct Identity: Sendable, Hashable, Codable {
+    /// The id that the vendor decides by.
+    public var id: String
+    /// The id from before the user was known.
+    public var anonymousID: String?
+    /// Whether ``id`` names a signed-in person.
+    public var isAuthenticated: Bool
+
+    /// Creates an identity.
+    public init(id: String, anonymousID: String? = nil, isAuthenticated: Bool = false) {
+        self.id = id
+        self.anonymousID = anonymousID
+        self.isAuthenticated = isAuthenticated
+    }
+}

@@ -1,0 +1,3 @@
+import ArgumentParser
+import Yams
+@main struct XP: AsyncParsableCommand { func run() async throws {} }
