@@ -22,6 +22,7 @@ public protocol MockVendor: Sendable {
     /// Answers what tests and people ask under `/_mock/`, beyond what the server answers itself; `nil` for the unknown.
     ///
     /// - Parameter request: The request, its path without the leading `/_mock`.
+    /// - Returns: The answer, or `nil`.
     func control(_ request: MockRequest) async -> MockResponse?
 
     /// Replaces what the vendor's back end holds, from the vendor's own format.

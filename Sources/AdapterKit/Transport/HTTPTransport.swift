@@ -14,6 +14,7 @@ public protocol HTTPTransport: Sendable {
     ///   - request: The request; its header fields and path have been checked by ``HTTPRequest/validated()``.
     ///   - body: The body; no body is sent for `GET` and `HEAD`.
     ///   - limits: What the exchange may cost.
+    /// - Returns: The response, complete.
     /// - Throws: ``ErrorCode/timeout``, ``ErrorCode/transport`` when no complete response came, ``ErrorCode/tooLarge``,
     ///   ``ErrorCode/configuration`` when trying again can't help (a certificate that isn't trusted), and
     ///   ``ErrorCode/cancelled``.

@@ -10,7 +10,9 @@ public struct Campaign: Sendable, Hashable, Codable {
     public var experience: Variation
     /// The message within the experience, where the vendor tells them apart.
     public var messageID: String
-    /// What to show. Compare it with what is shown already: the same campaign may come again.
+    /// What to show.
+    ///
+    /// Compare it with what is shown already: the same campaign may come again.
     public var content: [String: FlagValue]
     /// The items that it promotes, as `kind: [id]`.
     public var promotedItems: [String: [String]]

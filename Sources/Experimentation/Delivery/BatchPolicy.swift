@@ -10,7 +10,9 @@ public struct BatchPolicy: Sendable, Hashable {
     public var interval: Duration
     /// How many attempts an event has that fails for a reason of its own.
     public var attempts: Int
-    /// How old an event may be when it is sent; `nil` for any age. Older ones are dropped and counted as `expired`.
+    /// How old an event may be when it is sent; `nil` for any age.
+    ///
+    /// Older ones are dropped and counted as `expired`.
     public var maximumAge: Duration?
 
     /// Creates a policy.

@@ -2,7 +2,9 @@ import Foundation
 
 /// An event on its way: what happened, to whom, when, and what is needed to deliver it just once more or less.
 public struct Envelope: Sendable, Hashable, Codable, Identifiable {
-    /// The event's id, the same in every attempt. Vendors whose wire has room for it get it.
+    /// The event's id, the same in every attempt.
+    ///
+    /// Vendors whose wire has room for it get it.
     public var id: String
     /// The place in the order of acceptance; given by the store.
     public var sequence: Int64

@@ -26,6 +26,8 @@ public protocol OutboxStore: Sendable {
     ///   - bytes: How many stored bytes at most; one event is always given.
     ///   - now: The time.
     ///   - until: When the lease ends by itself.
+    /// - Returns: The events, now leased.
+    /// - Throws: ``ErrorCode/store``; nothing is leased then.
     func lease(_ limit: Int, bytes: Int, now: Date, until: Date) async throws(ExperimentationError) -> [Envelope]
 
     /// Writes down what became of leased events, all or nothing, and ends their leases.

@@ -83,6 +83,7 @@ extension FlagValue {
     /// Values from a caller are measured before they are encoded, because encoders recurse.
     ///
     /// - Parameter limit: Where to stop counting.
+    /// - Returns: The count; 0 for a scalar.
     public func depth(upTo limit: Int) -> Int {
         // Breadth first, a level a round: a value nested ten thousand times must not use the stack.
         var level = [self]

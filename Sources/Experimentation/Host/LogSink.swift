@@ -1,4 +1,6 @@
-/// Where the library's own messages go. It never prints by itself.
+/// Where the library's own messages go.
+///
+/// It never prints by itself.
 public protocol LogSink: Sendable {
     /// The least important level that is wanted; messages below it are not even made.
     var level: LogLevel { get }

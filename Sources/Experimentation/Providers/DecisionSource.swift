@@ -9,6 +9,7 @@ public protocol DecisionSource: Sendable {
     /// deadline that its settings name.
     ///
     /// - Parameter context: The user and all that the decision depends on.
+    /// - Returns: The decisions, or that the vendor is switched off.
     /// - Throws: When there is no good answer. The client keeps the last one.
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer
 }
@@ -29,12 +30,15 @@ public protocol RulesetSource: Sendable {
     /// Fetches the rules, if they have changed.
     ///
     /// - Parameter validator: What ``RulesetAnswer/replaced(_:validator:raw:)`` gave with the rules that the client has.
+    /// - Returns: New rules, that there are none, or that the vendor is switched off.
     /// - Throws: When there is no good answer. The client keeps the rules that it has.
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer
 
     /// Reads rules that an earlier run stored.
     ///
     /// - Parameter raw: What ``RulesetAnswer/replaced(_:validator:raw:)`` gave then.
+    /// - Returns: The rules, ready to decide.
+    /// - Throws: When they can't be read; the client forgets them then.
     func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset
 }
 
@@ -71,7 +75,9 @@ public protocol Ruleset: Sendable {
 }
 
 extension Ruleset {
-    /// Decides everything, to answer for one flag. Vendors whose flags can be decided apart do it more cheaply.
+    /// Decides everything, to answer for one flag.
+    ///
+    /// Vendors whose flags can be decided apart do it more cheaply.
     public func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
         decisions(for: context).outcome(ofFlag: flag)
     }
@@ -87,10 +93,13 @@ public struct Freshness: Sendable, Hashable {
         case notReady
     }
 
-    /// How long an answer is good; `nil` for as long as there is no other. ``UserSession/refresh(force:)`` asks the
-    /// vendor only when it is over, and always where this is zero or `nil`.
+    /// How long an answer is good; `nil` for as long as there is no other.
+    ///
+    /// ``UserSession/refresh(force:)`` asks the vendor only when it is over, and always where this is zero or `nil`.
     public var lifetime: Duration?
-    /// How often the client asks on its own; `nil` for never. Each wait is drawn between nine and eleven tenths of it.
+    /// How often the client asks on its own; `nil` for never.
+    ///
+    /// Each wait is drawn between nine and eleven tenths of it.
     public var polling: Duration?
     /// What follows when ``lifetime`` is over.
     public var afterExpiry: AfterExpiry

@@ -39,7 +39,9 @@ extension ExperimentationProvider {
     public func stop(by deadline: ContinuousClock.Instant) async {}
 }
 
-/// What a vendor does. A role that isn't there is answered with ``ErrorCode/unsupported``, never with silence.
+/// What a vendor does.
+///
+/// A role that isn't there is answered with ``ErrorCode/unsupported``, never with silence.
 public struct ProviderRoles: Sendable {
     /// How decisions come about.
     public enum Deciding: Sendable {

@@ -94,7 +94,8 @@ extension TrackingEvent: Codable {
                 throw DecodingError.dataCorruptedError(
                     forKey: .type,
                     in: container,
-                    debugDescription: "\"\(type)\" is not a type of event; known are \(Self.types.joined(separator: ", "))"
+                    debugDescription:
+                        "\"\(type)\" is not a type of event; known are \(Self.types.joined(separator: ", "))"
                 )
             }
         self.init(kind, attributes: try optional(.attributes) ?? [:])

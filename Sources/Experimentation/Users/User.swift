@@ -1,6 +1,8 @@
 /// The person, or the device, that decisions are made for.
 public struct User: Sendable, Hashable, Codable {
-    /// The id that the vendor decides by. What it is in a vendor's words stands in that adapter's README.
+    /// The id that the vendor decides by.
+    ///
+    /// What it is in a vendor's words stands in that adapter's README.
     public var id: String
 
     /// The id from before the user was known, if there was such a time.
