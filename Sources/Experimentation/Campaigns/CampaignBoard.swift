@@ -62,9 +62,10 @@ struct CampaignBoard: Sendable {
     ///
     /// - Parameters:
     ///   - campaigns: In the vendor's order.
-    ///   - surface: Where the event happened.
+    ///   - key: The surface where the event happened.
     ///   - epoch: What ``epoch(of:)`` gave when the event was tracked; `nil` where that isn't known any more, so that
     ///     the surface's present epoch counts.
+    /// - Returns: What is due now.
     mutating func receive(_ campaigns: [Campaign], surface key: String?, epoch: UInt64?) -> [Delivery] {
         if campaigns.isEmpty { return [] }
         if epoch == nil { open(key) }
@@ -93,7 +94,9 @@ struct CampaignBoard: Sendable {
         return due
     }
 
-    /// Registers, replaces or, with `nil`, removes the handler of a target. What is held stays held when it is removed.
+    /// Registers, replaces or, with `nil`, removes the handler of a target.
+    ///
+    /// What is held stays held when it is removed.
     mutating func setHandler(_ handler: CampaignHandler?, target: String, surface: String?)
         -> [Delivery]
     {
@@ -126,7 +129,9 @@ struct CampaignBoard: Sendable {
         return []
     }
 
-    /// Forgets a surface that won't come back, whole. Answers to its events are dropped from now on.
+    /// Forgets a surface that won't come back, whole.
+    ///
+    /// Answers to its events are dropped from now on.
     mutating func close(surface: String?) {
         surfaces[surface] = nil
     }
