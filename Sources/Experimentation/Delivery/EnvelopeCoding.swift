@@ -1,0 +1,50 @@
+import Foundation
+
+/// The written form of envelopes, and the limits that are checked before anything recurses into them.
+public enum EnvelopeCoding {
+    /// How deep the values of an event may be nested.
+    public static let maximumDepth = 16
+
+    /// Encodes an envelope as JSON with sorted names.
+    ///
+    /// - Throws: ``ErrorCode/tooLarge`` over the limit, ``ErrorCode/invalidArgument`` for what JSON can't hold.
+    public static func encode(_ envelope: Envelope, limit: Int = .max) throws(ExperimentationError) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Seconds with microseconds: exact for the times that vendors can hold, and readable.
+        encoder.dateEncodingStrategy = .secondsSince1970
+        let data: Data
+        do {
+            data = try encoder.encode(envelope)
+        } catch {
+            throw ExperimentationError(
+                .invalidArgument,
+                "The event \"\(envelope.event.type)\" holds a value that can't be written: numbers must be finite.",
+                cause: error
+            )
+        }
+        guard data.count <= limit else {
+            throw ExperimentationError(
+                .tooLarge,
+                "The event \"\(envelope.event.type)\" takes \(data.count) bytes; \(limit) are allowed."
+            )
+        }
+        return Array(data)
+    }
+
+    /// Decodes what ``encode(_:limit:)`` wrote.
+    public static func decode(_ bytes: [UInt8]) throws(ExperimentationError) -> Envelope {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        do {
+            return try decoder.decode(Envelope.self, from: Data(bytes))
+        } catch {
+            throw ExperimentationError(.store, "A stored event can't be read.", cause: error)
+        }
+    }
+
+    /// How many bytes an envelope takes, written.
+    static func size(of envelope: Envelope, limit: Int) throws(ExperimentationError) -> Int {
+        try encode(envelope, limit: limit).count
+    }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import Synchronization
+
+/// An outbox that lives as long as the process: bounded, ordered, with exact accounts, but lost with a crash.
+public final class InMemoryOutboxStore: OutboxStore {
+    private struct Row {
+        var envelope: Envelope
+        var bytes: Int
+        var priority: Priority
+        var isHeld: Bool
+        var leasedUntil: Date?
+        var notBefore: Date?
+        var failure: String?
+    }
+
+    private struct State {
+        var rows: [Row] = []
+        var nextSequence: Int64 = 1
+        var bytes = 0
+        var ledger = Ledger()
+    }
+
+    private let state = Mutex(State())
+    private let maximumCount: Int
+    private let maximumBytes: Int
+    private let maximumEventBytes: Int
+
+    /// Creates an empty outbox.
+    ///
+    /// - Parameters:
+    ///   - maximumCount: How many events wait at most.
+    ///   - maximumBytes: How many bytes their written forms take at most.
+    ///   - maximumEventBytes: How large one event may be.
+    public init(maximumCount: Int = 10_000, maximumBytes: Int = 20_000_000, maximumEventBytes: Int = 32_768) {
+        self.maximumCount = maximumCount
+        self.maximumBytes = maximumBytes
+        self.maximumEventBytes = maximumEventBytes
+    }
+
+    /// Accepts events.
+    public func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
+        let sizes = try envelopes.map { envelope throws(ExperimentationError) in
+            try EnvelopeCoding.size(of: envelope, limit: maximumEventBytes)
+        }
+        state.withLock { state in
+            for (envelope, size) in zip(envelopes, sizes) {
+                var envelope = envelope
+                envelope.sequence = state.nextSequence
+                state.nextSequence += 1
+                state.rows.append(
+                    Row(envelope: envelope, bytes: size, priority: envelope.event.priority, isHeld: isHeld)
+                )
+                state.bytes += size
+                state.ledger.accepted += 1
+            }
+            while state.rows.count > maximumCount || state.bytes > maximumBytes {
+                Self.dropLeastImportant(&state)
+            }
+        }
+    }
+
+    private static func dropLeastImportant(_ state: inout State) {
+        guard let least = state.rows.map(\.priority).min(),
+            let victim = state.rows.firstIndex(where: { $0.priority == least })
+        else { return }
+        state.bytes -= state.rows[victim].bytes
+        state.rows.remove(at: victim)
+        state.ledger.dropped[.overflow, default: 0] += 1
+    }
+
+    /// Takes the next events to deliver.
+    public func lease(
+        _ limit: Int,
+        bytes: Int,
+        now: Date,
+        until: Date
+    ) async throws(ExperimentationError) -> [Envelope] {
+        state.withLock { state in
+            var waiting: Set<String> = []
+            var taken: [Int] = []
+            var size = 0
+            for index in state.rows.indices {
+                let row = state.rows[index]
+                let user = row.envelope.identity.id
+                if row.isHeld { continue }
+                if (row.leasedUntil ?? now) > now || (row.notBefore ?? now) > now || waiting.contains(user) {
+                    waiting.insert(user)
+                    continue
+                }
+                if taken.count == limit || (!taken.isEmpty && size + row.bytes > bytes) { break }
+                taken.append(index)
+                size += row.bytes
+            }
+            return taken.map { index in
+                state.rows[index].leasedUntil = until
+                return state.rows[index].envelope
+            }
+        }
+    }
+
+    /// Writes down what became of leased events.
+    public func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
+        state.withLock { state in
+            let byID = Dictionary(settlements.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+            var kept: [Row] = []
+            kept.reserveCapacity(state.rows.count)
+            for var row in state.rows {
+                switch byID[row.envelope.id] {
+                case nil:
+                    kept.append(row)
+                case .delivered:
+                    state.bytes -= row.bytes
+                    state.ledger.delivered += 1
+                case .dropped(_, let reason, _):
+                    state.bytes -= row.bytes
+                    state.ledger.dropped[reason, default: 0] += 1
+                case .retry(_, let date, let attempts, let reason):
+                    row.leasedUntil = nil
+                    row.notBefore = date
+                    row.envelope.attempts = attempts
+                    row.failure = reason
+                    kept.append(row)
+                }
+            }
+            state.rows = kept
+        }
+    }
+
+    /// Lets held events of a user go.
+    public func release(userID: String) async throws(ExperimentationError) {
+        state.withLock { state in
+            for index in state.rows.indices where state.rows[index].envelope.identity.id == userID {
+                state.rows[index].isHeld = false
+            }
+        }
+    }
+
+    /// Removes a user's waiting events, but for the consent signal itself.
+    public func purge(userID: String) async throws(ExperimentationError) -> Int {
+        state.withLock { state in
+            let before = state.rows.count
+            state.rows.removeAll { row in
+                guard row.envelope.identity.id == userID else { return false }
+                if case .consentChanged = row.envelope.event.kind { return false }
+                state.bytes -= row.bytes
+                return true
+            }
+            let purged = before - state.rows.count
+            state.ledger.purged += purged
+            return purged
+        }
+    }
+
+    /// Drops what is older than a moment.
+    public func expire(before date: Date) async throws(ExperimentationError) -> Int {
+        state.withLock { state in
+            let before = state.rows.count
+            state.rows.removeAll { row in
+                guard row.envelope.date < date, row.leasedUntil == nil else { return false }
+                state.bytes -= row.bytes
+                return true
+            }
+            let expired = before - state.rows.count
+            if expired > 0 { state.ledger.dropped[.expired, default: 0] += expired }
+            return expired
+        }
+    }
+
+    /// What waits.
+    public func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
+        state.withLock { state in
+            var status = OutboxStatus(bytes: state.bytes)
+            for row in state.rows {
+                status.oldest = min(status.oldest ?? row.envelope.date, row.envelope.date)
+                if let failure = row.failure { status.failures[failure, default: 0] += 1 }
+                if row.isHeld {
+                    status.held += 1
+                } else if (row.leasedUntil ?? now) > now {
+                    status.leased += 1
+                } else if let date = row.notBefore, date > now {
+                    status.delayed += 1
+                    status.nextAttempt = min(status.nextAttempt ?? date, date)
+                } else {
+                    status.ready += 1
+                }
+            }
+            return status
+        }
+    }
+
+    /// The accounts.
+    public func ledger() async throws(ExperimentationError) -> Ledger {
+        state.withLock { state in
+            var ledger = state.ledger
+            ledger.pending = state.rows.count
+            return ledger
+        }
+    }
+}
