@@ -121,12 +121,15 @@ public struct MockResponse: Sendable, Hashable {
     public var headers: [MockRequest.Header]
     /// The body.
     public var body: [UInt8]
+    /// How the vendor itself misbehaves with this answer; a fault of the script goes first.
+    public var fault: Fault?
 
     /// Creates an answer.
-    public init(status: Int, headers: [MockRequest.Header] = [], body: [UInt8] = []) {
+    public init(status: Int, headers: [MockRequest.Header] = [], body: [UInt8] = [], fault: Fault? = nil) {
         self.status = status
         self.headers = headers
         self.body = body
+        self.fault = fault
     }
 
     /// Creates an answer with a text.
