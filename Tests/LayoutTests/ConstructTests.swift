@@ -1,0 +1,71 @@
+import Testing
+
+/// What no library target may hold, because it traps, leaks or races where the caller can't see it.
+@Suite("Constructs")
+struct ConstructTests {
+    /// A construct, and why it isn't wanted.
+    struct Ban: Sendable, CustomTestStringConvertible {
+        let pattern: String
+        let reason: String
+        /// Files that may hold it, because it is their subject.
+        var except: [String] = []
+        var testDescription: String { pattern }
+    }
+
+    static let folders =
+        ["Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite"]
+        + ["Sources/ExperimentationTesting", "Adapters", "Conformance"]
+
+    static let bans: [Ban] = [
+        Ban(pattern: #"@unchecked\s+Sendable"#, reason: "the compiler no longer looks for races"),
+        Ban(pattern: #"\btry!"#, reason: "it traps on what comes from outside"),
+        Ban(pattern: #"\bas!"#, reason: "it traps on what comes from outside"),
+        Ban(pattern: #"\bfatalError\b"#, reason: "a library doesn't end its application"),
+        Ban(pattern: #"\bprecondition(Failure)?\b"#, reason: "a library doesn't end its application"),
+        Ban(pattern: #"\bunsafelyUnwrapped\b"#, reason: "it is undefined in release mode"),
+        Ban(pattern: #"\bpublicStatementArguments\b"#, reason: "it writes personal data into logs"),
+        Ban(pattern: #"\bXMLDocument\b"#, reason: "it reads local files through entities"),
+        Ban(pattern: #"(^|[^.\w])(debugPrint|print|NSLog)\("#, reason: "a library doesn't print"),
+        Ban(pattern: #"\bTask\.detached\b"#, reason: "nobody waits for it and nobody cancels it"),
+        Ban(
+            pattern: #"(^|[^.\w])(Date|UUID)\(\)"#,
+            reason: "time and names are injected",
+            except: ["Sources/Experimentation/Host/Environment.swift", "Sources/Experimentation/Host/TimeSource.swift"]
+        ),
+        Ban(pattern: #"\[String\s*:\s*(any\s+)?Any\]"#, reason: "values have types of their own"),
+    ]
+
+    @Test("a library target does without", arguments: bans)
+    func isAbsent(ban: Ban) throws {
+        let pattern = try SwiftText.pattern(ban.pattern)
+        var found: [String] = []
+        for source in Self.folders.flatMap({ Tree.files(in: $0) }) where !ban.except.contains(source.path) {
+            for (number, line) in source.code.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                if line.contains(pattern) { found.append("\(source.path):\(number + 1): \(ban.reason)") }
+            }
+        }
+        #expect(found == [])
+    }
+
+    @Test("nothing is left to do", arguments: folders + ["Sources/xp", "Tests"])
+    func nothingIsLeftToDo(folder: String) throws {
+        let pattern = try SwiftText.pattern(#"\b(TODO|FIXME|XXX|HACK)\b"#)
+        let found = Tree.files(in: folder)
+            .filter { !$0.path.hasPrefix("Tests/LayoutTests/") && $0.text.contains(pattern) }
+        #expect(found.map(\.path) == [])
+    }
+
+    @Test("each ban would find what it bans")
+    func bansBite() throws {
+        let samples = [
+            "final class A: @unchecked Sendable {}", "try! f()", "x as! Y", "fatalError()", "precondition(x)",
+            "x.unsafelyUnwrapped", "configuration.publicStatementArguments = true", "XMLDocument(data: d)",
+            "    print(1)", "Task.detached {}", "let d = Date()", "var a: [String: Any]",
+        ]
+        for (ban, sample) in zip(Self.bans, samples) {
+            #expect(SwiftText.code(of: sample).contains(try SwiftText.pattern(ban.pattern)), "\(ban.pattern)")
+        }
+        #expect(Self.bans.count == samples.count)
+        #expect(!SwiftText.code(of: #"let text = "try!" // try!"#).contains("try!"))
+    }
+}

@@ -1,0 +1,110 @@
+import Testing
+
+/// Who may import whom: the table of the architecture page, read from the sources.
+@Suite("Import arrows")
+struct ImportArrowTests {
+    /// A target's folder and the modules that it may import.
+    struct Arrow: Sendable, CustomTestStringConvertible {
+        let folder: String
+        let allowed: Set<String>
+        var testDescription: String { folder }
+    }
+
+    static let foundation: Set<String> = ["Foundation", "Synchronization"]
+    static let platform: Set<String> = foundation.union(["FoundationNetworking", "Dispatch", "Glibc", "Darwin", "Musl"])
+    static let nio: Set<String> = ["NIOCore", "NIOPosix", "NIOHTTP1"]
+    static let everyAdapter = Set(Tree.vendors.map { "\($0)Adapter" })
+    static let kits: Set<String> = ["Experimentation", "AdapterKit", "ExperimentationTesting"]
+
+    static let arrows: [Arrow] =
+        [
+            Arrow(folder: "Sources/Experimentation", allowed: foundation),
+            Arrow(
+                folder: "Sources/AdapterKit",
+                // FoundationXML is where XMLParser lives on Linux.
+                allowed: platform.union(["Experimentation", "HTTPTypes", "CCurl", "FoundationXML", "Security"])
+            ),
+            Arrow(
+                folder: "Sources/ExperimentationSQLite",
+                allowed: platform.union(["Experimentation", "GRDB", "GRDBSQLite", "SQLite3"])
+            ),
+            Arrow(
+                folder: "Sources/ExperimentationTesting",
+                allowed: platform.union(["Experimentation", "AdapterKit", "HTTPTypes"])
+            ),
+            Arrow(
+                folder: "Sources/xp",
+                allowed: platform.union(kits).union([
+                    "ExperimentationSQLite", "ConformanceKit", "ComparisonKit", "MockVendors", "ConformanceSubjects",
+                    "ArgumentParser", "Yams",
+                ])
+            ),
+            Arrow(folder: "Conformance/ConformanceKit", allowed: foundation.union(["Experimentation"])),
+            Arrow(
+                folder: "Conformance/ComparisonKit",
+                allowed: foundation.union(["Experimentation", "ConformanceKit"])
+            ),
+            Arrow(folder: "Conformance/MockVendors", allowed: platform.union(nio).union(["FoundationXML"])),
+            Arrow(
+                folder: "Conformance/Subjects",
+                allowed: platform.union(kits).union(everyAdapter).union([
+                    "ConformanceKit", "ComparisonKit", "MockVendors", "HTTPTypes",
+                ])
+            ),
+        ]
+        + Tree.vendors.map { vendor in
+            Arrow(
+                folder: "Adapters/\(vendor)",
+                allowed: foundation.union(["Experimentation", "AdapterKit", "HTTPTypes", "UIKit"])
+                    .union(vendor == "Sigma" ? ["Crypto"] : [])
+            )
+        }
+
+    @Test("a target imports only what its line allows", arguments: arrows)
+    func importsOnlyWhatIsAllowed(arrow: Arrow) {
+        let sources = Tree.files(in: arrow.folder)
+        #expect(!sources.isEmpty, "\(arrow.folder) has no sources; the table is out of date")
+        let broken = sources.flatMap { source in
+            source.imports.filter { !arrow.allowed.contains($0) }.map { "\(source.path) imports \($0)" }
+        }
+        #expect(broken == [])
+    }
+
+    @Test("every folder with sources stands in the table")
+    func tableIsComplete() {
+        let folders = ["Sources", "Conformance", "Adapters"].flatMap { top in
+            Tree.folders(in: top).map { "\(top)/\($0)" }.filter { !Tree.files(in: $0).isEmpty }
+        }
+        #expect(Set(folders) == Set(Self.arrows.map(\.folder)))
+    }
+
+    @Test("a test reaches behind the public face of its own target alone")
+    func testableIsOfOnesOwn() {
+        let broken = Tree.folders(in: "Tests").flatMap { folder in
+            Tree.files(in: "Tests/\(folder)").flatMap { source in
+                source.code.split(separator: "\n")
+                    .filter { $0.contains("@testable") }
+                    .filter { !$0.hasSuffix("import \(folder.dropLast("Tests".count))") }
+                    .map { "\(source.path): \($0)" }
+            }
+        }
+        #expect(broken == [])
+    }
+
+    @Test("the reader of imports sees through attributes, access levels, scopes and comments")
+    func readsImports() {
+        let source = Tree.Source(
+            path: "x.swift",
+            text: """
+                import Foundation
+                // import Commented
+                @testable import Own
+                internal import struct Deep.Thing
+                /* import Blocked
+                import BlockedToo */
+                let text = "import Quoted"
+                """
+        )
+        #expect(source.imports == ["Foundation", "Own", "Deep"])
+    }
+}

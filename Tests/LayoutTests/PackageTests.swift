@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+/// What an application resolves when it takes one of the library products.
+@Suite("Package")
+struct PackageTests {
+    /// The packages of others, by product, as the manifest leads to them.
+    static let expected: [String: Set<String>] = [
+        "Experimentation": [],
+        "AdapterKit": ["swift-http-types"],
+        "ExperimentationSQLite": ["GRDB.swift"],
+        "ExperimentationTesting": ["swift-http-types"],
+        "ConformanceKit": [],
+        "ComparisonKit": [],
+        "FlagshipAdapter": ["swift-http-types"],
+        "SigmaAdapter": ["swift-http-types", "swift-crypto"],
+        "EngageAdapter": ["swift-http-types"],
+        "EvergageAdapter": ["swift-http-types"],
+    ]
+
+    @Test("a library product pulls in just the packages that are written down here")
+    func productsPullInTheseAlone() throws {
+        let manifest = try Manifest.read()
+        var found: [String: Set<String>] = [:]
+        for product in manifest.libraries { found[product.name] = manifest.packages(of: product) }
+        #expect(found == Self.expected)
+    }
+
+    @Test("every dependency is declared with a lower bound, and NIO is 2.100 or later")
+    func dependenciesHaveLowerBounds() throws {
+        let text = try #require(Tree.text(of: "Package.swift"))
+        let lines = text.split(separator: "\n").filter { $0.contains(".package(url:") }
+        #expect(!lines.isEmpty)
+        #expect(lines.allSatisfy { $0.contains(", from: \"") })
+        let nio = try #require(lines.first { $0.contains("/swift-nio\"") })
+        let minor = nio.split(separator: "\"").last { $0.contains(".") }?.split(separator: ".").dropFirst().first
+        #expect((minor.flatMap { Int($0) } ?? 0) >= 100)
+    }
+
+    @Test("the lock file isn't committed")
+    func lockFileStaysOut() throws {
+        let ignored = try #require(Tree.text(of: ".gitignore"))
+        #expect(ignored.split(separator: "\n").contains("Package.resolved"))
+    }
+}
+
+/// The manifest, as the package manager reads it.
+private struct Manifest: Decodable {
+    struct Product: Decodable {
+        let name: String
+        let targets: [String]
+        let type: [String: [String]?]
+    }
+
+    struct Target: Decodable {
+        let name: String
+        let dependencies: [Dependency]
+    }
+
+    /// One of `{"byName": [name, condition]}`, `{"target": […]}`, `{"product": [name, package, …]}`.
+    struct Dependency: Decodable {
+        let target: String?
+        let package: String?
+
+        enum Key: String, CodingKey { case byName, target, product }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            if container.contains(.product) {
+                var parts = try container.nestedUnkeyedContainer(forKey: .product)
+                _ = try parts.decode(String.self)
+                package = try parts.decode(String.self)
+                target = nil
+            } else {
+                var parts = try container.nestedUnkeyedContainer(
+                    forKey: container.contains(.byName) ? .byName : .target
+                )
+                target = try parts.decode(String.self)
+                package = nil
+            }
+        }
+    }
+
+    let products: [Product]
+    let targets: [Target]
+
+    var libraries: [Product] { products.filter { $0.type.keys.contains("library") } }
+
+    func packages(of product: Product) -> Set<String> {
+        var packages: Set<String> = []
+        var seen: Set<String> = []
+        var rest = product.targets
+        while let name = rest.popLast() {
+            guard seen.insert(name).inserted, let target = targets.first(where: { $0.name == name }) else { continue }
+            packages.formUnion(target.dependencies.compactMap(\.package))
+            rest.append(contentsOf: target.dependencies.compactMap(\.target))
+        }
+        return packages
+    }
+
+    static func read() throws -> Manifest {
+        let scratch = FileManager.default.temporaryDirectory.appending(path: "manifest-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: scratch) }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [
+            "swift", "package", "--package-path", Tree.root.path, "--scratch-path", scratch.path, "dump-package",
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return try JSONDecoder().decode(Manifest.self, from: data)
+    }
+}

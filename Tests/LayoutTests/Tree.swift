@@ -1,0 +1,120 @@
+import Foundation
+
+/// The package as files, for the tests that read it.
+struct Tree {
+    /// The package's root folder.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// One source file.
+    struct Source: Sendable, CustomStringConvertible {
+        /// The path from the root.
+        let path: String
+        /// The text as it stands.
+        let text: String
+
+        var description: String { path }
+
+        /// The modules that the file imports, `@testable` and scoped imports included.
+        var imports: [String] {
+            code.split(separator: "\n").compactMap { line in
+                var words = line.split(separator: " ").map(String.init)
+                while let first = words.first,
+                    first.hasPrefix("@") || ["public", "internal", "private"].contains(first)
+                {
+                    words.removeFirst()
+                }
+                guard words.first == "import", words.count >= 2 else { return nil }
+                let scopes = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
+                let name = scopes.contains(words[1]) && words.count > 2 ? words[2] : words[1]
+                return name.split(separator: ".").first.map(String.init)
+            }
+        }
+
+        /// The text without comments and without the contents of its string literals.
+        var code: String { SwiftText.code(of: text) }
+    }
+
+    /// The files below a folder with a name's ending, sorted by path; hidden folders are left out.
+    static func files(in folder: String, ending: String = ".swift") -> [Source] {
+        let base = root.appending(path: folder)
+        guard let walk = FileManager.default.enumerator(atPath: base.path) else { return [] }
+        return walk.compactMap { $0 as? String }
+            .filter { $0.hasSuffix(ending) && !$0.split(separator: "/").contains { $0.hasPrefix(".") } }
+            .sorted()
+            .compactMap { name in
+                let text = try? String(contentsOf: base.appending(path: name), encoding: .utf8)
+                return text.map { Source(path: "\(folder)/\(name)", text: $0) }
+            }
+    }
+
+    /// The names of the folders directly inside a folder, sorted.
+    static func folders(in folder: String) -> [String] {
+        let base = root.appending(path: folder)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: base.path)) ?? []
+        return names.filter { name in
+            var isFolder: ObjCBool = false
+            return FileManager.default.fileExists(atPath: base.appending(path: name).path, isDirectory: &isFolder)
+                && isFolder.boolValue && !name.hasPrefix(".")
+        }
+        .sorted()
+    }
+
+    /// The text of one file, or `nil`.
+    static func text(of path: String) -> String? {
+        try? String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The vendors: one folder each.
+    static let vendors = folders(in: "Adapters")
+}
+
+/// Swift's text, as far as these tests have to understand it.
+enum SwiftText {
+    /// A pattern whose `\\b` is the plain one: the default one sees no boundary in `try!`.
+    static func pattern(_ text: String) throws -> Regex<AnyRegexOutput> {
+        try Regex(text).wordBoundaryKind(.simple)
+    }
+
+    /// Blanks out comments and the contents of string literals, so that words in them aren't taken for code.
+    static func code(of text: String) -> String {
+        var result: [UInt8] = []
+        let bytes = Array(text.utf8)
+        var index = 0
+        func at(_ position: Int, _ word: String) -> Bool {
+            let word = Array(word.utf8)
+            return position + word.count <= bytes.count && Array(bytes[position..<position + word.count]) == word
+        }
+        while index < bytes.count {
+            if at(index, "//") {
+                while index < bytes.count, bytes[index] != UInt8(ascii: "\n") { index += 1 }
+            } else if at(index, "/*") {
+                index += 2
+                while index < bytes.count, !at(index, "*/") {
+                    if bytes[index] == UInt8(ascii: "\n") { result.append(bytes[index]) }
+                    index += 1
+                }
+                index += 2
+            } else if at(index, "\"\"\"") {
+                index += 3
+                while index < bytes.count, !at(index, "\"\"\"") {
+                    if bytes[index] == UInt8(ascii: "\n") { result.append(bytes[index]) }
+                    index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+                }
+                index += 3
+                result.append(contentsOf: "\"\"".utf8)
+            } else if bytes[index] == UInt8(ascii: "\"") {
+                index += 1
+                while index < bytes.count, bytes[index] != UInt8(ascii: "\""), bytes[index] != UInt8(ascii: "\n") {
+                    index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+                }
+                index += 1
+                result.append(contentsOf: "\"\"".utf8)
+            } else {
+                result.append(bytes[index])
+                index += 1
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}

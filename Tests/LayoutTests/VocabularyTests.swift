@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+/// A vendor's word belongs into that vendor's folders, comments included.
+@Suite("Vocabulary")
+struct VocabularyTests {
+    /// Words by which a vendor would show through.
+    static let words = [
+        "flagship", "abtasty", "ab tasty", "sigma", "silverpop", "evergage", #"\bengage\b"#, "engagesdk", "xmlapi",
+        #"\bubf"#, "fsvisitor", "cachettl", "bucketing", #"\bvisitors?\b"#, "mobileidentity",
+    ]
+
+    @Test(
+        "no vendor's word stands in a folder that serves all vendors",
+        arguments: [
+            "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite",
+            "Sources/ExperimentationTesting", "Conformance/ConformanceKit", "Conformance/ComparisonKit",
+            "Conformance/MockVendors/Kit",
+        ]
+    )
+    func coreIsNeutral(folder: String) throws {
+        let pattern = try SwiftText.pattern(Self.words.joined(separator: "|")).ignoresCase()
+        var found: [String] = []
+        for source in Tree.files(in: folder) {
+            for (number, line) in source.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                guard let match = line.firstMatch(of: pattern) else { continue }
+                found.append("\(source.path):\(number + 1): \(line[match.range])")
+            }
+        }
+        #expect(found == [])
+    }
+
+    @Test("a vendor's word doesn't stand in another vendor's adapter", arguments: Tree.vendors)
+    func adaptersKeepApart(vendor: String) throws {
+        let others = Tree.vendors.filter { $0 != vendor }.map { #"\b\#($0)[A-Z]\w*"# }
+        let pattern = try SwiftText.pattern(others.joined(separator: "|"))
+        let found = Tree.files(in: "Adapters/\(vendor)").filter { $0.code.contains(pattern) }.map(\.path)
+        #expect(found == [])
+    }
+}
