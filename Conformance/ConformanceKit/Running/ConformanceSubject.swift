@@ -1,0 +1,144 @@
+import Experimentation
+
+/// An adapter together with a vendor to talk to: what the suite and the comparison run against.
+///
+/// Conform by one small file per vendor: open the vendor's stand-in, fill it from the ``World``, make providers that
+/// are configured for it, and tell in neutral words what reached it. Providers should be configured for a test: reads
+/// with at most three attempts, back-off below 50 ms and a deadline of a second or two; everything else as by default.
+public protocol ConformanceSubject: Sendable {
+    /// The vendor's name, in lower case.
+    var name: String { get }
+
+    /// What the adapter declares; the same set that its provider gives.
+    var capabilities: Set<Capability> { get }
+
+    /// Why what isn't declared isn't there, for people: "Sigma has no events".
+    var reasons: [Capability: String] { get }
+
+    /// What the vendor's wire tells of an event; the fields of ``Received`` that may be compared.
+    var wireFields: Set<Received.Field> { get }
+
+    /// The deviations from the neutral contract that are known.
+    var knownDeviations: [KnownDeviation] { get }
+
+    /// Starts the vendor's stand-in with a world, and nobody connected to it.
+    ///
+    /// Every call gives a vendor of its own, so that cases can run beside each other.
+    ///
+    /// - Throws: When the stand-in can't be started. What the vendor can't hold is no reason: that is told by
+    ///   ``SubjectStage/gaps``.
+    func open(_ world: World) async throws -> any SubjectStage
+}
+
+extension ConformanceSubject {
+    /// No reasons.
+    public var reasons: [Capability: String] { [:] }
+    /// None.
+    public var knownDeviations: [KnownDeviation] { [] }
+}
+
+/// A vendor's stand-in with one world, while one case or scenario plays on it.
+public protocol SubjectStage: Sendable {
+    /// What of the world the vendor can't hold.
+    var gaps: [WorldGap] { get async }
+
+    /// Makes a fresh provider that talks to the stand-in; called again for a restart or a second device.
+    ///
+    /// - Parameter environment: The time, the ids, the chance and the log of the case; hand all of it to the provider.
+    func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider
+
+    /// Changes the world at the vendor's end, as somebody at its console would.
+    ///
+    /// What the vendor has received stays.
+    func change(to world: World) async throws
+
+    /// Adds faults to the script; they apply to requests from now on, in order.
+    ///
+    /// - Throws: ``SubjectError/unsupported(_:)`` when the vendor's wire can't fail in this way.
+    func inject(_ faults: [WorldFault]) async throws
+
+    /// Forgets the faults that haven't happened.
+    func clearFaults() async throws
+
+    /// Turns the vendor's kill switch.
+    ///
+    /// - Throws: ``SubjectError/unsupported(_:)`` when the vendor has none.
+    func setKillSwitch(_ isOn: Bool) async throws
+
+    /// Takes the vendor off the network, so that connecting fails, or puts it back under the same address.
+    func setReachable(_ isReachable: Bool) async throws
+
+    /// What the vendor has taken so far, in neutral words and in the order of arrival, repetitions included.
+    func received() async throws -> [Received]
+
+    /// Every exchange so far, in the order of arrival.
+    func exchanges() async throws -> [Exchange]
+
+    /// Ends the stand-in; called once.
+    func close() async
+}
+
+extension SubjectStage {
+    /// None.
+    public var gaps: [WorldGap] { get async { [] } }
+}
+
+/// Something of a world that a vendor can't hold.
+public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
+    /// The place in the world, as `flags/theme`, `experiments/checkout/forced`, `holdouts`, `campaigns` or
+    /// `killSwitch`; what lies below it is missing too.
+    public var path: String
+    /// Why, for a person.
+    public var reason: String
+
+    /// Creates a gap.
+    public init(_ path: String, _ reason: String) {
+        self.path = path
+        self.reason = reason
+    }
+
+    /// Whether something that is needed lies in this gap, or contains it.
+    public func covers(_ need: String) -> Bool {
+        need == path || need.hasPrefix(path + "/") || path.hasPrefix(need + "/")
+    }
+
+    /// The place and the reason.
+    public var description: String { "\(path): \(reason)" }
+}
+
+/// A deviation from the neutral contract that is known and written down.
+public struct KnownDeviation: Sendable, Hashable, Codable {
+    /// The case's name; a `*` at the end stands for any rest.
+    public var caseName: String
+    /// Why the adapter deviates.
+    public var reason: String
+    /// Where more is to be read, if there is such a place.
+    public var link: String?
+
+    /// Creates a record.
+    public init(_ caseName: String, reason: String, link: String? = nil) {
+        self.caseName = caseName
+        self.reason = reason
+        self.link = link
+    }
+
+    /// Whether this record is about a case.
+    public func covers(_ name: String) -> Bool {
+        caseName.hasSuffix("*") ? name.hasPrefix(caseName.dropLast()) : name == caseName
+    }
+}
+
+/// What a subject can say instead of doing something.
+public enum SubjectError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The vendor has nothing like it; the reason is for a person.
+    case unsupported(String)
+    /// The stand-in doesn't work.
+    case broken(String)
+
+    /// The reason.
+    public var description: String {
+        switch self {
+        case .unsupported(let reason), .broken(let reason): reason
+        }
+    }
+}

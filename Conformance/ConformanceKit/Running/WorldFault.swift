@@ -1,0 +1,145 @@
+import Experimentation
+
+/// Something that goes wrong between an adapter and its vendor, in neutral words.
+///
+/// Written as `{"operation":"events","fault":"status","status":503,"retryAfter":1,"after":0,"times":2}`.
+public struct WorldFault: Sendable, Hashable {
+    /// What an exchange is for.
+    public enum Operation: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Fetching decisions, or the rules behind them.
+        case decisions
+        /// Delivering events.
+        case events
+        /// Reporting exposures; the same as ``events`` where the vendor's wire doesn't tell them apart.
+        case exposures
+        /// Linking identities, or getting the vendor to know a user.
+        case identity
+        /// Getting credentials.
+        case authentication
+        /// Anything.
+        case any
+    }
+
+    /// What goes wrong.
+    public enum Kind: Sendable, Hashable {
+        /// Answers with this status and without asking the vendor; `retryAfter` is in seconds.
+        case status(Int, retryAfter: Int? = nil)
+        /// Answers late.
+        case delay(milliseconds: Int)
+        /// Takes the request and never answers.
+        case stall
+        /// Resets the connection before the vendor has seen the request.
+        case reset
+        /// Lets the vendor apply the request and resets the connection instead of answering.
+        case resetAfterApplying
+        /// Sends a part of the body only, and closes.
+        case truncate
+        /// Sends bytes that mean nothing in the vendor's format, under its content type and status 200.
+        case garbage
+        /// Redirects to another address of the same host that would answer 200.
+        case redirect
+        /// Answers 200 with a page of HTML, as a captive portal does.
+        case html200
+        /// Answers 200 with the vendor's own way of saying that the request failed, where it has one.
+        case vendorFailure200
+        /// Announces a body longer than the one that it sends.
+        case wrongLength
+        /// Answers 200 with many megabytes.
+        case oversized
+    }
+
+    /// Which exchanges it befalls.
+    public var operation: Operation
+    /// What goes wrong.
+    public var kind: Kind
+    /// How many matching exchanges go well before it begins.
+    public var after: Int
+    /// How many it befalls; `nil` for all that follow.
+    public var times: Int?
+
+    /// Creates a fault.
+    public init(_ kind: Kind, on operation: Operation = .any, after: Int = 0, times: Int? = 1) {
+        self.kind = kind
+        self.operation = operation
+        self.after = after
+        self.times = times
+    }
+}
+
+extension WorldFault: CustomStringConvertible {
+    /// The fault in a few words.
+    public var description: String {
+        let often = times.map { $0 == 1 ? "once" : "\($0) times" } ?? "from now on"
+        return "\(kind.name) on \(operation.rawValue), \(often)"
+    }
+}
+
+extension WorldFault.Kind {
+    /// The kind's name as it is written.
+    public var name: String {
+        switch self {
+        case .status: "status"
+        case .delay: "delay"
+        case .stall: "stall"
+        case .reset: "reset"
+        case .resetAfterApplying: "resetAfterApplying"
+        case .truncate: "truncate"
+        case .garbage: "garbage"
+        case .redirect: "redirect"
+        case .html200: "html200"
+        case .vendorFailure200: "vendorFailure200"
+        case .wrongLength: "wrongLength"
+        case .oversized: "oversized"
+        }
+    }
+
+    /// The names of all kinds.
+    public static let names = [
+        "status", "delay", "stall", "reset", "resetAfterApplying", "truncate", "garbage", "redirect", "html200",
+        "vendorFailure200", "wrongLength", "oversized",
+    ]
+}
+
+extension WorldFault {
+    /// Reads a fault's keys from an object.
+    public init(reading reader: inout DocumentReader) throws(DocumentError) {
+        let operation: Operation = try reader.choice("operation", default: .any)
+        let kind: Kind
+        switch try reader.string("fault") {
+        case "status":
+            kind = .status(try reader.int("status", in: 100...599), retryAfter: try reader.optionalInt("retryAfter"))
+        case "delay": kind = .delay(milliseconds: try reader.int("milliseconds", in: 0...60_000))
+        case "stall": kind = .stall
+        case "reset": kind = .reset
+        case "resetAfterApplying": kind = .resetAfterApplying
+        case "truncate": kind = .truncate
+        case "garbage": kind = .garbage
+        case "redirect": kind = .redirect
+        case "html200": kind = .html200
+        case "vendorFailure200": kind = .vendorFailure200
+        case "wrongLength": kind = .wrongLength
+        case "oversized": kind = .oversized
+        default: throw reader.wrong("fault", expected: "one of " + Kind.names.joined(separator: ", "))
+        }
+        let after = try reader.optionalInt("after") ?? 0
+        let isForever = reader.value("times") == "forever"
+        self.init(kind, on: operation, after: after, times: isForever ? nil : try reader.optionalInt("times") ?? 1)
+    }
+
+    /// The written form.
+    public var document: FlagValue {
+        var members: [String: FlagValue] = [
+            "operation": .string(operation.rawValue), "fault": .string(kind.name),
+        ]
+        switch kind {
+        case .status(let status, let retryAfter):
+            members["status"] = .int(status)
+            if let retryAfter { members["retryAfter"] = .int(retryAfter) }
+        case .delay(let milliseconds): members["milliseconds"] = .int(milliseconds)
+        default: break
+        }
+        if after != 0 { members["after"] = .int(after) }
+        if times != 1 { members["times"] = times.map { .int($0) } ?? "forever" }
+        return .object(members)
+    }
+}
