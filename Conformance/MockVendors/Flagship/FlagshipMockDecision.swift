@@ -1,0 +1,190 @@
+/// What a visitor asks for, in either spelling of the fields.
+struct FlagshipMockVisitor: Sendable {
+    var id: String
+    var anonymousID: String?
+    var context: [String: FlagshipMockJSON]
+    var hasConsented: Bool
+    var triggersHits: Bool
+    var decisionGroup: String?
+
+    private static let spellings: [String: String] = [
+        "visitorId": "visitor_id", "visitor_id": "visitor_id",
+        "anonymousId": "anonymous_id", "anonymous_id": "anonymous_id",
+        "triggerHit": "trigger_hit", "trigger_hit": "trigger_hit", "activate": "trigger_hit",
+        "visitorConsent": "visitor_consent", "visitor_consent": "visitor_consent",
+        "decisionGroup": "decision_group", "decision_group": "decision_group",
+        "clientId": "client_id", "client_id": "client_id",
+        "campaignId": "campaign_id", "campaign_id": "campaign_id",
+        "formatResponse": "format_response", "format_response": "format_response",
+        "defaultRedirectUrl": "default_redirect_url", "default_redirect_url": "default_redirect_url",
+        "customVisitorId": "custom_visitor_id", "custom_visitor_id": "custom_visitor_id",
+        "context": "context",
+    ]
+
+    /// Reads the body of a request for campaigns.
+    ///
+    /// - Parameters:
+    ///   - body: The body, whatever its content type says.
+    ///   - isStrict: Whether a field that nobody knows is refused.
+    ///   - makeID: Names a visitor who has no id.
+    /// - Throws: The message of the vendor's `400`.
+    init(_ body: [UInt8], isStrict: Bool, makeID: () -> String) throws(MockWorldError) {
+        guard let members = FlagshipMockJSON.parse(body)?.object else {
+            throw MockWorldError("the request body is not a JSON object")
+        }
+        var fields: [String: FlagshipMockJSON] = [:]
+        for (name, value) in members {
+            guard let field = Self.spellings[name] else {
+                if isStrict { throw MockWorldError("unknown field \"\(name)\"") }
+                continue
+            }
+            if !value.isNull { fields[field] = value }
+        }
+        func text(_ name: String) throws(MockWorldError) -> String? {
+            guard let value = fields[name] else { return nil }
+            guard let string = value.string else {
+                throw MockWorldError("invalid value for string type: \(value.text)")
+            }
+            return string
+        }
+        func flag(_ name: String, default missing: Bool) throws(MockWorldError) -> Bool {
+            guard let value = fields[name] else { return missing }
+            guard let bool = value.bool else { throw MockWorldError("invalid value for bool type: \(value.text)") }
+            return bool
+        }
+        if let context = fields["context"], context.object == nil {
+            throw MockWorldError("invalid value for map type: \(context.text)")
+        }
+        let id = try text("visitor_id") ?? ""
+        self.id = id.isEmpty ? makeID() : id
+        anonymousID = try text("anonymous_id").flatMap { $0.isEmpty ? nil : $0 }
+        context = fields["context"]?.object ?? [:]
+        hasConsented = try flag("visitor_consent", default: true)
+        triggersHits = try flag("trigger_hit", default: true)
+        decisionGroup = try text("decision_group").flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+/// Which variation a visitor was given in a group, and whether they have seen it.
+struct FlagshipMockPlace: Sendable, Hashable {
+    var variation: String
+    var isActivated: Bool
+}
+
+/// What the vendor remembers: for each visitor, the variation of each group.
+typealias FlagshipMockMemory = [String: [String: FlagshipMockPlace]]
+
+/// One campaign as it falls to one visitor.
+struct FlagshipMockResult: Sendable {
+    var campaign: FlagshipMockFile.Campaign
+    var group: FlagshipMockFile.Group
+    var variation: FlagshipMockFile.Variation
+}
+
+/// The Decision API's evaluation of all campaigns for one visitor.
+struct FlagshipMockDecision {
+    var file: FlagshipMockFile
+    var rules: FlagshipMockRules
+    var remembers: Bool
+
+    /// Decides, and writes down what was decided.
+    func results(for visitor: FlagshipMockVisitor, memory: inout FlagshipMockMemory) -> [FlagshipMockResult] {
+        switch rules {
+        case .server: server(visitor, memory: &memory)
+        case .sdk: sdk(visitor)
+        }
+    }
+
+    private func server(_ visitor: FlagshipMockVisitor, memory: inout FlagshipMockMemory) -> [FlagshipMockResult] {
+        var places = remembers ? memory[visitor.id, default: [:]] : [:]
+        let before = visitor.anonymousID.flatMap { remembers && file.keepsExperience ? memory[$0] : nil } ?? [:]
+        let tests = Set(file.campaigns.filter { $0.type == "ab" }.flatMap { $0.groups.map(\.id) })
+        let seen = Set(
+            places.merging(before) { mine, _ in mine }
+                .filter { $1.isActivated && tests.contains($0) }.keys
+        )
+        var hasTest = false
+        var ids: Set<String> = []
+        var results: [FlagshipMockResult] = []
+        for campaign in file.campaigns {
+            guard ids.insert(campaign.id).inserted,
+                FlagshipMockAllocation.isOpen(campaign, to: visitor.id),
+                let group = campaign.groups.first(where: {
+                    FlagshipMockTargeting.server($0, visitorID: visitor.id, context: visitor.context)
+                })
+            else { continue }
+            let isExclusive = file.isOneTestPerVisitor && campaign.type == "ab"
+            if isExclusive, seen.isEmpty ? hasTest : !seen.contains(group.id) { continue }
+            guard let variation = variation(of: group, for: visitor, places: places, before: before) else { continue }
+            places[group.id] =
+                places[group.id] ?? before[group.id] ?? FlagshipMockPlace(variation: variation.id, isActivated: false)
+            hasTest = hasTest || isExclusive
+            results.append(FlagshipMockResult(campaign: campaign, group: group, variation: variation))
+        }
+        if remembers { memory[visitor.id] = places }
+        return results
+    }
+
+    private func variation(
+        of group: FlagshipMockFile.Group,
+        for visitor: FlagshipMockVisitor,
+        places: [String: FlagshipMockPlace],
+        before: [String: FlagshipMockPlace]
+    ) -> FlagshipMockFile.Variation? {
+        if let place = places[group.id] ?? before[group.id] {
+            // A variation that is gone takes its campaign away with it.
+            return group.variations.first { $0.id == place.variation }
+        }
+        return FlagshipMockAllocation.variation(of: group, for: visitor.decisionGroup ?? visitor.id)
+    }
+
+    private func sdk(_ visitor: FlagshipMockVisitor) -> [FlagshipMockResult] {
+        file.campaigns.compactMap { campaign in
+            for group in campaign.groups
+            where FlagshipMockTargeting.sdk(group, visitorID: visitor.id, context: visitor.context) {
+                if let variation = FlagshipMockAllocation.variation(of: group, for: visitor.id) {
+                    return FlagshipMockResult(campaign: campaign, group: group, variation: variation)
+                }
+            }
+            return nil
+        }
+    }
+}
+
+extension FlagshipMockResult {
+    /// The flags, with or without those that only the other variations of the group have.
+    func flags(exposingAllKeys: Bool) -> [String: FlagshipMockJSON] {
+        guard exposingAllKeys else { return variation.flags.filter { !$1.isNull } }
+        var flags = variation.flags
+        for sibling in group.variations {
+            for key in sibling.flags.keys where flags[key] == nil { flags[key] = .null }
+        }
+        return flags
+    }
+
+    /// The campaign as the answer has it.
+    func json(exposingAllKeys: Bool) -> FlagshipMockJSON {
+        .object([
+            "id": .string(campaign.id), "name": .string(campaign.name), "slug": campaign.slug,
+            "type": .string(campaign.type), "variationGroupId": .string(group.id),
+            "variationGroupName": .string(group.name),
+            "variation": .object([
+                "id": .string(variation.id), "name": .string(variation.name),
+                "reference": .bool(variation.isReference),
+                "modifications": .object([
+                    "type": .string(variation.type), "value": .object(flags(exposingAllKeys: exposingAllKeys)),
+                ]),
+            ]),
+        ])
+    }
+
+    /// What the answer by flag says of each flag's origin.
+    var metadata: FlagshipMockJSON {
+        .object([
+            "campaignId": .string(campaign.id), "campaignName": .string(campaign.name), "slug": campaign.slug,
+            "type": .string(campaign.type), "variationGroupId": .string(group.id),
+            "variationGroupName": .string(group.name), "variationId": .string(variation.id),
+            "variationName": .string(variation.name), "reference": .bool(variation.isReference),
+        ])
+    }
+}
