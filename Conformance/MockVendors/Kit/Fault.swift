@@ -14,7 +14,7 @@ public enum Fault: Sendable, Hashable, Codable {
     case resetAfterApplying
     /// Sends the first bytes of the body, under the right length, and closes.
     case truncate(after: Int)
-    /// Announces a body longer or shorter than the one that it sends, by this many bytes.
+    /// Announces a body longer or shorter than the one that it sends, by this many bytes; closes after a longer one.
     case wrongLength(by: Int)
     /// Sends bytes that are not HTTP.
     case garbage

@@ -1,0 +1,170 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+extension MockServer {
+    /// Answers one connection's requests in their order until either side closes.
+    func serve(_ connection: NIOAsyncChannel<Arrival, ByteBuffer>) async {
+        let channel = connection.channel
+        let number = state.withLock { state in
+            state.lastConnection += 1
+            state.connections[state.lastConnection] = channel
+            return state.lastConnection
+        }
+        defer { state.withLock { _ = $0.connections.removeValue(forKey: number) } }
+        // A connection that breaks is the client's affair, or the script's.
+        try? await connection.executeThenClose { requests, answers in
+            for try await arrival in requests {
+                let performance = await perform(arrival, connection: number)
+                try await play(performance, on: channel, answers)
+                guard performance.keepsConnection else { break }
+            }
+        }
+    }
+
+    private func perform(_ arrival: Arrival, connection: Int) async -> Performance {
+        let request = arrival.request
+        if let path = controlPath(request.path) {
+            let answer = await control(path, request)
+            let bytes = ResponseBytes.whole(answer, to: request.method, keepsConnection: arrival.keepsConnection)
+            return Performance(.bytes(bytes), keepsConnection: arrival.keepsConnection)
+        }
+        let (number, fault) = enter(arrival, operation: vendor.operation(of: request), connection: connection)
+        let answer = fault?.replacement
+        let response: MockResponse? =
+            if let answer { answer } else if fault?.isBeforeTheVendor == true { nil } else {
+                await vendor.respond(to: request)
+            }
+        let performance = Performance(response, to: arrival, fault: fault)
+        // What a client can see it can also find in the journal, so this comes before the answer.
+        note(performance.answers ? response : nil, bytes: performance.byteCount, for: number)
+        return performance
+    }
+
+    private func play(
+        _ performance: Performance,
+        on channel: any Channel,
+        _ answers: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    ) async throws {
+        if performance.delay > .zero { try await Task.sleep(for: performance.delay) }
+        switch performance.act {
+        case .bytes(let bytes):
+            try await answers.write(ByteBuffer(bytes: bytes))
+        case .drip(let bytes, let pause):
+            for byte in bytes {
+                try await answers.write(ByteBuffer(bytes: [byte]))
+                try await Task.sleep(for: pause)
+            }
+        case .silence:
+            // The connection stays open and mute until the client or ``stop()`` closes it.
+            try await channel.closeFuture.get()
+        case .reset:
+            if let socket = channel as? any SocketOptionProvider {
+                try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+            }
+            try await channel.close()
+        }
+    }
+}
+
+/// What is done with a connection to answer one request.
+struct Performance: Sendable {
+    enum Act: Sendable {
+        case bytes([UInt8])
+        case drip([UInt8], pause: Duration)
+        case silence
+        case reset
+    }
+
+    var act: Act
+    var delay: Duration = .zero
+    var keepsConnection: Bool
+
+    init(_ act: Act, keepsConnection: Bool) {
+        self.act = act
+        self.keepsConnection = keepsConnection
+    }
+
+    /// Whether the client gets to see something of the response.
+    var answers: Bool {
+        switch act {
+        case .bytes, .drip: true
+        case .silence, .reset: false
+        }
+    }
+
+    /// How many bytes are sent.
+    var byteCount: Int {
+        switch act {
+        case .bytes(let bytes), .drip(let bytes, _): bytes.count
+        case .silence, .reset: 0
+        }
+    }
+
+    /// Spoils a response by a fault.
+    init(_ response: MockResponse?, to arrival: Arrival, fault: Fault?) {
+        let keeps = arrival.keepsConnection
+        let method = arrival.request.method
+        let response = response ?? MockResponse(status: 500)
+        switch fault {
+        case nil, .status, .redirect, .body, .delay:
+            self.init(.bytes(ResponseBytes.whole(response, to: method, keepsConnection: keeps)), keepsConnection: keeps)
+            if case .delay(let milliseconds) = fault { delay = .milliseconds(milliseconds) }
+        case .stall:
+            self.init(.silence, keepsConnection: false)
+        case .reset, .resetAfterApplying:
+            self.init(.reset, keepsConnection: false)
+        case .truncate(let count):
+            let head = ResponseBytes.head(response, length: response.body.count)
+            self.init(.bytes(head + response.body.prefix(max(0, count))), keepsConnection: false)
+        case .wrongLength(let difference):
+            let (length, overflow) = response.body.count.addingReportingOverflow(difference)
+            let head = ResponseBytes.head(response, length: overflow ? Int.max : max(0, length))
+            // An announced length that is too long ends in a close; one that is too short leaves bytes behind, which
+            // stand where the next answer's head should.
+            self.init(.bytes(head + response.body), keepsConnection: difference < 0 && keeps)
+        case .garbage:
+            self.init(.bytes(Array("\u{1}\u{2}not HTTP at all\r\n\r\n\u{0}\u{3}".utf8)), keepsConnection: false)
+        case .drip(let milliseconds):
+            let bytes = ResponseBytes.whole(response, to: method, keepsConnection: keeps)
+            self.init(.drip(bytes, pause: .milliseconds(milliseconds)), keepsConnection: keeps)
+        case .compressedBomb(let bytes):
+            let bomb = MockResponse(
+                status: 200,
+                headers: [.init("Content-Type", "application/json"), .init("Content-Encoding", "deflate")],
+                body: CompressedZeros.stream(of: bytes)
+            )
+            self.init(.bytes(ResponseBytes.whole(bomb, to: method, keepsConnection: keeps)), keepsConnection: keeps)
+        }
+    }
+}
+
+extension Fault {
+    /// The answer that is given in place of the vendor's, which is then not asked.
+    var replacement: MockResponse? {
+        switch self {
+        case .status(let status, let retryAfter, let body, let contentType):
+            var answer = MockResponse(
+                status: status,
+                type: contentType ?? "text/plain; charset=utf-8",
+                text: body ?? ""
+            )
+            if let retryAfter { answer.headers.append(.init("Retry-After", retryAfter)) }
+            return answer
+        case .redirect(let status, let address):
+            return MockResponse(status: status, headers: [.init("Location", address)])
+        case .body(let text, let contentType):
+            return MockResponse(status: 200, type: contentType, text: text)
+        default:
+            return nil
+        }
+    }
+
+    /// Whether the vendor isn't asked although nothing replaces its answer.
+    var isBeforeTheVendor: Bool {
+        switch self {
+        case .reset, .garbage, .compressedBomb: true
+        default: false
+        }
+    }
+}

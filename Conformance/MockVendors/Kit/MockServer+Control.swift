@@ -1,0 +1,113 @@
+import Foundation
+
+extension MockServer {
+    /// The part of a path below `/_mock`, or `nil` for a path of the vendor's.
+    func controlPath(_ path: String) -> String? {
+        guard path == "/_mock" || path.hasPrefix("/_mock/") else { return nil }
+        let rest = String(path.dropFirst("/_mock".count))
+        return rest.isEmpty ? "/" : rest
+    }
+
+    /// Answers what tests and people ask of the server itself.
+    func control(_ path: String, _ request: MockRequest) async -> MockResponse {
+        switch (path, request.method) {
+        case ("/requests", "GET"):
+            return encoded(journal.map(JournalLine.init))
+        case ("/reset", "POST"):
+            await reset()
+            return MockResponse(status: 204)
+        case ("/script", "GET"):
+            return encoded(script)
+        case ("/script", "POST"):
+            return setScript(from: request.body)
+        case ("/world", "PUT"):
+            do throws(MockWorldError) {
+                try await vendor.load(Data(request.body))
+                return MockResponse(status: 204)
+            } catch {
+                return problem(400, "\(error)")
+            }
+        case ("/requests", _), ("/reset", _), ("/script", _), ("/world", _):
+            return problem(405, "\(request.method) \(request.path) is not offered")
+        default:
+            var inner = request
+            inner.path = path
+            return await vendor.control(inner) ?? problem(404, "nothing at \(request.path)")
+        }
+    }
+
+    private func setScript(from body: [UInt8]) -> MockResponse {
+        do {
+            setScript(try JSONDecoder().decode([ScriptedFault].self, from: Data(body)))
+            return MockResponse(status: 204)
+        } catch let error as DecodingError {
+            return problem(400, Self.sentence(for: error))
+        } catch {
+            return problem(400, "\(error)")
+        }
+    }
+
+    private func encoded(_ value: some Encodable) -> MockResponse {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(value) else { return problem(500, "the answer can't be written") }
+        return MockResponse(
+            status: 200,
+            headers: [.init("Content-Type", "application/json")],
+            body: Array(data)
+        )
+    }
+
+    private func problem(_ status: Int, _ reason: String) -> MockResponse {
+        let answer = encoded(["error": reason])
+        return MockResponse(status: status, headers: answer.headers, body: answer.body)
+    }
+
+    /// Names the place and the reason.
+    static func sentence(for error: DecodingError) -> String {
+        switch error {
+        case .keyNotFound(let key, let context): "\(place(context)): \"\(key.stringValue)\" is missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context): "\(place(context)): \(context.debugDescription)"
+        case .dataCorrupted(let context): "\(place(context)): \(context.debugDescription)"
+        @unknown default: "\(error)"
+        }
+    }
+
+    private static func place(_ context: DecodingError.Context) -> String {
+        let path = context.codingPath.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+        return path.isEmpty ? "the document" : path.hasPrefix(".") ? String(path.dropFirst()) : path
+    }
+}
+
+/// A journal entry as `/_mock/requests` writes it.
+private struct JournalLine: Encodable {
+    var number: Int
+    var connection: Int
+    var received: Double
+    var operation: String
+    var method: String
+    var path: String
+    var query: String?
+    var headers: [MockRequest.Header]
+    var body: String
+    var status: Int?
+    var fault: Fault?
+    var bytesIn: Int
+    var bytesOut: Int
+
+    init(_ entry: JournalEntry) {
+        number = entry.number
+        connection = entry.connection
+        received = entry.received
+        operation = entry.operation
+        method = entry.request.method
+        path = entry.request.path
+        query = entry.request.query
+        headers = entry.request.headers
+        body = entry.request.text
+        status = entry.response?.status
+        fault = entry.fault
+        bytesIn = entry.bytesIn
+        bytesOut = entry.bytesOut
+    }
+}

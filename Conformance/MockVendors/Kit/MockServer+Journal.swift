@@ -1,0 +1,159 @@
+import Synchronization
+
+extension MockServer {
+    /// Every exchange since the last ``clearJournal()``, in the order in which requests were complete.
+    public var journal: [JournalEntry] { state.withLock { $0.journal } }
+
+    /// The exchanges of one operation.
+    public func journal(of operation: String) -> [JournalEntry] { journal.filter { $0.operation == operation } }
+
+    /// Forgets the journal; numbers go on counting.
+    public func clearJournal() { state.withLock { $0.journal = [] } }
+
+    /// The faults that are still to come, with what is left of their counts.
+    public var script: [ScriptedFault] { state.withLock { $0.script } }
+
+    /// Replaces the fault script.
+    ///
+    /// The first fault in the list that matches a request befalls it; faults whose `after` isn't used up let it pass.
+    public func setScript(_ faults: [ScriptedFault]) { state.withLock { $0.script = faults } }
+
+    /// Adds a fault at the end of the script.
+    public func addFault(_ fault: ScriptedFault) { state.withLock { $0.script.append(fault) } }
+
+    /// Waits until as many requests have arrived.
+    ///
+    /// A request counts when it is complete, before it is answered; ``wait(within:until:)`` can look at the answer.
+    ///
+    /// - Parameters:
+    ///   - count: How many requests the journal must hold.
+    ///   - operation: Which operation's requests to count; `nil` for all.
+    ///   - limit: How long to wait at most.
+    /// - Returns: The requests that were counted.
+    /// - Throws: ``MockServerError/timedOut(seconds:seen:)``, or `CancellationError`.
+    @discardableResult
+    public func waitForRequests(
+        count: Int,
+        on operation: String? = nil,
+        within limit: Duration = .seconds(10)
+    ) async throws -> [JournalEntry] {
+        @Sendable func counted(_ journal: [JournalEntry]) -> [JournalEntry] {
+            operation.map { name in journal.filter { $0.operation == name } } ?? journal
+        }
+        return counted(try await wait(within: limit) { counted($0).count >= count })
+    }
+
+    /// Waits until the journal meets a condition, which is tried at once and at each change.
+    ///
+    /// - Parameters:
+    ///   - limit: How long to wait at most.
+    ///   - condition: Looks at the journal; it must be quick and must not ask the server for anything.
+    /// - Returns: The journal that met the condition.
+    /// - Throws: ``MockServerError/timedOut(seconds:seen:)``, or `CancellationError`.
+    @discardableResult
+    public func wait(
+        within limit: Duration = .seconds(10),
+        until condition: @escaping @Sendable ([JournalEntry]) -> Bool
+    ) async throws -> [JournalEntry] {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            give(waiter: number, .failure(timedOut(after: limit)))
+        }
+        defer { timer.cancel() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let met = state.withLock { state -> Result<[JournalEntry], any Error>? in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if condition(state.journal) { return .success(state.journal) }
+                    state.waiters[number] = Waiter(condition: condition, continuation: continuation)
+                    return nil
+                }
+                if let met { continuation.resume(with: met) }
+            }
+        } onCancel: {
+            give(waiter: number, .failure(CancellationError()))
+        }
+    }
+
+    private func give(waiter number: Int, _ result: Result<[JournalEntry], any Error>) {
+        let waiter = state.withLock { $0.waiters.removeValue(forKey: number) }
+        waiter?.continuation.resume(with: result)
+    }
+
+    private func timedOut(after limit: Duration) -> MockServerError {
+        let seen = journal.map { "\($0.operation) → \($0.response.map { String($0.status) } ?? "nothing")" }
+        return .timedOut(seconds: limit / .seconds(1), seen: seen)
+    }
+
+    /// Enters a request that has arrived, and says which fault befalls it.
+    func enter(_ arrival: Arrival, operation: String, connection: Int) -> (number: Int, fault: Fault?) {
+        changeJournal { state in
+            let fault = State.takeFault(for: operation, from: &state.script)
+            state.lastEntry += 1
+            state.journal.append(
+                JournalEntry(
+                    number: state.lastEntry,
+                    connection: connection,
+                    received: (ContinuousClock.now - state.epoch) / .seconds(1),
+                    operation: operation,
+                    request: arrival.request,
+                    fault: fault,
+                    bytesIn: arrival.bytes
+                )
+            )
+            return (state.lastEntry, fault)
+        }
+    }
+
+    /// Notes what was answered to a request.
+    func note(_ response: MockResponse?, bytes: Int, for number: Int) {
+        changeJournal { state in
+            guard let index = state.journal.lastIndex(where: { $0.number == number }) else { return }
+            state.journal[index].response = response
+            state.journal[index].bytesOut = bytes
+        }
+    }
+
+    private func changeJournal<Answer>(_ change: (inout State) -> Answer) -> Answer {
+        var met: [Waiter] = []
+        let (answer, journal) = state.withLock { state -> (Answer, [JournalEntry]) in
+            let answer = change(&state)
+            for (number, waiter) in state.waiters where waiter.condition(state.journal) {
+                state.waiters[number] = nil
+                met.append(waiter)
+            }
+            return (answer, met.isEmpty ? [] : state.journal)
+        }
+        for waiter in met { waiter.continuation.resume(returning: journal) }
+        return answer
+    }
+
+    struct Waiter {
+        let condition: @Sendable ([JournalEntry]) -> Bool
+        let continuation: CheckedContinuation<[JournalEntry], any Error>
+    }
+}
+
+extension MockServer.State {
+    /// Finds the fault for a request and counts it.
+    static func takeFault(for operation: String, from script: inout [ScriptedFault]) -> Fault? {
+        for index in script.indices where script[index].on == nil || script[index].on == operation {
+            if script[index].after > 0 {
+                script[index].after -= 1
+                continue
+            }
+            let fault = script[index].fault
+            if let times = script[index].times {
+                script[index].times = times - 1
+                if times <= 1 { script.remove(at: index) }
+                if times <= 0 { return takeFault(for: operation, from: &script) }
+            }
+            return fault
+        }
+        return nil
+    }
+}

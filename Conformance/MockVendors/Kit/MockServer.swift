@@ -1,0 +1,143 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Serves a ``MockVendor`` on a socket, keeps a journal of every exchange, and misbehaves on script.
+///
+/// ```swift
+/// let server = MockServer(vendor)
+/// try await server.start()
+/// server.addFault(ScriptedFault(.status(503), on: "token", times: 2))
+/// // … point a client at `server.url` …
+/// try await server.waitForRequests(count: 3)
+/// await server.stop()
+/// ```
+///
+/// The same socket answers `/_mock/requests`, `/_mock/reset`, `/_mock/script` and `/_mock/world`; what else lies under
+/// `/_mock` is the vendor's. Those requests are not in the journal and no fault befalls them.
+public final class MockServer: Sendable {
+    /// The vendor that answers.
+    public let vendor: any MockVendor
+    /// The address that is listened on.
+    public let host: String
+
+    let state: Mutex<State>
+
+    /// Creates a server that doesn't listen yet.
+    ///
+    /// - Parameters:
+    ///   - vendor: What answers.
+    ///   - host: The address to listen on.
+    ///   - port: The port to listen on; 0 for any that is free, which is then kept for the server's life.
+    public init(_ vendor: any MockVendor, host: String = "127.0.0.1", port: Int = 0) {
+        self.vendor = vendor
+        self.host = host
+        state = Mutex(State(port: port))
+    }
+
+    /// The port that is, was or will be listened on; 0 before the first ``start()`` if none was asked for.
+    public var port: Int { state.withLock { $0.port } }
+
+    /// The base address, without a slash at its end: `http://127.0.0.1:40123`.
+    public var url: String { "http://\(host):\(port)" }
+
+    /// The named base addresses that an application configures for this vendor.
+    public var endpoints: [String: String] { vendor.endpoints(at: url) }
+
+    /// Starts to listen; the second and later times on the same port as before.
+    ///
+    /// Does nothing while the server is running. The journal, the script and the vendor's state are kept.
+    ///
+    /// - Throws: ``MockServerError/portInUse(host:port:)`` or ``MockServerError/cannotListen(host:port:reason:)``.
+    public func start() async throws(MockServerError) {
+        let port = state.withLock { state -> Int? in state.running == nil ? state.port : nil }
+        guard let port else { return }
+        let listener = try await listen(port: port)
+        let task = Task { await self.accept(on: listener) }
+        let placeholder = state.withLock { state -> PortKeeper? in
+            state.port = listener.channel.localAddress?.port ?? port
+            state.running = Running(listener: listener.channel, task: task)
+            defer { state.keeper = nil }
+            return state.keeper
+        }
+        placeholder?.release()
+    }
+
+    /// Stops listening and closes every connection; to a client the server has gone away.
+    ///
+    /// The port stays reserved, so that ``start()`` comes back on it.
+    public func stop() async {
+        let running = state.withLock { state -> Running? in
+            defer { state.running = nil }
+            return state.running
+        }
+        guard let running else { return }
+        try? await running.listener.close()
+        let keeper = PortKeeper(host: host, port: port)
+        let connections = state.withLock { state -> [any Channel] in
+            state.keeper = keeper
+            return Array(state.connections.values)
+        }
+        for connection in connections { connection.close(promise: nil) }
+        running.task.cancel()
+        await running.task.value
+    }
+
+    /// Forgets the journal and the fault script, and has the vendor forget what requests changed.
+    public func reset() async {
+        state.withLock { state in
+            state.script = []
+            state.journal = []
+        }
+        await vendor.reset()
+    }
+
+    private func listen(port: Int) async throws(MockServerError) -> Listener {
+        do {
+            return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.backlog, value: 1024)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .bind(host: host, port: port) { channel in
+                    channel.eventLoop.makeCompletedFuture { try RequestCollector.install(in: channel) }
+                }
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw .portInUse(host: host, port: port)
+        } catch {
+            throw .cannotListen(host: host, port: port, reason: "\(error)")
+        }
+    }
+
+    private func accept(on listener: Listener) async {
+        // Errors of the listening socket mean that it was closed; each connection deals with its own.
+        try? await withThrowingDiscardingTaskGroup { group in
+            try await listener.executeThenClose { connections in
+                for try await connection in connections {
+                    group.addTask { await self.serve(connection) }
+                }
+            }
+        }
+    }
+
+    typealias Listener = NIOAsyncChannel<NIOAsyncChannel<Arrival, ByteBuffer>, Never>
+
+    struct Running {
+        let listener: any Channel
+        let task: Task<Void, Never>
+    }
+
+    struct State {
+        var port: Int
+        var running: Running?
+        var keeper: PortKeeper?
+        var connections: [Int: any Channel] = [:]
+        var lastConnection = 0
+        var journal: [JournalEntry] = []
+        var lastEntry = 0
+        var script: [ScriptedFault] = []
+        var waiters: [Int: Waiter] = [:]
+        var lastWaiter = 0
+        let epoch = ContinuousClock.now
+    }
+}

@@ -1,0 +1,117 @@
+import NIOCore
+import NIOHTTP1
+
+/// A complete request, with what the connection needs to know about it.
+struct Arrival: Sendable {
+    var request: MockRequest
+    /// How many bytes arrived, head and body.
+    var bytes: Int
+    /// Whether the client keeps the connection for another request.
+    var keepsConnection: Bool
+}
+
+/// Puts the parts of a request together, and refuses what no vendor's front door lets in.
+final class RequestCollector: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = Arrival
+    typealias OutboundOut = ByteBuffer
+
+    /// How large a request's body may be.
+    static let largestBody = 32 << 20
+
+    private let counter: ByteCounter
+    private var head: HTTPRequestHead?
+    private var body: [UInt8] = []
+    private var isRefused = false
+
+    init(counter: ByteCounter) { self.counter = counter }
+
+    /// Builds a connection's pipeline.
+    static func install(in channel: any Channel) throws -> NIOAsyncChannel<Arrival, ByteBuffer> {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = 64 << 10
+        limits.maxHeaderListSize = 256 << 10
+        limits.maxHeaderFieldCount = 200
+        let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
+        let counter = ByteCounter()
+        try channel.pipeline.syncOperations.addHandlers([
+            counter, ByteToMessageHandler(decoder), RequestCollector(counter: counter),
+        ])
+        return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isRefused else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            body = []
+            if head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
+                let go = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
+                context.writeAndFlush(wrapOutboundOut(go), promise: nil)
+            }
+            let encodings = head.headers["Content-Encoding"].filter { $0.lowercased() != "identity" }
+            if !encodings.isEmpty {
+                refuse(415, "Content-Encoding \(encodings.joined(separator: ", ")) is not understood", context)
+            }
+        case .body(let part):
+            guard body.count + part.readableBytes <= Self.largestBody else {
+                return refuse(413, "a body may have \(Self.largestBody) bytes", context)
+            }
+            body.append(contentsOf: part.readableBytesView)
+        case .end:
+            guard let head else { return }
+            context.fireChannelRead(wrapInboundOut(arrival(head)))
+            self.head = nil
+            body = []
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if error is HTTPParserError, !isRefused {
+            refuse(400, "not a valid HTTP request: \(error)", context)
+        } else {
+            // A reset by the client ends the connection; there is nobody left to tell.
+            context.close(promise: nil)
+        }
+    }
+
+    private func arrival(_ head: HTTPRequestHead) -> Arrival {
+        let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let request = MockRequest(
+            method: head.method.rawValue,
+            path: String(parts.first ?? ""),
+            query: parts.count > 1 ? String(parts[1]) : nil,
+            headers: head.headers.map { MockRequest.Header($0.name, $0.value) },
+            body: body
+        )
+        return Arrival(request: request, bytes: counter.take(), keepsConnection: head.isKeepAlive)
+    }
+
+    private func refuse(_ status: Int, _ reason: String, _ context: ChannelHandlerContext) {
+        isRefused = true
+        let answer = MockResponse(status: status, type: "text/plain; charset=utf-8", text: reason + "\n")
+        let bytes = ResponseBytes.whole(answer, to: "GET", keepsConnection: false)
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes))).whenComplete { _ in
+            channel.close(promise: nil)
+        }
+    }
+}
+
+/// Counts the bytes that arrive.
+final class ByteCounter: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    private var count = 0
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        count += unwrapInboundIn(data).readableBytes
+        context.fireChannelRead(data)
+    }
+
+    /// The count since the last time.
+    func take() -> Int {
+        defer { count = 0 }
+        return count
+    }
+}

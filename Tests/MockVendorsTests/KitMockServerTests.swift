@@ -1,0 +1,132 @@
+import Foundation
+import MockVendors
+import Testing
+
+@Suite("The mock server")
+struct KitMockServerTests {
+    /// Runs a body against a server that is stopped afterwards.
+    private func serving(_ body: (MockServer, RawClient) async throws -> Void) async throws {
+        let server = MockServer(EchoVendor())
+        try await server.start()
+        try await body(server, RawClient(port: server.port))
+        await server.stop()
+    }
+
+    @Test("answers on one connection in order and keeps a journal of each exchange")
+    func answersAndKeepsAJournal() async throws {
+        try await serving { server, client in
+            let answer = await client.send(
+                "POST /events?a=1&b=%20 HTTP/1.1\r\nHost: x\r\nX-Odd: yes\r\nContent-Length: 2\r\n\r\nhi",
+                "GET /flags HTTP/1.1\r\nHost: x\r\n\r\n"
+            )
+            #expect(answer.body == #"{"count":2,"greeting":"hello","body":""}"#)
+            let journal = server.journal
+            #expect(journal.map(\.number) == [1, 2])
+            #expect(journal.map(\.connection) == [1, 1])
+            #expect(journal.map(\.operation) == ["events", "flags"])
+            #expect(
+                journal[0].request
+                    == MockRequest(
+                        method: "POST",
+                        path: "/events",
+                        query: "a=1&b=%20",
+                        headers: [.init("Host", "x"), .init("X-Odd", "yes"), .init("Content-Length", "2")],
+                        body: Array("hi".utf8)
+                    )
+            )
+            #expect(journal[0].response == .json(#"{"count":1,"greeting":"hello","body":"hi"}"#))
+            #expect(journal[0].bytesIn == 77)
+            #expect(journal[1].bytesOut == answer.bytes.count)
+            #expect(journal.allSatisfy { $0.fault == nil })
+        }
+    }
+
+    @Test("goes away and comes back on the same port, with its journal")
+    func goesAwayAndComesBack() async throws {
+        try await serving { server, client in
+            _ = await client.get("/one")
+            let port = server.port
+            await server.stop()
+            #expect(await client.get("/two").ending == .refused)
+            try await server.start()
+            #expect(server.port == port)
+            #expect(await client.get("/three").status == 200)
+            #expect(server.journal.map(\.operation) == ["one", "three"])
+        }
+    }
+
+    @Test("says which port is in use")
+    func portInUse() async throws {
+        try await serving { server, _ in
+            let second = MockServer(EchoVendor(), port: server.port)
+            await #expect(throws: MockServerError.portInUse(host: "127.0.0.1", port: server.port)) {
+                try await second.start()
+            }
+        }
+    }
+
+    @Test("waits for requests without polling, and says what it saw when they don't come")
+    func waits() async throws {
+        try await serving { server, client in
+            async let seen = server.waitForRequests(count: 2, on: "b")
+            _ = await client.get("/a")
+            _ = await client.get("/b")
+            _ = await client.get("/b")
+            let numbers = try await seen.map(\.number)
+            #expect(numbers == [2, 3])
+            await #expect(
+                throws: MockServerError.timedOut(seconds: 0.02, seen: ["a → 200", "b → 200", "b → 200"])
+            ) {
+                try await server.waitForRequests(count: 4, within: .milliseconds(20))
+            }
+        }
+    }
+
+    @Test("a cancelled wait ends")
+    func cancelledWait() async throws {
+        try await serving { server, _ in
+            let task = Task { try await server.waitForRequests(count: 1, within: .seconds(60)) }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+
+    @Test("closes the connection after an answer when the client asks for it")
+    func closes() async throws {
+        try await serving { server, client in
+            let answer = await client.send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "GET /b HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(answer.ending != .complete)
+            #expect(server.journal.count == 1)
+        }
+    }
+
+    @Test("sends no body for HEAD and none with 204")
+    func bodiless() async throws {
+        try await serving { server, client in
+            let head = await client.send("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(head.body.isEmpty)
+            #expect(head.head.contains("Content-Length: 40"))
+            server.addFault(ScriptedFault(.status(204)))
+            #expect(await client.get("/a").head == "HTTP/1.1 204 No Content\r\nContent-Type: text/plain; charset=utf-8")
+        }
+    }
+
+    @Test(
+        "refuses what is not a valid request and closes",
+        arguments: [
+            ("GARBAGE\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+            ("POST /a HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx", 415),
+            ("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n" + String(repeating: "x", count: 40 << 20), 413),
+            ("GET / HTTP/1.1\r\n" + String(repeating: "A: b\r\n", count: 300) + "\r\n", 400),
+        ]
+    )
+    func refuses(request: String, status: Int) async throws {
+        try await serving { server, client in
+            let answer = await client.send(request)
+            #expect(answer.status == status)
+            #expect(server.journal.isEmpty)
+            #expect(await client.get("/still-there").status == 200)
+        }
+    }
+}
