@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Scripted faults")
 struct KitFaultTests {
-    private func answer(under fault: Fault, patience: Double = 5) async throws -> (RawClient.Answer, [JournalEntry], Int) {
+    private func answer(under fault: Fault, patience: Double = 5) async throws -> (
+        RawClient.Answer, [JournalEntry], Int
+    ) {
         let vendor = EchoVendor()
         let server = MockServer(vendor)
         try await server.start()
@@ -47,7 +49,10 @@ struct KitFaultTests {
         #expect(journal[0].bytesOut == 0)
     }
 
-    @Test("a reset doesn't ask the vendor; a reset after applying does", arguments: [(Fault.reset, 0), (.resetAfterApplying, 1)])
+    @Test(
+        "a reset doesn't ask the vendor; a reset after applying does",
+        arguments: [(Fault.reset, 0), (.resetAfterApplying, 1)]
+    )
     func reset(fault: Fault, expected: Int) async throws {
         let (answer, journal, asked) = try await answer(under: fault)
         #expect(answer.ending == .reset)
@@ -126,8 +131,22 @@ struct KitFaultTests {
         await server.stop()
     }
 
+    @Test("a vendor may misbehave by itself, unless the script goes first")
+    func ownFault() async throws {
+        let server = MockServer(EchoVendor())
+        try await server.start()
+        let client = RawClient(port: server.port)
+        server.addFault(ScriptedFault(.status(503)))
+        #expect(await client.get("/broken").status == 503)
+        #expect(await client.get("/broken").ending == .reset)
+        #expect(server.journal.map(\.fault) == [.status(503), .resetAfterApplying])
+        #expect(server.journal[1].response == nil)
+        await server.stop()
+    }
+
     static let faults: [Fault] = [
-        .status(503, retryAfter: "1", body: "b", contentType: "text/html"), .status(204), .delay(milliseconds: 5), .stall,
+        .status(503, retryAfter: "1", body: "b", contentType: "text/html"), .status(204), .delay(milliseconds: 5),
+        .stall,
         .reset, .resetAfterApplying, .truncate(after: 3), .wrongLength(by: -2), .garbage,
         .redirect(status: 302, to: "http://x/"), .drip(millisecondsPerByte: 1), .compressedBomb(bytes: 10),
         .body("x", contentType: "text/plain"),

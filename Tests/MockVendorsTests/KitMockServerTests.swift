@@ -94,7 +94,10 @@ struct KitMockServerTests {
     @Test("closes the connection after an answer when the client asks for it")
     func closes() async throws {
         try await serving { server, client in
-            let answer = await client.send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "GET /b HTTP/1.1\r\nHost: x\r\n\r\n")
+            let answer = await client.send(
+                "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+                "GET /b HTTP/1.1\r\nHost: x\r\n\r\n"
+            )
             #expect(answer.ending != .complete)
             #expect(server.journal.count == 1)
         }
@@ -117,7 +120,10 @@ struct KitMockServerTests {
             ("GARBAGE\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
             ("POST /a HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx", 415),
-            ("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n" + String(repeating: "x", count: 40 << 20), 413),
+            (
+                "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n"
+                    + String(repeating: "x", count: 40 << 20), 413
+            ),
             ("GET / HTTP/1.1\r\n" + String(repeating: "A: b\r\n", count: 300) + "\r\n", 400),
         ]
     )

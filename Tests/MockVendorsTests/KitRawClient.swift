@@ -2,9 +2,9 @@ import Foundation
 import MockVendors
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// A client that sends bytes as they are and reads until an answer is complete or the server closes.
@@ -42,9 +42,9 @@ struct RawClient: Sendable {
 
     private func exchange(_ requests: [[UInt8]]) -> Answer {
         #if canImport(Glibc)
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #endif
         defer { close(descriptor) }
         var limit = timeval()
@@ -114,6 +114,7 @@ actor EchoVendor: MockVendor {
 
     func respond(to request: MockRequest) -> MockResponse {
         count += 1
+        if request.path == "/broken" { return MockResponse(status: 200, fault: .resetAfterApplying) }
         return .json("{\"count\":\(count),\"greeting\":\"\(greeting)\",\"body\":\"\(request.text)\"}")
     }
 

@@ -104,7 +104,9 @@ extension ScriptedFault {
         var fields = encoder.container(keyedBy: FieldName.self)
         try fields.encodeIfPresent(on, forKey: FieldName("on"))
         if after > 0 { try fields.encode(after, forKey: FieldName("after")) }
-        if let times { try fields.encode(times, forKey: FieldName("times")) } else {
+        if let times {
+            try fields.encode(times, forKey: FieldName("times"))
+        } else {
             try fields.encodeNil(forKey: FieldName("times"))
         }
         try fields.encode(fault, forKey: FieldName("fault"))

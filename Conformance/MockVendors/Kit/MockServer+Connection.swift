@@ -30,14 +30,13 @@ extension MockServer {
             return Performance(.bytes(bytes), keepsConnection: arrival.keepsConnection)
         }
         let (number, fault) = enter(arrival, operation: vendor.operation(of: request), connection: connection)
-        let answer = fault?.replacement
-        let response: MockResponse? =
-            if let answer { answer } else if fault?.isBeforeTheVendor == true { nil } else {
-                await vendor.respond(to: request)
-            }
-        let performance = Performance(response, to: arrival, fault: fault)
+        var response = fault?.replacement
+        if response == nil, fault?.isBeforeTheVendor != true { response = await vendor.respond(to: request) }
+        let ownFault = fault == nil ? response?.fault : nil
+        if let replacement = ownFault?.replacement { response = replacement }
+        let performance = Performance(response, to: arrival, fault: fault ?? ownFault)
         // What a client can see it can also find in the journal, so this comes before the answer.
-        note(performance.answers ? response : nil, bytes: performance.byteCount, for: number)
+        note(performance.answers ? response : nil, ownFault: ownFault, bytes: performance.byteCount, for: number)
         return performance
     }
 

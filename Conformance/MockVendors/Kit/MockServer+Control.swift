@@ -67,7 +67,8 @@ extension MockServer {
     static func sentence(for error: DecodingError) -> String {
         switch error {
         case .keyNotFound(let key, let context): "\(place(context)): \"\(key.stringValue)\" is missing"
-        case .typeMismatch(_, let context), .valueNotFound(_, let context): "\(place(context)): \(context.debugDescription)"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            "\(place(context)): \(context.debugDescription)"
         case .dataCorrupted(let context): "\(place(context)): \(context.debugDescription)"
         @unknown default: "\(error)"
         }

@@ -110,11 +110,12 @@ extension MockServer {
     }
 
     /// Notes what was answered to a request.
-    func note(_ response: MockResponse?, bytes: Int, for number: Int) {
+    func note(_ response: MockResponse?, ownFault: Fault?, bytes: Int, for number: Int) {
         changeJournal { state in
             guard let index = state.journal.lastIndex(where: { $0.number == number }) else { return }
             state.journal[index].response = response
             state.journal[index].bytesOut = bytes
+            if let ownFault { state.journal[index].fault = ownFault }
         }
     }
 
