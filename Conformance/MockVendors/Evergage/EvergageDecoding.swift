@@ -1,0 +1,71 @@
+import Foundation
+
+/// Why a request carries no event.
+enum EvergageRefusal: Error, Hashable {
+    /// The bytes are not an event in any of the accepted forms.
+    case unreadable
+    /// The body is larger than 1 MiB, before or after decompression.
+    case tooLarge
+}
+
+/// How an event is written into a request: as JSON, as a form's `event`, as the query's `event`.
+enum EvergageDecoding {
+    static let largestBody = 1 << 20
+
+    static func event(of request: MockRequest) throws(EvergageRefusal) -> EvergageJSON {
+        if request.method == "GET" {
+            guard let text = request.queryItem("event"), let event = fromBase64(text) else { throw .unreadable }
+            return try object(event)
+        }
+        var body = request.body
+        if body.count > largestBody { throw .tooLarge }
+        switch request.header("Content-Encoding")?.lowercased() {
+        case nil, "identity": break
+        case "gzip", "x-gzip", "deflate":
+            do {
+                body = try EvergageInflate.decompress(body, limit: largestBody)
+            } catch {
+                throw error == .tooLarge ? .tooLarge : .unreadable
+            }
+        default: throw .unreadable
+        }
+        let type = request.header("Content-Type")?.split(separator: ";").first?
+            .trimmingCharacters(in: .whitespaces).lowercased()
+        switch type {
+        case nil, "application/json", "text/plain":
+            guard let event = EvergageJSON(parsing: body) else { throw .unreadable }
+            return try object(event)
+        case "application/x-www-form-urlencoded":
+            let items = FormEncoding.decode(String(decoding: body, as: UTF8.self))
+            // The pages say base64, the live web beacon sends plain JSON: both are in use.
+            guard let text = items.first(where: { $0.name == "event" })?.value,
+                let event = EvergageJSON(parsing: text.utf8) ?? fromBase64(text)
+            else { throw .unreadable }
+            return try object(event)
+        default: throw .unreadable
+        }
+    }
+
+    /// Decodes standard and URL-safe base64, with and without padding; a space stands for a plus that a query lost.
+    static func fromBase64(_ text: String) -> EvergageJSON? {
+        var standard = text.replacing(" ", with: "+").replacing("-", with: "+").replacing("_", with: "/")
+        while standard.last == "=" { standard.removeLast() }
+        standard += String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
+        guard !standard.isEmpty, let data = Data(base64Encoded: standard) else { return nil }
+        return EvergageJSON(parsing: data)
+    }
+
+    /// The parameters of a receiver, which take them from the query and from a form alike.
+    static func parameters(of request: MockRequest) -> [String: String] {
+        var items = request.queryItems
+        if request.method == "POST", !request.body.isEmpty {
+            items += FormEncoding.decode(request.text)
+        }
+        return Dictionary(items.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private static func object(_ value: EvergageJSON) throws(EvergageRefusal) -> EvergageJSON {
+        guard value.object != nil else { throw .unreadable }
+        return value
+    }
+}

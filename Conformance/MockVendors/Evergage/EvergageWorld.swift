@@ -1,0 +1,105 @@
+/// What the vendor's back end holds before anybody sends an event.
+///
+/// Written as one JSON object; every member may be missing:
+///
+/// ```json
+/// {"datasets": ["engage", "test"],
+///  "keys": [{"key": "mock-key", "secret": "mock-secret", "canSendEvents": true}],
+///  "options": {"strictTestAuth": false, "strictChannels": false, "defaultCurrency": "USD",
+///              "pipelineIdentity": false, "busy": false},
+///  "applications": {"com.acme.shop": {"enabled": true, "ttlMillis": 3600000}},
+///  "campaigns": [{"campaignId": "c9", "campaignName": "Home hero", "experienceId": "xp7Qa",
+///                 "experienceName": "A", "target": "featuredProduct", "data": {"name": "cameras"},
+///                 "promotedItemKeys": [{"type": "p", "_id": "sku-11"}], "actions": ["View Item"],
+///                 "channel": "MobileApp", "applications": ["com.acme.shop"], "userIds": ["u-77"],
+///                 "controlPercent": 0, "state": "Published", "shape": "message"}]}
+/// ```
+///
+/// Without `applications` every application is known and enabled; with it, others get 404. An empty `actions`,
+/// `applications` or `userIds` lets everything through. `controlPercent` of the users are in the control group, by the
+/// CRC-32 of the user's key, a colon and the campaign's id. `shape` says whether the campaign comes as a server-side
+/// message or as a template's payload.
+struct EvergageWorld: Sendable, Hashable {
+    struct Key: Sendable, Hashable {
+        var key: String
+        var secret: String
+        var canSendEvents: Bool
+    }
+    struct Options: Sendable, Hashable {
+        var strictTestAuth = false
+        var strictChannels = false
+        var defaultCurrency = "USD"
+        var pipelineIdentity = false
+        var busy = false
+    }
+
+    var datasets = ["engage", "test"]
+    var keys = [Key(key: "mock-key", secret: "mock-secret", canSendEvents: true)]
+    var options = Options()
+    /// The configuration by application; `nil` if all are known.
+    var applications: [String: EvergageJSON]?
+    var campaigns: [EvergageCampaign] = []
+
+    init() {}
+
+    init(_ json: EvergageJSON) throws(MockWorldError) {
+        guard let members = json.object else { throw MockWorldError("the world: expected a JSON object") }
+        let known = ["datasets", "keys", "options", "applications", "campaigns"]
+        if let unknown = members.keys.sorted().first(where: { !known.contains($0) }) {
+            throw MockWorldError("\(unknown): unknown; known are \(known.joined(separator: ", "))")
+        }
+        if let datasets = members["datasets"] { self.datasets = try Self.datasets(datasets) }
+        if let keys = members["keys"] { self.keys = try Self.keys(keys) }
+        if let options = members["options"] { try self.options.update(options) }
+        if let applications = members["applications"] {
+            guard let object = applications.object else { throw MockWorldError("applications: expected an object") }
+            self.applications = object
+        }
+        if let campaigns = members["campaigns"] { self.campaigns = try Self.campaigns(campaigns) }
+    }
+
+    static func datasets(_ json: EvergageJSON) throws(MockWorldError) -> [String] {
+        guard let names = json.array?.compactMap(\.text), names.count == json.array?.count else {
+            throw MockWorldError("datasets: expected a list of names")
+        }
+        return names
+    }
+
+    static func keys(_ json: EvergageJSON) throws(MockWorldError) -> [Key] {
+        guard let list = json.array else { throw MockWorldError("keys: expected a list") }
+        var keys: [Key] = []
+        for (index, one) in list.enumerated() {
+            guard let key = one["key"]?.text, let secret = one["secret"]?.text else {
+                throw MockWorldError("keys[\(index)]: expected key and secret")
+            }
+            keys.append(Key(key: key, secret: secret, canSendEvents: one["canSendEvents"]?.bool ?? true))
+        }
+        return keys
+    }
+
+    static func campaigns(_ json: EvergageJSON) throws(MockWorldError) -> [EvergageCampaign] {
+        guard let list = json.array else { throw MockWorldError("campaigns: expected a list") }
+        var campaigns: [EvergageCampaign] = []
+        for (index, one) in list.enumerated() {
+            campaigns.append(try EvergageCampaign(one, at: "campaigns[\(index)]"))
+        }
+        return campaigns
+    }
+}
+
+extension EvergageWorld.Options {
+    /// Changes the options that are named.
+    mutating func update(_ json: EvergageJSON) throws(MockWorldError) {
+        guard let members = json.object else { throw MockWorldError("options: expected an object") }
+        for (name, value) in members {
+            switch (name, value) {
+            case ("strictTestAuth", .bool(let value)): strictTestAuth = value
+            case ("strictChannels", .bool(let value)): strictChannels = value
+            case ("pipelineIdentity", .bool(let value)): pipelineIdentity = value
+            case ("busy", .bool(let value)): busy = value
+            case ("defaultCurrency", .string(let value)): defaultCurrency = value
+            default: throw MockWorldError("options.\(name): unknown, or not of its type")
+            }
+        }
+    }
+}
