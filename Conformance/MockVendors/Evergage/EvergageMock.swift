@@ -17,7 +17,7 @@ public actor EvergageMock: MockVendor {
     /// Creates a vendor with nothing in it but two data sets and one pair of keys.
     ///
     /// - Parameter now: The server's clock, in milliseconds since 1970.
-    public init(now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 * 1000 }) {
+    public init(now: @escaping @Sendable () -> Double = { Date.now.timeIntervalSince1970 * 1000 }) {
         world = EvergageWorld()
         self.now = now
     }
