@@ -1,0 +1,169 @@
+import Foundation
+
+/// The endpoint that takes behaviours, and what it has taken.
+struct EngageBehaviors: Sendable {
+    /// One behaviour that was taken.
+    struct Behavior: Sendable, Hashable, Codable {
+        struct Attribute: Sendable, Hashable, Codable {
+            var name: String
+            var value: String
+        }
+
+        /// The type's code, as a text whatever it came as.
+        var code: String
+        /// When it happened, as it was written; the time of receipt if it wasn't.
+        var timestamp: String
+        var attributes: [Attribute]
+        var contactID: String?
+        /// The recipient that it was attributed to, if there is one.
+        var recipient: Int?
+        /// The request that it came in, counting from 1.
+        var request: Int
+
+        func value(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
+    }
+
+    /// What is wrong with a behaviour that was taken all the same.
+    struct Flaw: Sendable, Hashable, Codable {
+        var errorId: Int
+        var request: Int
+        var index: Int
+        var description: String
+    }
+
+    private(set) var taken: [Behavior] = []
+    private(set) var flaws: [Flaw] = []
+    private(set) var requests = 0
+    private(set) var refused = 0
+
+    /// The attributes that the vendor's own SDK always sends.
+    static let coreAttributes = [
+        "Device Name", "Device Version", "OS Name", "OS Version", "App Name", "App Version", "Device Id",
+        "Primary User Id", "Anonymous Id", "Recipient Id",
+    ]
+
+    /// How many of what was taken had been taken before: same code, same time, same attributes in any order.
+    var duplicates: Int {
+        var seen: Set<[String]> = []
+        return taken.count { behavior in
+            let attributes = behavior.attributes.map { "\($0.name)\u{0}\($0.value)" }.sorted()
+            return !seen.insert([behavior.code, behavior.timestamp] + attributes).inserted
+        }
+    }
+
+    /// Answers a submission: all of it is taken, or nothing.
+    mutating func submit(_ request: MockRequest, world: EngageBackEnd, now: Date) -> MockResponse {
+        requests += 1
+        guard request.method == "POST" else { return refuse(405, "POST only") }
+        guard (request.header("Content-Type") ?? "").lowercased().hasPrefix("application/json") else {
+            return refuse(415, "application/json is expected")
+        }
+        guard let submission = try? JSONDecoder().decode(Submission.self, from: Data(request.body)) else {
+            return refuse(400, "the body isn't an object with a list of events")
+        }
+        var found: [Behavior] = []
+        var problems: [Flaw] = []
+        for (index, shape) in submission.events.enumerated() {
+            guard let code = shape.eventTypeCode?.text, Int(code) != nil else {
+                return refuse(400, "events[\(index)].eventTypeCode is missing or no number")
+            }
+            guard let attributes = shape.attributes else {
+                return refuse(400, "events[\(index)].attributes is missing")
+            }
+            guard attributes.allSatisfy({ $0.name?.isEmpty == false && $0.value != nil }) else {
+                return refuse(400, "events[\(index)].attributes: each needs a name and a value")
+            }
+            let pairs = attributes.map { Behavior.Attribute(name: $0.name ?? "", value: $0.value?.text ?? "") }
+            let names = pairs.filter { ["Event Name", "Goal Name"].contains($0.name) }.map(\.value)
+            if names.contains(where: world.settings.refusedNames.contains) {
+                return refuse(400, "events[\(index)] is refused")
+            }
+            func flaw(_ text: String) {
+                problems.append(Flaw(errorId: 0, request: requests, index: index, description: text))
+            }
+            if world.settings.strictBehaviors {
+                if shape.eventTimestamp.map(Self.isTimestamp) != true { flaw("eventTimestamp is missing or malformed") }
+                for name in Self.coreAttributes where pairs.count(where: { $0.name == name }) != 1 {
+                    flaw("\(name) must be there once")
+                }
+            }
+            let written = shape.contactId?.text ?? pairs.first { $0.name == "Recipient Id" }?.value
+            let mobile = pairs.first { $0.name == "Primary User Id" }?.value ?? ""
+            let everybody = world.lists.flatMap(\.recipients)
+            let recipient =
+                everybody.first { String($0.id) == written }
+                ?? (mobile.isEmpty ? nil : everybody.first { $0.values["Mobile User Id"] == mobile })
+            found.append(
+                Behavior(
+                    code: code,
+                    timestamp: shape.eventTimestamp ?? now.ISO8601Format(),
+                    attributes: pairs,
+                    contactID: shape.contactId?.text,
+                    recipient: recipient?.id,
+                    request: requests
+                )
+            )
+        }
+        for (offset, problem) in problems.enumerated() {
+            var numbered = problem
+            numbered.errorId = flaws.count + offset + 1
+            flaws.append(numbered)
+        }
+        taken += found
+        return .json("{}", status: world.settings.behaviorStatus)
+    }
+
+    /// Answers a question for the flaws after one that is known already.
+    func errors(_ request: MockRequest) -> MockResponse {
+        let filter = request.queryItem("filter") ?? ""
+        let last = filter.hasPrefix("errorId=") ? Int(filter.dropFirst(8)) ?? 0 : 0
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        let text = (try? encoder.encode(flaws.filter { $0.errorId > last })).map { String(decoding: $0, as: UTF8.self) }
+        return .json(#"{"errors":\#(text ?? "[]")}"#)
+    }
+
+    private mutating func refuse(_ status: Int, _ text: String) -> MockResponse {
+        refused += 1
+        let quoted = text.replacing("\"", with: "'")
+        return .json(#"{"error":"invalid_request","error_description":"\#(quoted)"}"#, status: status)
+    }
+
+    /// Whether a text is `2015-02-03T18:04:05.678Z` or the same with another fraction or zone.
+    static func isTimestamp(_ text: String) -> Bool {
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return (try? style.parse(text)) != nil || (try? Date.ISO8601FormatStyle().parse(text)) != nil
+    }
+
+    // MARK: The shapes, as loosely as they may come
+
+    private struct Submission: Decodable { var events: [Shape] }
+
+    private struct Shape: Decodable {
+        struct Attribute: Decodable {
+            var name: String?
+            var value: Scalar?
+        }
+        var eventTypeCode: Scalar?
+        var eventTimestamp: String?
+        var attributes: [Attribute]?
+        var contactId: Scalar?
+    }
+
+    /// A text, or a number or truth value as a text.
+    private struct Scalar: Decodable {
+        var text: String
+        init(from decoder: any Decoder) throws {
+            let value = try decoder.singleValueContainer()
+            if let text = try? value.decode(String.self) {
+                self.text = text
+            } else if let number = try? value.decode(Int.self) {
+                text = String(number)
+            } else if let truth = try? value.decode(Bool.self) {
+                text = String(truth)
+            } else {
+                text = String(try value.decode(Double.self))
+            }
+        }
+    }
+}
