@@ -1,5 +1,5 @@
 /// What a provider says of one flag, before anybody has asked for a type or named a default.
-public struct Resolution: Sendable, Hashable {
+public struct Resolution: Sendable, Hashable, Codable {
     /// The flag's value; ``FlagValue/null`` where the vendor gives none, which reads as the default.
     public var value: FlagValue
     /// The vendor's name for the value.

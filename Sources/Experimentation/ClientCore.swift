@@ -1,0 +1,255 @@
+import Foundation
+import Synchronization
+
+/// What a client and its sessions share.
+final class ClientCore: Sendable {
+    let provider: any ExperimentationProvider
+    let roles: ProviderRoles
+    let options: ClientOptions
+    let environment: Environment
+    let status = StatusBoard()
+    let kept: KeptState
+    let outbox: Outbox
+    let rulesets: RulesetKeeper?
+    /// The rules at hand for evaluations without a session.
+    let published: Lanes<PublishedRules>
+    let decisionFlights = SingleFlight<DecisionKey, DecisionAnswer>()
+    let cache: DecisionCache
+    let exposures: RecentExposures
+    /// Code that runs with every evaluation.
+    let hooks: HookList
+    private let killSwitch = Atomic<Bool>(false)
+
+    struct State {
+        var attributes: Attributes
+        var overrides: [AssignmentOverride] = []
+        var overridesRevision: UInt64 = 0
+        var sessions: [String: WeakSession] = [:]
+        var isClosed = false
+    }
+    let state: Mutex<State>
+
+    struct WeakSession { weak var session: UserSession? }
+
+    /// What makes two requests for decisions the same.
+    struct DecisionKey: Hashable, Sendable {
+        var identity: Identity
+        var attributes: Attributes
+        var overrides: UInt64
+    }
+
+    init(
+        provider: any ExperimentationProvider,
+        store: ClientStore,
+        options: ClientOptions,
+        environment: Environment
+    ) {
+        self.provider = provider
+        self.options = options
+        self.environment = environment
+        var roles = provider.roles
+        if let batching = options.batching, let events = roles.events {
+            roles.events = RebatchedSink(sink: events, batching: batching)
+        }
+        self.roles = roles
+        kept = KeptState(store: store.state, provider: provider, log: environment.log)
+        if case .computed(let source) = roles.decisions {
+            rulesets = RulesetKeeper(source: source, state: kept, environment: environment)
+        } else {
+            rulesets = nil
+        }
+        published = Lanes(PublishedRules(nil))
+        cache = DecisionCache(limit: options.cachedUsers)
+        exposures = RecentExposures(limit: 10_000)
+        hooks = HookList(options.hooks)
+        state = Mutex(State(attributes: options.attributes))
+        let news = NewsDesk()
+        outbox = Outbox(store: store.outbox, sink: roles.events, environment: environment) { news.take($0) }
+        news.open { [weak self] in self?.take($0) }
+    }
+
+    // MARK: The kill switch
+
+    /// Whether the vendor has switched itself off.
+    var isDisabled: Bool { killSwitch.load(ordering: .relaxed) }
+
+    /// Notes what the vendor says of its kill switch, so that it holds in the next run as well.
+    func setDisabled(_ isDisabled: Bool) async {
+        guard killSwitch.exchange(isDisabled, ordering: .relaxed) != isDisabled else { return }
+        if isDisabled {
+            status.announce(.disabled, .disabled)
+        } else {
+            status.announce(.ready, .ready)
+        }
+        await outbox.setPause(.disabled, isDisabled)
+        await kept.write(isDisabled ? true : nil, .killSwitch)
+    }
+
+    /// Takes over what an earlier run knew.
+    func restore() async {
+        if await kept.read(Bool.self, .killSwitch) == true {
+            killSwitch.store(true, ordering: .relaxed)
+            status.announce(.disabled, .disabled)
+            await outbox.setPause(.disabled, true)
+        }
+        if let overrides = await kept.read([AssignmentOverride].self, .overrides) {
+            state.withLock { $0.overrides = overrides }
+        }
+        if let restored = await rulesets?.restore() { publish(restored) }
+        await outbox.resume()
+    }
+
+    // MARK: Rules
+
+    /// Makes rules available to evaluations without a session.
+    func publish(_ rules: RulesetKeeper.Kept) {
+        let isNew = published.update { $0.kept === rules ? nil : PublishedRules(rules) }
+        if isNew, !isDisabled, !rules.isRestored { status.announce(.ready, .ready) }
+    }
+
+    /// Fetches rules if need be, and acts on what the vendor says.
+    func currentRules(force: Bool) async throws(ExperimentationError) -> RulesetKeeper.Kept? {
+        guard let rulesets else { return nil }
+        let before = await rulesets.atHand
+        let outcome: RulesetKeeper.Outcome
+        do throws(ExperimentationError) {
+            outcome = try await rulesets.current(force: force)
+        } catch {
+            fetchFailed(error, hasDecisions: before != nil)
+            throw error
+        }
+        switch outcome {
+        case .disabled:
+            await setDisabled(true)
+            return nil
+        case .current(let rules):
+            await setDisabled(false)
+            publish(rules)
+            if let before, before.ruleset.catalogue !== rules.ruleset.catalogue, !rules.isRestored {
+                status.announce(.configurationChanged, .ready)
+            } else {
+                status.announce(.ready, .ready)
+            }
+            return rules
+        }
+    }
+
+    /// Announces that the vendor gave no good answer.
+    func fetchFailed(_ error: ExperimentationError, hasDecisions: Bool) {
+        environment.log.log(.warning, "refresh.failed", "No decisions from \(provider.name): \(error)")
+        guard !isDisabled else { return }
+        if hasDecisions {
+            status.announce(.stale, .stale, error: error)
+        } else {
+            status.announce(.error, error.code == .providerFatal ? .fatal : .error, error: error)
+        }
+    }
+
+    // MARK: Contexts
+
+    /// Everything that decisions for a user depend on.
+    func context(
+        for user: User,
+        earlierAssignments: [String: String] = [:],
+        attributeDates: [String: Date] = [:],
+        revision: UInt64 = 0
+    ) -> EvaluationContext {
+        let (attributes, overrides) = state.withLock { ($0.attributes, $0.overrides) }
+        var user = user
+        let shared = options.sharedAttributes?.attributes ?? [:]
+        let transaction = TransactionAttributes.current
+        if !(shared.isEmpty && transaction.isEmpty && attributes.isEmpty) {
+            user.attributes = shared.merging(transaction).merging(attributes).merging(user.attributes)
+        }
+        return EvaluationContext(
+            user: user,
+            earlierAssignments: earlierAssignments,
+            overrides: overrides,
+            attributeDates: attributeDates,
+            date: environment.time.now,
+            revision: revision
+        )
+    }
+
+    /// Asks a vendor that decides by itself; concurrent requests for the same thing are one.
+    func ask(
+        _ source: any DecisionSource,
+        for context: EvaluationContext
+    ) async throws(ExperimentationError) -> DecisionAnswer {
+        let key = DecisionKey(
+            identity: context.user.identity,
+            attributes: context.user.attributes,
+            overrides: state.withLock { $0.overridesRevision }
+        )
+        return try await decisionFlights(key) { () async throws(ExperimentationError) -> DecisionAnswer in
+            try await source.decisions(for: context)
+        }
+    }
+
+    // MARK: Events
+
+    /// Whether events of a user wait for consent.
+    func holds(_ consent: Consent) -> Bool { consent == .unknown && roles.needsConsent }
+
+    /// Acts on what a delivery brought back.
+    private func take(_ news: Outbox.News) {
+        if news.isDisabled { Task { await self.setDisabled(true) } }
+        if let error = news.stopped {
+            environment.log.log(.error, "delivery.stopped", "Nothing is delivered any more: \(error)")
+            status.announce(.error, .error, error: error)
+        }
+        for (envelope, campaigns) in news.bySession {
+            session(envelope.session)?.receive(campaigns, for: envelope)
+        }
+    }
+
+    /// A session that is still in use, by its id.
+    func session(_ id: String) -> UserSession? { state.withLock { $0.sessions[id]?.session } }
+
+    /// The sessions that are still in use.
+    var sessions: [UserSession] { state.withLock { $0.sessions.values.compactMap(\.session) } }
+
+    func register(_ session: UserSession) {
+        state.withLock { state in
+            state.sessions[session.id] = WeakSession(session: session)
+            // Now and then, so that a server's ended sessions don't add up.
+            if state.sessions.count & 0x3FF == 0 { state.sessions = state.sessions.filter { $1.session != nil } }
+        }
+    }
+
+    func unregister(_ id: String) { _ = state.withLock { $0.sessions.removeValue(forKey: id) } }
+}
+
+/// Rules as evaluations without a session read them; `nil` before there are any.
+final class PublishedRules: Sendable {
+    let kept: RulesetKeeper.Kept?
+    init(_ kept: RulesetKeeper.Kept?) { self.kept = kept }
+}
+
+/// A sink with the application's batch policy in place of the vendor's.
+private struct RebatchedSink: EventSink {
+    let sink: any EventSink
+    let batching: BatchPolicy
+    func check(_ event: TrackingEvent) throws(ExperimentationError) { try sink.check(event) }
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport { await sink.deliver(batch) }
+}
+
+/// Passes news on to somebody who comes into being after the outbox that makes them.
+private final class NewsDesk: Sendable {
+    private let reader = Mutex<(@Sendable (Outbox.News) -> Void)?>(nil)
+    func open(_ reader: @escaping @Sendable (Outbox.News) -> Void) { self.reader.withLock { $0 = reader } }
+    func take(_ news: Outbox.News) { reader.withLock { $0 }?(news) }
+}
+
+extension Outbox.News {
+    /// The campaigns by the event that they answer, in order.
+    fileprivate var bySession: [(Envelope, [Campaign])] {
+        var order: [String] = []
+        var groups: [String: (Envelope, [Campaign])] = [:]
+        for (envelope, campaign) in campaigns {
+            if groups[envelope.id] == nil { order.append(envelope.id) }
+            groups[envelope.id, default: (envelope, [])].1.append(campaign)
+        }
+        return order.compactMap { groups[$0] }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// What to do with one event after an attempt: the pure part of delivery.
+///
+/// The table, whole:
+///
+/// | Verdict | Event | Attempt counted |
+/// |---|---|---|
+/// | delivered | acknowledged | – |
+/// | outage, or none | back, once the pause is over | no |
+/// | failed | back after a pause of its own; given up as `exhausted` after the last attempt | yes |
+/// | split, alone | given up as `rejected` | – |
+/// | split, among others | tried again in halves, at once | no |
+/// | rejected | given up as `rejected` | – |
+/// | stop | back; nothing is sent any more | no |
+enum DeliveryDecision: Equatable {
+    case settle(Settlement)
+    case splitWithOthers
+
+    /// Decides about one event.
+    ///
+    /// - Parameters:
+    ///   - envelope: The event.
+    ///   - verdict: What the adapter said of it.
+    ///   - isAlone: Whether it was sent alone.
+    ///   - policy: How many attempts it has.
+    ///   - now: The time.
+    ///   - jitter: A number from 0 up to 1.
+    static func about(
+        _ envelope: Envelope,
+        verdict: Verdict?,
+        isAlone: Bool,
+        policy: BatchPolicy,
+        now: Date,
+        jitter: Double
+    ) -> DeliveryDecision {
+        func back(at date: Date, attempts: Int, _ reason: String) -> DeliveryDecision {
+            .settle(.retry(id: envelope.id, at: date, attempts: attempts, reason: reason))
+        }
+        switch verdict {
+        case .delivered:
+            return .settle(.delivered(id: envelope.id))
+        case nil:
+            return back(at: now, attempts: envelope.attempts, "no answer")
+        case .outage(let after):
+            let wait = after.map { RetrySchedule.clamped($0) } ?? .zero
+            return back(at: now + wait.seconds, attempts: envelope.attempts, "outage")
+        case .failed(let reason):
+            let attempts = envelope.attempts + 1
+            guard attempts < policy.attempts else {
+                return .settle(.dropped(id: envelope.id, reason: .exhausted, detail: reason))
+            }
+            let wait = RetrySchedule.wait(beforeAttempt: attempts, jitter: jitter)
+            return back(at: now + wait.seconds, attempts: attempts, reason)
+        case .split(let reason):
+            return isAlone ? .settle(.dropped(id: envelope.id, reason: .rejected, detail: reason)) : .splitWithOthers
+        case .rejected(let reason):
+            return .settle(.dropped(id: envelope.id, reason: .rejected, detail: reason))
+        case .stop(let error):
+            return back(at: now, attempts: envelope.attempts, error.description)
+        }
+    }
+
+    /// Whether a batch was refused as a whole, so that one event of it may be to blame for all.
+    static func isRefusedAsAWhole(_ batch: [Envelope], _ verdicts: [String: Verdict]) -> Bool {
+        guard batch.count > 1, let first = verdicts[batch[0].id], case .failed = first else { return false }
+        return batch.allSatisfy { verdicts[$0.id] == first }
+    }
+}
+
+/// How long to wait between attempts.
+enum RetrySchedule {
+    /// The mean of the first wait.
+    static let base: Duration = .seconds(1)
+    /// No wait is longer.
+    static let longest: Duration = .seconds(300)
+
+    /// The wait before an attempt: drawn from nothing up to a bound that doubles, so that clients which failed
+    /// together don't come back together.
+    ///
+    /// - Parameters:
+    ///   - attempt: How many attempts have failed.
+    ///   - jitter: A number from 0 up to 1.
+    static func wait(beforeAttempt attempt: Int, jitter: Double) -> Duration {
+        // Ten doublings are past the longest wait; more would overflow.
+        let bound = min(base * (1 << min(max(attempt, 0), 10)), longest)
+        return bound * min(max(jitter, 0), 1)
+    }
+
+    /// A wait that a vendor asked for, within reason.
+    static func clamped(_ wait: Duration) -> Duration { min(max(wait, .zero), longest) }
+}
+
+extension Duration {
+    /// The same in seconds.
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

@@ -1,0 +1,159 @@
+import Foundation
+
+/// What the client keeps between runs, in the written form that belongs to this provider's scope and to nobody else.
+///
+/// Each value carries a digest over scope, key and content: what was edited, or copied from another account or user, is
+/// as good as not there.
+struct KeptState: Sendable {
+    let store: any StateStore
+    private let prefix: String
+    private let scope: String
+    private let log: any LogSink
+
+    init(store: any StateStore, provider: any ExperimentationProvider, log: any LogSink) {
+        self.store = store
+        scope = Digest.hex(provider.name, provider.scope)
+        prefix = String(scope.prefix(32)) + "/"
+        self.log = log
+    }
+
+    /// A place in the store.
+    struct Key: Sendable {
+        let name: String
+        static let ruleset = Key(name: "ruleset")
+        static let overrides = Key(name: "overrides")
+        static let killSwitch = Key(name: "kill-switch")
+        static func decisions(of userID: String) -> Key { Key(name: "decisions/" + Digest.hex(userID)) }
+        static func assignments(of userID: String) -> Key { Key(name: "assignments/" + Digest.hex(userID)) }
+        static func link(of userID: String) -> Key { Key(name: "link/" + Digest.hex(userID)) }
+    }
+
+    /// Reads a value; whatever is wrong with it, there is none then.
+    func read<Value: Decodable>(_ type: Value.Type, _ key: Key) async -> Value? {
+        guard let content = await bytes(key) else { return nil }
+        return try? JSONDecoder().decode(type, from: Data(content))
+    }
+
+    /// Writes a value, or removes it with `nil`. What can't be written is logged: a cache that fails must not stop anybody.
+    func write<Value: Encodable>(_ value: Value?, _ key: Key) async {
+        guard let value else { return await write(bytes: nil, key) }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let data = try? encoder.encode(value) else { return }
+        await write(bytes: Array(data), key)
+    }
+
+    /// Writes a value whose loss would matter.
+    func require<Value: Encodable>(_ value: Value, _ key: Key) async throws(ExperimentationError) {
+        guard let data = try? JSONEncoder().encode(value) else {
+            throw ExperimentationError(.store, "The progress of a linking can't be written.")
+        }
+        try await store.setValue(sealed(Array(data), key), for: prefix + key.name)
+    }
+
+    /// Reads bytes.
+    func bytes(_ key: Key) async -> [UInt8]? {
+        do throws(ExperimentationError) {
+            guard let stored = try await store.value(for: prefix + key.name), stored.count >= 32 else { return nil }
+            let content = Array(stored[32...])
+            guard stored[..<32].elementsEqual(seal(content, key)) else {
+                log.log(.warning, "cache.rejected", "A cached value was changed or belongs elsewhere; it is ignored.")
+                return nil
+            }
+            return content
+        } catch {
+            log.log(.warning, "cache.unreadable", "A cached value can't be read: \(error)")
+            return nil
+        }
+    }
+
+    /// Writes bytes, or removes them with `nil`.
+    func write(bytes: [UInt8]?, _ key: Key) async {
+        do throws(ExperimentationError) {
+            try await store.setValue(bytes.map { sealed($0, key) }, for: prefix + key.name)
+        } catch {
+            log.log(.warning, "cache.unwritable", "A value can't be cached: \(error)")
+        }
+    }
+
+    /// Removes a user's decisions and assignments without a trace.
+    func forget(userID: String) async throws(ExperimentationError) {
+        for key in [Key.decisions(of: userID), .assignments(of: userID), .link(of: userID)] {
+            try await store.removeAll(beginningWith: prefix + key.name)
+        }
+    }
+
+    /// Keeps the values of the users who were written last.
+    func trim(_ kind: String, to count: Int) async {
+        guard let keys = try? await store.keys(beginningWith: prefix + kind), keys.count > count else { return }
+        for key in keys.prefix(keys.count - count) { try? await store.setValue(nil, for: key) }
+    }
+
+    private func sealed(_ content: [UInt8], _ key: Key) -> [UInt8] { seal(content, key) + content }
+
+    private func seal(_ content: [UInt8], _ key: Key) -> [UInt8] {
+        Digest.sha256(Array("\(scope)/\(key.name)/".utf8) + content)
+    }
+}
+
+/// Decisions in their written form.
+struct StoredDecisions: Codable, Sendable {
+    struct Flag: Codable, Sendable {
+        var key: String
+        var resolution: Resolution
+    }
+
+    var date: Date
+    var flags: [Flag]
+    var assignments: [Assignment]
+
+    init(_ decisions: Decisions, date: Date) {
+        self.date = date
+        // Only what this user has is written, so indices into the catalogue's assignments change.
+        let indices = decisions.assignmentIndices
+        let places = Dictionary(zip(indices, indices.indices), uniquingKeysWith: { $1 })
+        assignments = indices.map { decisions.catalogue.assignments[$0] }
+        flags = decisions.keys.compactMap { key in
+            guard var resolution = decisions[key] else { return nil }
+            resolution.assignment = resolution.assignment.flatMap { places[$0] }
+            return Flag(key: key, resolution: resolution)
+        }
+    }
+
+    var decisions: Decisions {
+        Decisions(flags: flags.map { ($0.key, $0.resolution) }, assignments: assignments)
+    }
+}
+
+/// A ruleset in its written form: a short head, and the vendor's own bytes.
+struct StoredRuleset: Codable, Sendable {
+    var validator: String?
+    var date: Date
+    var raw: [UInt8]
+
+    /// The bytes to store: the head's length, the head, the vendor's bytes.
+    var written: [UInt8] {
+        let head = Array("\(date.timeIntervalSince1970)\n\(validator ?? "")".utf8)
+        let length = UInt32(truncatingIfNeeded: head.count)
+        return (0..<4).map { UInt8(truncatingIfNeeded: length >> (UInt32($0) * 8)) } + head + raw
+    }
+
+    init(validator: String?, date: Date, raw: [UInt8]) {
+        self.validator = validator
+        self.date = date
+        self.raw = raw
+    }
+
+    /// Reads what ``written`` gave.
+    init?(written: [UInt8]) {
+        guard written.count >= 4 else { return nil }
+        let length = Int(written[0]) | Int(written[1]) << 8 | Int(written[2]) << 16 | Int(written[3]) << 24
+        guard length <= written.count - 4 else { return nil }
+        let head = String(decoding: written[4..<(4 + length)], as: UTF8.self)
+        let parts = head.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let seconds = Double(parts[0]) else { return nil }
+        date = Date(timeIntervalSince1970: seconds)
+        validator = parts[1].isEmpty ? nil : String(parts[1])
+        raw = Array(written[(4 + length)...])
+    }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import Synchronization
+
+/// What an application talks to: one neutral client in front of whichever vendor it pays today.
+///
+/// ```swift
+/// let client = try await ExperimentationClient(
+///     provider: FlagshipProvider(configuration: configuration),
+///     store: .sqlite(at: url)
+/// )
+/// let session = client.session(for: User(id: "u-1", consent: .granted))
+/// try await session.refresh()
+/// let isNew = session.bool("newCheckout", default: false)
+/// await client.shutdown()
+/// ```
+///
+/// Make one, pass it on, shut it down at the end. A client may be used from any task at once.
+public final class ExperimentationClient: Sendable {
+    let core: ClientCore
+    private let polling = Mutex<Task<Void, Never>?>(nil)
+
+    /// Creates a client, prepares its provider and takes over what an earlier run left in the store.
+    ///
+    /// It doesn't wait for the vendor: events that wait are delivered, and rules that are polled are fetched, in the
+    /// background.
+    ///
+    /// - Parameters:
+    ///   - provider: The vendor.
+    ///   - store: Where events and decisions are kept; in memory, and so lost with the process, unless another is named.
+    ///   - options: How the client behaves.
+    ///   - environment: Time, chance and a place for messages.
+    /// - Throws: ``ErrorCode/configuration`` when a setting of the provider can't work.
+    public init(
+        provider: any ExperimentationProvider,
+        store: ClientStore = .inMemory(),
+        options: ClientOptions = ClientOptions(),
+        environment: Environment = Environment()
+    ) async throws(ExperimentationError) {
+        core = ClientCore(provider: provider, store: store, options: options, environment: environment)
+        do throws(ExperimentationError) {
+            try await provider.start()
+        } catch {
+            core.status.announce(.error, .fatal, error: error)
+            throw error
+        }
+        await core.restore()
+        startPolling()
+    }
+
+    deinit { polling.withLock { $0?.cancel() } }
+
+    // MARK: Sessions
+
+    /// Begins a session for a user. It has no decisions until it is refreshed.
+    public func session(for user: User) -> UserSession {
+        let session = UserSession(core: core, user: user)
+        core.register(session)
+        if user.consent == .denied {
+            // What an earlier run left of this user must not go out either.
+            let outbox = core.outbox
+            Task { try? await outbox.purge(userID: user.id) }
+        }
+        return session
+    }
+
+    // MARK: What the host knows
+
+    /// What is known of every user of this client; it counts from the next refresh on.
+    public var attributes: Attributes {
+        get { core.state.withLock { $0.attributes } }
+        set { core.state.withLock { $0.attributes = newValue } }
+    }
+
+    /// Adds code that runs with every evaluation, after the hooks that are there.
+    public func addHooks(_ hooks: any Hook...) { core.hooks.append(hooks) }
+
+    /// Tells whether the application is in front of its user. Going to the background delivers what waits.
+    public func setApplicationState(_ applicationState: ApplicationState) async {
+        for session in core.sessions { session.setInUse(applicationState == .foreground) }
+        if applicationState == .background {
+            _ = try? await flush(within: core.options.shutdownDeadline)
+        }
+    }
+
+    /// Tells whether there is a network. Without one, deliveries wait instead of failing.
+    public func setConnectivity(_ connectivity: Connectivity) async {
+        await core.outbox.setPause(.offline, connectivity == .offline)
+    }
+
+    /// Tells that memory is short: cached decisions of users without a session are let go.
+    public func handleMemoryWarning() { core.cache.removeAll() }
+
+    // MARK: The provider
+
+    /// The provider's name.
+    public var providerName: String { core.provider.name }
+
+    /// What the provider can do.
+    public var capabilities: Set<Capability> { core.provider.capabilities }
+
+    /// How it stands with the provider.
+    public var status: ProviderStatus { core.status.status }
+
+    /// The changes of the provider's status from now on, the present one first.
+    ///
+    /// The sequence ends with ``shutdown(within:)``, or when whoever iterates it stops.
+    public func statusEvents() -> AsyncStream<ProviderEvent> { core.status.events() }
+
+    /// Fetches rules, for a vendor that publishes them; ``bool(_:default:for:)`` and its siblings read them.
+    ///
+    /// - Parameter force: Whether to ask the vendor although the rules are still good.
+    /// - Throws: Why there are no new rules, or ``ErrorCode/unsupported`` if the vendor publishes none.
+    public func refresh(force: Bool = false) async throws(ExperimentationError) {
+        guard core.rulesets != nil else { throw .unsupported("rules to evaluate here", by: core.provider.name) }
+        _ = try await core.currentRules(force: force)
+    }
+
+    // MARK: Overrides
+
+    /// What this device forces.
+    public var overrides: [AssignmentOverride] { core.state.withLock { $0.overrides } }
+
+    /// Forces an assignment on this device, for all its users and over restarts, or with another call something else.
+    ///
+    /// Decisions follow with the next refresh of each session.
+    ///
+    /// - Throws: ``ErrorCode/unsupported`` if the vendor's decisions can't be forced here.
+    public func force(_ override: AssignmentOverride) async throws(ExperimentationError) {
+        guard core.provider.capabilities.contains(.overrides) else {
+            throw .unsupported("assignments that can be forced", by: core.provider.name)
+        }
+        await setOverrides { $0.filter { $0.experiment != override.experiment } + [override] }
+    }
+
+    /// Lets go of what is forced for one experiment, or for all.
+    public func removeOverrides(for experiment: String? = nil) async {
+        await setOverrides { overrides in
+            guard let experiment else { return [] }
+            return overrides.filter { $0.experiment != experiment }
+        }
+    }
+
+    private func setOverrides(_ change: ([AssignmentOverride]) -> [AssignmentOverride]) async {
+        let overrides = core.state.withLock { state in
+            state.overrides = change(state.overrides)
+            state.overridesRevision += 1
+            return state.overrides
+        }
+        for session in core.sessions { session.state.withLock { $0.revision += 1 } }
+        await core.kept.write(overrides.isEmpty ? nil : overrides, .overrides)
+    }
+
+    // MARK: Delivery
+
+    /// The accounts: what became of every event ever accepted.
+    public func ledger() async throws(ExperimentationError) -> Ledger { try await core.outbox.ledger() }
+
+    /// What waits to be delivered, and why.
+    public func outboxStatus() async throws(ExperimentationError) -> OutboxStatus { try await core.outbox.status() }
+
+    /// Delivers what can be delivered, and waits for that.
+    ///
+    /// - Parameter duration: How long to wait at most; whatever is under way then goes on.
+    /// - Returns: Whether nothing is left that could have been delivered. Events held for consent don't count.
+    @discardableResult
+    public func flush(within duration: Duration = .seconds(30)) async throws(ExperimentationError) -> Bool {
+        try await core.outbox.flush(by: core.environment.time.instant.advanced(by: duration))
+    }
+
+    /// Delivers what it can within a deadline, and ends. What is left stays in the store.
+    ///
+    /// - Parameter duration: How long it takes at most; what the options say if `nil`.
+    public func shutdown(within duration: Duration? = nil) async {
+        let isFirst = core.state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        guard isFirst else { return }
+        polling.withLock { $0?.cancel() }
+        let deadline = core.environment.time.instant.advanced(by: duration ?? core.options.shutdownDeadline)
+        _ = try? await core.outbox.flush(by: deadline)
+        await core.outbox.close()
+        await core.provider.stop(by: deadline)
+        core.status.finish()
+    }
+
+    // MARK: Polling
+
+    private func startPolling() {
+        let freshness: Freshness? =
+            switch core.roles.decisions {
+            case .computed(let source): source.freshness
+            case .asked(let source): source.freshness
+            default: nil
+            }
+        guard let interval = freshness?.polling else { return }
+        let task = Task { [weak core] in
+            await core?.poll()
+            guard interval > .zero else { return }
+            while !Task.isCancelled {
+                guard let environment = core?.environment else { return }
+                // Between nine and eleven tenths of the interval, so that a fleet that started together spreads out.
+                let wait = interval * (0.9 + 0.2 * environment.jitter())
+                do { try await environment.time.sleep(for: wait) } catch { return }
+                await core?.poll()
+            }
+        }
+        polling.withLock { $0 = task }
+    }
+}
+
+extension ClientCore {
+    /// Asks the vendor once, on the client's own account.
+    func poll() async {
+        if rulesets != nil {
+            _ = try? await currentRules(force: true)
+        } else {
+            for session in sessions { try? await session.refresh() }
+        }
+    }
+}

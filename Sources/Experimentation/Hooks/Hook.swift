@@ -1,0 +1,124 @@
+/// Code of the application's that runs with every evaluation: OpenFeature's hook, with its four stages.
+///
+/// For each evaluation the stages run in this order: ``before(_:data:)``, the evaluation, ``after(_:details:data:)`` or
+/// ``error(_:error:data:)``, ``finally(_:details:data:)``. Several hooks run *before* in the order client, call, provider and
+/// the other stages in reverse. Evaluation is synchronous, so hooks are too: they must be quick. All stages have a body
+/// that does nothing.
+public protocol Hook: Sendable {
+    /// Runs before the evaluation.
+    ///
+    /// - Parameters:
+    ///   - context: What is evaluated, for whom.
+    ///   - data: This hook's own notes for this evaluation.
+    /// - Returns: Attributes to lay over the user's for this evaluation, or `nil`. A session has been decided for already,
+    ///   so there they change nothing; they do where a client evaluates for a user.
+    /// - Throws: To have the default returned, with this error's code; the other hooks' *before* doesn't run then.
+    func before(_ context: HookContext, data: inout HookData) throws(ExperimentationError) -> Attributes?
+
+    /// Runs after an evaluation that found a value.
+    ///
+    /// - Throws: To have the default returned, with this error's code.
+    func after(
+        _ context: HookContext,
+        details: EvaluationDetails<FlagValue>,
+        data: inout HookData
+    ) throws(ExperimentationError)
+
+    /// Runs when an evaluation, or a hook before this one, has failed.
+    func error(_ context: HookContext, error: ExperimentationError, data: inout HookData)
+
+    /// Runs at the end, whatever happened.
+    func finally(_ context: HookContext, details: EvaluationDetails<FlagValue>, data: inout HookData)
+}
+
+extension Hook {
+    /// Does nothing.
+    public func before(_ context: HookContext, data: inout HookData) throws(ExperimentationError) -> Attributes? { nil }
+    /// Does nothing.
+    public func after(
+        _ context: HookContext,
+        details: EvaluationDetails<FlagValue>,
+        data: inout HookData
+    ) throws(ExperimentationError) {}
+    /// Does nothing.
+    public func error(_ context: HookContext, error: ExperimentationError, data: inout HookData) {}
+    /// Does nothing.
+    public func finally(_ context: HookContext, details: EvaluationDetails<FlagValue>, data: inout HookData) {}
+}
+
+/// What a hook may know of an evaluation; it can't be changed.
+public struct HookContext: Sendable {
+    /// The types that a flag can be asked for.
+    public enum ValueType: String, Sendable, Hashable, Codable {
+        /// True or false.
+        case bool
+        /// A whole number.
+        case int
+        /// A number.
+        case double
+        /// A text.
+        case string
+        /// An object or a list.
+        case object
+    }
+
+    /// The flag's key as it was asked for.
+    public let flagKey: String
+    /// The type asked for.
+    public let type: ValueType
+    /// The default that the caller named.
+    public let defaultValue: FlagValue
+    /// The client's name, if it has one.
+    public let clientName: String?
+    /// The provider's name.
+    public let providerName: String
+    /// What the caller wants hooks to know.
+    public let hints: [String: FlagValue]
+    private let box: ContextBox
+
+    init(
+        flagKey: String,
+        type: ValueType,
+        defaultValue: FlagValue,
+        clientName: String?,
+        providerName: String,
+        hints: [String: FlagValue],
+        box: ContextBox
+    ) {
+        self.flagKey = flagKey
+        self.type = type
+        self.defaultValue = defaultValue
+        self.clientName = clientName
+        self.providerName = providerName
+        self.hints = hints
+        self.box = box
+    }
+
+    /// The user and all that the decision depends on.
+    public var evaluationContext: EvaluationContext { box.context }
+
+    func with(_ context: EvaluationContext) -> HookContext {
+        HookContext(
+            flagKey: flagKey,
+            type: type,
+            defaultValue: defaultValue,
+            clientName: clientName,
+            providerName: providerName,
+            hints: hints,
+            box: ContextBox(context)
+        )
+    }
+}
+
+/// One hook's notes for one evaluation: what its early stages leave for its later ones.
+public struct HookData: Sendable {
+    private var values: [String: FlagValue] = [:]
+
+    init() {}
+
+    /// The note of a name; setting `nil` removes it.
+    public subscript(name: String) -> FlagValue? {
+        get { values[name] }
+        set { values[name] = newValue }
+    }
+}

@@ -1,0 +1,50 @@
+import Synchronization
+
+/// Lets concurrent callers who want the same thing share one piece of work.
+///
+/// A failure is shared by those who waited for it and not remembered. A caller who is cancelled stops waiting; the work
+/// goes on for the others.
+final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Flight {
+        var task: Task<Result<Value, ExperimentationError>, Never>
+        var number: UInt64
+    }
+
+    private struct State {
+        var flights: [Key: Flight] = [:]
+        var number: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Returns the result of the work under way for a key, starting it if there is none.
+    func callAsFunction(
+        _ key: Key,
+        _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value
+    ) async throws(ExperimentationError) -> Value {
+        let task = state.withLock { state in
+            if let flight = state.flights[key] { return flight.task }
+            state.number += 1
+            let number = state.number
+            let task = Task { () -> Result<Value, ExperimentationError> in
+                let result: Result<Value, ExperimentationError>
+                do throws(ExperimentationError) {
+                    result = .success(try await work())
+                } catch {
+                    result = .failure(error)
+                }
+                self.ended(key, number)
+                return result
+            }
+            state.flights[key] = Flight(task: task, number: number)
+            return task
+        }
+        return try await task.value.get()
+    }
+
+    private func ended(_ key: Key, _ number: UInt64) {
+        state.withLock { state in
+            if state.flights[key]?.number == number { state.flights[key] = nil }
+        }
+    }
+}

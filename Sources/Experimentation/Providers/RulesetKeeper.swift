@@ -1,0 +1,111 @@
+import Foundation
+
+/// Keeps the rules of a vendor that publishes them: fetches, remembers, restores, and never lets go of the last good ones.
+actor RulesetKeeper {
+    /// Rules with their age.
+    final class Kept: Sendable {
+        let ruleset: any Ruleset
+        let catalogue: FlagCatalogue
+        let validator: String?
+        let date: Date
+        let instant: ContinuousClock.Instant?
+        let isRestored: Bool
+
+        init(
+            _ ruleset: any Ruleset,
+            validator: String?,
+            date: Date,
+            instant: ContinuousClock.Instant?,
+            isRestored: Bool
+        ) {
+            self.ruleset = ruleset
+            catalogue = ruleset.catalogue
+            self.validator = validator
+            self.date = date
+            self.instant = instant
+            self.isRestored = isRestored
+        }
+    }
+
+    /// What a refresh found.
+    enum Outcome: Sendable {
+        case current(Kept)
+        case disabled
+    }
+
+    private let source: any RulesetSource
+    private let state: KeptState
+    private let environment: Environment
+    private let flight = SingleFlight<Int, Outcome>()
+    private var kept: Kept?
+    private var isRestored = false
+
+    init(source: any RulesetSource, state: KeptState, environment: Environment) {
+        self.source = source
+        self.state = state
+        self.environment = environment
+    }
+
+    /// Reads the rules of an earlier run, once.
+    func restore() async -> Kept? {
+        guard !isRestored else { return kept }
+        isRestored = true
+        guard let bytes = await state.bytes(.ruleset), let stored = StoredRuleset(written: bytes), kept == nil else {
+            return kept
+        }
+        do throws(ExperimentationError) {
+            kept = Kept(
+                try source.ruleset(restoring: stored.raw),
+                validator: stored.validator,
+                date: stored.date,
+                instant: nil,
+                isRestored: true
+            )
+        } catch {
+            environment.log.log(.warning, "ruleset.unreadable", "Stored rules can't be used: \(error)")
+        }
+        return kept
+    }
+
+    /// Returns rules that are good, fetching them if need be.
+    ///
+    /// - Parameter force: Whether to ask the vendor although the rules are good.
+    func current(force: Bool) async throws(ExperimentationError) -> Outcome {
+        if !force, let kept, isGood(kept) { return .current(kept) }
+        return try await flight(0) { () async throws(ExperimentationError) -> Outcome in try await self.fetch() }
+    }
+
+    /// The rules at hand, good or not.
+    var atHand: Kept? { kept }
+
+    private func isGood(_ kept: Kept) -> Bool {
+        if let lifetime = source.freshness.lifetime {
+            let age = environment.time.now.timeIntervalSince(kept.date)
+            // Rules from the future mean that the clock was set back: nobody knows how old they are.
+            return age >= 0 && age <= lifetime.seconds
+        }
+        return source.freshness.polling != nil && !kept.isRestored
+    }
+
+    private func fetch() async throws(ExperimentationError) -> Outcome {
+        let answer = try await source.ruleset(ifNot: kept?.validator)
+        let now = environment.time.now
+        let instant = environment.time.instant
+        switch answer {
+        case .unchanged:
+            guard let old = kept else {
+                throw ExperimentationError(.vendorFault, "The vendor says that rules are unchanged which it never gave.")
+            }
+            let confirmed = Kept(old.ruleset, validator: old.validator, date: now, instant: instant, isRestored: false)
+            kept = confirmed
+            return .current(confirmed)
+        case .replaced(let ruleset, let validator, let raw):
+            let new = Kept(ruleset, validator: validator, date: now, instant: instant, isRestored: false)
+            kept = new
+            await state.write(bytes: StoredRuleset(validator: validator, date: now, raw: raw).written, .ruleset)
+            return .current(new)
+        case .disabled:
+            return .disabled
+        }
+    }
+}

@@ -1,0 +1,185 @@
+/// A type that a flag can be read as.
+///
+/// Conversions are the neutral contract's: whole and floating-point numbers turn into each other only when nothing is
+/// lost, and a Boolean is never a number.
+protocol FlagReadable: Sendable {
+    /// Reads an outcome as this type, or gives `nil` if it is of another one.
+    static func read(_ outcome: UnsafePointer<FlagCatalogue.Outcome>) -> Self?
+    /// The same value for hooks, which know no types.
+    var flagValue: FlagValue { get }
+    /// Reads what a hook or a resolution holds.
+    static func read(_ value: FlagValue) -> Self?
+}
+
+extension Bool: FlagReadable {
+    static func read(_ outcome: UnsafePointer<FlagCatalogue.Outcome>) -> Bool? {
+        if case .bool(let value) = outcome.pointee.scalar { value } else { nil }
+    }
+    static func read(_ value: FlagValue) -> Bool? { value.boolValue }
+    var flagValue: FlagValue { .bool(self) }
+}
+
+extension Int: FlagReadable {
+    static func read(_ outcome: UnsafePointer<FlagCatalogue.Outcome>) -> Int? {
+        switch outcome.pointee.scalar {
+        case .int(let value): value
+        case .double(let value): Int(exactly: value)
+        default: nil
+        }
+    }
+    static func read(_ value: FlagValue) -> Int? { value.intValue }
+    var flagValue: FlagValue { .int(self) }
+}
+
+extension Double: FlagReadable {
+    static func read(_ outcome: UnsafePointer<FlagCatalogue.Outcome>) -> Double? {
+        switch outcome.pointee.scalar {
+        case .double(let value): value
+        case .int(let value): Double(exactly: value)
+        default: nil
+        }
+    }
+    static func read(_ value: FlagValue) -> Double? { value.doubleValue }
+    var flagValue: FlagValue { .double(self) }
+}
+
+extension String: FlagReadable {
+    static func read(_ outcome: UnsafePointer<FlagCatalogue.Outcome>) -> String? {
+        guard case .reference = outcome.pointee.scalar else { return nil }
+        return outcome.pointee.resolution.value.stringValue
+    }
+    static func read(_ value: FlagValue) -> String? { value.stringValue }
+    var flagValue: FlagValue { .string(self) }
+}
+
+extension FlagValue: FlagReadable {
+    static func read(_ outcome: UnsafePointer<FlagCatalogue.Outcome>) -> FlagValue? {
+        guard case .reference = outcome.pointee.scalar else { return nil }
+        return read(outcome.pointee.resolution.value)
+    }
+    static func read(_ value: FlagValue) -> FlagValue? {
+        switch value {
+        case .object, .array: value
+        default: nil
+        }
+    }
+    var flagValue: FlagValue { self }
+}
+
+/// One reading of a flag: what the caller gets, and the place in an experiment that it reveals.
+struct FlagReading<Value: Sendable>: Sendable {
+    var details: EvaluationDetails<Value>
+    /// The place as an index into the catalogue's assignments; -1 if there is none or it isn't to be recorded.
+    var place: Int32
+}
+
+extension Decisions {
+    /// The outcome that a flag has for this user, or `nil`.
+    @inline(__always)
+    func chosen(_ key: String) -> UnsafePointer<FlagCatalogue.Outcome>? {
+        let flag = catalogue.find(key)
+        guard flag >= 0 else { return nil }
+        let choice = choices[flag]
+        guard choice != 0 else { return nil }
+        return catalogue.outcome(flag, choice - 1)
+    }
+}
+
+/// Reads an outcome as a type: the rules of the neutral contract for value, reason and error.
+enum FlagReader {
+    /// Reads with everything that can be told.
+    ///
+    /// - Parameters:
+    ///   - key: The key that was asked for.
+    ///   - default: What to give if there is no value.
+    ///   - outcome: What was decided, or `nil` for a flag that isn't there.
+    ///   - reason: What to say instead of the outcome's reason, if the decisions are old.
+    ///   - age: How old they are.
+    @inline(__always)
+    static func details<Value: FlagReadable>(
+        _ key: String,
+        default defaultValue: Value,
+        outcome: UnsafePointer<FlagCatalogue.Outcome>?,
+        reason: Reason? = nil,
+        age: Duration? = nil
+    ) -> FlagReading<Value> {
+        guard let outcome else {
+            return failure(key, defaultValue, .flagNotFound, "No flag has this key for this user.")
+        }
+        if let value = Value.read(outcome) {
+            return FlagReading(
+                details: EvaluationDetails(
+                    flagKey: key,
+                    value: value,
+                    variant: outcome.pointee.resolution.variant,
+                    reason: reason ?? outcome.pointee.resolution.reason,
+                    metadata: outcome.pointee.resolution.metadata,
+                    age: age
+                ),
+                place: outcome.pointee.place
+            )
+        }
+        return withoutValue(key, defaultValue, outcome, reason, age)
+    }
+
+    /// A flag that is there but gives no value of this type.
+    @inline(never)
+    private static func withoutValue<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ outcome: UnsafePointer<FlagCatalogue.Outcome>,
+        _ reason: Reason?,
+        _ age: Duration?
+    ) -> FlagReading<Value> {
+        let resolution = outcome.pointee.resolution
+        if let code = resolution.error {
+            var reading = failure(key, defaultValue, code, resolution.errorMessage ?? "The flag can't be read.")
+            reading.details.metadata = resolution.metadata
+            return reading
+        }
+        if resolution.value == .null {
+            // The vendor has the flag and leaves the value to the caller: a default, not an error.
+            return FlagReading(
+                details: EvaluationDetails(
+                    flagKey: key,
+                    value: defaultValue,
+                    variant: resolution.variant,
+                    reason: reason ?? (resolution.reason == .disabled ? .disabled : .default),
+                    metadata: resolution.metadata,
+                    age: age
+                ),
+                place: -1
+            )
+        }
+        var reading = failure(key, defaultValue, .typeMismatch, "The flag's value is of another type.")
+        reading.details.metadata = resolution.metadata
+        return reading
+    }
+
+    /// The default, because of an error.
+    static func failure<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ code: ErrorCode,
+        _ message: String
+    ) -> FlagReading<Value> {
+        FlagReading(
+            details: EvaluationDetails(
+                flagKey: key,
+                value: defaultValue,
+                reason: .error,
+                errorCode: code,
+                errorMessage: message
+            ),
+            place: -1
+        )
+    }
+
+    /// The default, because the vendor's kill switch is on.
+    static func disabled<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
+        FlagReading(
+            details: EvaluationDetails(flagKey: key, value: defaultValue, reason: .disabled),
+            place: -1
+        )
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Synchronization
+
+/// What a session reads: the decisions for one user at one moment. Replaced whole, never changed, but for the marks that
+/// say which exposures need not be recorded again.
+final class Snapshot: Sendable {
+    /// Where the decisions come from.
+    enum Origin: Sendable {
+        /// From the vendor, or from its rules, just now.
+        case fresh
+        /// From an earlier run.
+        case restored
+        /// From the vendor, but a later answer was bad.
+        case stale
+    }
+
+    let decisions: Decisions
+    let context: ContextBox
+    let origin: Origin
+    /// When the decisions were made, by both clocks.
+    let date: Date
+    let instant: ContinuousClock.Instant
+    /// When they are overdue, and what follows.
+    let expiry: ContinuousClock.Instant?
+    let afterExpiry: Freshness.AfterExpiry
+    let revision: UInt64
+    let marks: AtomicBitSet
+
+    init(
+        decisions: Decisions,
+        context: ContextBox,
+        origin: Origin,
+        date: Date,
+        instant: ContinuousClock.Instant,
+        expiry: ContinuousClock.Instant? = nil,
+        afterExpiry: Freshness.AfterExpiry = .stale,
+        revision: UInt64
+    ) {
+        self.decisions = decisions
+        self.context = context
+        self.origin = origin
+        self.date = date
+        self.instant = instant
+        self.expiry = expiry
+        self.afterExpiry = afterExpiry
+        self.revision = revision
+        marks = AtomicBitSet(count: decisions.catalogue.assignments.count)
+    }
+
+    /// The same decisions with another origin.
+    func with(origin: Origin) -> Snapshot {
+        Snapshot(
+            decisions: decisions,
+            context: context,
+            origin: origin,
+            date: date,
+            instant: instant,
+            expiry: expiry,
+            afterExpiry: afterExpiry,
+            revision: revision
+        )
+    }
+
+    /// Whether the decisions are overdue at a moment.
+    func isOverdue(at instant: ContinuousClock.Instant) -> Bool {
+        if let expiry { instant > expiry } else { false }
+    }
+}
+
+/// A context on the heap: handed to hooks without copying what it holds.
+final class ContextBox: Sendable {
+    let context: EvaluationContext
+    init(_ context: EvaluationContext) { self.context = context }
+}
+
+/// A fixed number of bits that threads set and read without a lock.
+final class AtomicBitSet: Sendable {
+    // Allocated in the initialiser, freed in the deinitialiser; between them only touched through its atomics.
+    private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
+    private let wordCount: Int
+
+    init(count: Int) {
+        wordCount = (max(count, 0) + 63) / 64
+        words = .allocate(capacity: max(wordCount, 1))
+        for index in 0..<wordCount { (words + index).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        words.deinitialize(count: wordCount)
+        words.deallocate()
+    }
+
+    /// Whether a bit is set; one that isn't there is not.
+    func contains(_ bit: Int) -> Bool {
+        guard bit >= 0, bit >> 6 < wordCount else { return false }
+        return words[bit >> 6].load(ordering: .relaxed) & (1 << UInt64(bit & 63)) != 0
+    }
+
+    /// Sets a bit.
+    func insert(_ bit: Int) {
+        guard bit >= 0, bit >> 6 < wordCount else { return }
+        words[bit >> 6].bitwiseOr(1 << UInt64(bit & 63), ordering: .relaxed)
+    }
+}

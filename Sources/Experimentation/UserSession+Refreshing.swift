@@ -1,0 +1,230 @@
+import Foundation
+import Synchronization
+
+extension UserSession {
+    /// Brings the decisions up to date, by the vendor's rules of freshness.
+    ///
+    /// Concurrent calls for the same user and attributes share one request. On failure the last good decisions stay, with
+    /// reason ``Reason/stale``; if there are none, those of an earlier run are used, with reason ``Reason/cached``.
+    ///
+    /// - Parameter force: Whether to ask the vendor although the decisions are still good.
+    /// - Throws: Why there are no new decisions: ``ErrorCode/unsupported`` if the vendor has none to give.
+    public func refresh(force: Bool = false) async throws(ExperimentationError) {
+        // A change of the user during the request makes its answer worthless; three rounds outlast any honest caller.
+        for _ in 0..<3 {
+            let revision = state.withLock { $0.revision }
+            try await refreshOnce(force: force)
+            if state.withLock({ $0.revision }) == revision { return }
+        }
+    }
+
+    private func refreshOnce(force: Bool) async throws(ExperimentationError) {
+        switch core.roles.decisions {
+        case nil: throw .unsupported("flags or experiments", by: core.provider.name)
+        case .delivered: throw .unsupported("flags; its campaigns come as answers to events", by: core.provider.name)
+        case .asked(let source): try await refresh(from: source, force: force)
+        case .computed(let source): try await compute(by: source.freshness, force: force)
+        }
+    }
+
+    // MARK: Vendors that decide
+
+    private func refresh(from source: any DecisionSource, force: Bool) async throws(ExperimentationError) {
+        await restoreDecisions(by: source.freshness)
+        let context = currentContext()
+        try context.user.validate()
+        if !force, isGood(source.freshness, revision: context.revision) { return }
+        let answer: DecisionAnswer
+        do throws(ExperimentationError) {
+            answer = try await core.ask(source, for: context)
+        } catch {
+            markStale()
+            core.fetchFailed(error, hasDecisions: snapshots.current.revision > 0)
+            throw error
+        }
+        switch answer {
+        case .disabled:
+            await core.setDisabled(true)
+        case .decided(let decisions):
+            await core.setDisabled(false)
+            guard publish(decisions, context: context, freshness: source.freshness) else { return }
+            core.status.announce(.ready, .ready)
+            await keep(decisions, for: context)
+        }
+    }
+
+    private func isGood(_ freshness: Freshness, revision: UInt64) -> Bool {
+        guard let lifetime = freshness.lifetime, lifetime > .zero else { return false }
+        let snapshot = snapshots.current
+        guard snapshot.revision == revision, case .fresh = snapshot.origin else { return false }
+        return snapshot.instant.duration(to: core.environment.time.instant) <= lifetime
+    }
+
+    /// Shows the decisions of an earlier run, once, if there are none yet.
+    private func restoreDecisions(by freshness: Freshness) async {
+        let (needs, user, revision) = state.withLock { state in
+            defer { state.isRestored = true }
+            return (!state.isRestored, state.user, state.revision)
+        }
+        guard needs, mayKeep(user), snapshots.current.revision == 0 else { return }
+        guard let stored = await core.kept.read(StoredDecisions.self, .decisions(of: user.id)) else { return }
+        let age = max(0, core.environment.time.now.timeIntervalSince(stored.date))
+        let snapshot = Snapshot(
+            decisions: stored.decisions,
+            context: ContextBox(currentContext()),
+            origin: .restored,
+            date: stored.date,
+            instant: core.environment.time.instant.advanced(by: .seconds(-age)),
+            revision: revision
+        )
+        if snapshots.update({ $0.revision == 0 ? marked(snapshot) : nil }) {
+            core.status.announce(.ready, .ready)
+        }
+    }
+
+    private func keep(_ decisions: Decisions, for context: EvaluationContext) async {
+        guard mayKeep(context.user) else { return }
+        let stored = StoredDecisions(decisions, date: context.date)
+        await core.kept.write(stored, .decisions(of: context.user.id))
+        await core.kept.trim("decisions/", to: core.options.cachedUsers)
+    }
+
+    /// Whether anything of this user may be written down.
+    private func mayKeep(_ user: User) -> Bool {
+        user.consent == .granted || (user.consent == .unknown && !core.roles.needsConsent)
+    }
+
+    // MARK: Vendors that publish rules
+
+    private func compute(by freshness: Freshness, force: Bool) async throws(ExperimentationError) {
+        await restoreAssignments()
+        try currentContext().user.validate()
+        let rules: RulesetKeeper.Kept?
+        do throws(ExperimentationError) {
+            rules = try await core.currentRules(force: force)
+        } catch {
+            if snapshots.current.revision == 0, let old = await core.rulesets?.atHand {
+                _ = await apply(old, freshness: freshness)
+            }
+            markStale()
+            throw error
+        }
+        if let rules { await apply(rules, freshness: freshness) }
+    }
+
+    @discardableResult
+    private func apply(_ rules: RulesetKeeper.Kept, freshness: Freshness) async -> Bool {
+        let context = currentContext()
+        let decisions = rules.ruleset.decisions(for: context)
+        let isPublished = publish(
+            decisions,
+            context: context,
+            freshness: freshness,
+            date: rules.date,
+            origin: rules.isRestored ? .restored : .fresh,
+            instant: rules.instant
+        )
+        if isPublished { await keepAssignments(decisions, of: context.user) }
+        return isPublished
+    }
+
+    private func restoreAssignments() async {
+        let (needs, user) = state.withLock { state in
+            defer { state.isRestored = true }
+            return (!state.isRestored, state.user)
+        }
+        guard needs, core.provider.capabilities.contains(.stickyAssignments), mayKeep(user) else { return }
+        guard let stored = await core.kept.read([String: String].self, .assignments(of: user.id)) else { return }
+        state.withLock { state in
+            guard state.user.id == user.id else { return }
+            state.earlierAssignments.merge(stored) { present, _ in present }
+        }
+    }
+
+    /// Honours assignments that another place has stored, for this session.
+    ///
+    /// - Parameter assignments: Variation ids by variation group; ones that the session has already stay.
+    public func honor(_ assignments: [String: String]) {
+        state.withLock { state in
+            state.earlierAssignments.merge(assignments) { present, _ in present }
+            state.revision += 1
+        }
+    }
+
+    private func keepAssignments(_ decisions: Decisions, of user: User) async {
+        guard core.provider.capabilities.contains(.stickyAssignments) else { return }
+        let new = decisions.assignments.filter { !$0.isHoldout && $0.origin != .forcedHere }
+        let all = state.withLock { state -> [String: String]? in
+            guard state.user.id == user.id else { return nil }
+            let before = state.earlierAssignments
+            for assignment in new where state.earlierAssignments[assignment.group] == nil {
+                state.earlierAssignments[assignment.group] = assignment.variation.id
+            }
+            return state.earlierAssignments == before ? nil : state.earlierAssignments
+        }
+        if let all, mayKeep(user) { await core.kept.write(all, .assignments(of: user.id)) }
+    }
+
+    // MARK: Both
+
+    func currentContext() -> EvaluationContext {
+        let state = state.withLock { ($0.user, $0.earlierAssignments, $0.attributeDates, $0.revision) }
+        return core.context(for: state.0, earlierAssignments: state.1, attributeDates: state.2, revision: state.3)
+    }
+
+    /// Puts decisions in place, unless the user has changed since they were asked for.
+    private func publish(
+        _ decisions: Decisions,
+        context: EvaluationContext,
+        freshness: Freshness,
+        date: Date? = nil,
+        origin: Snapshot.Origin = .fresh,
+        instant: ContinuousClock.Instant? = nil
+    ) -> Bool {
+        guard state.withLock({ $0.revision == context.revision }) else { return false }
+        let date = date ?? core.environment.time.now
+        let age = max(0, core.environment.time.now.timeIntervalSince(date))
+        let instant = instant ?? core.environment.time.instant.advanced(by: .seconds(-age))
+        let expiry = freshness.lifetime.flatMap { $0 > .zero ? instant.advanced(by: $0) : nil }
+        let snapshot = Snapshot(
+            decisions: decisions,
+            context: ContextBox(context),
+            origin: origin,
+            date: date,
+            instant: instant,
+            expiry: expiry,
+            afterExpiry: core.options.afterExpiry ?? freshness.afterExpiry,
+            revision: context.revision
+        )
+        return snapshots.update { $0.revision <= context.revision ? marked(snapshot) : nil }
+    }
+
+    /// Marks what has been recorded in this session already.
+    private func marked(_ snapshot: Snapshot) -> Snapshot {
+        let (recorded, userID) = state.withLock { ($0.recorded, $0.user.id) }
+        guard !recorded.isEmpty else { return snapshot }
+        for (index, assignment) in snapshot.decisions.catalogue.assignments.enumerated()
+        where recorded.contains(ExposureKey(userID: userID, assignment: assignment)) {
+            snapshot.marks.insert(index)
+        }
+        return snapshot
+    }
+
+    /// The decisions at hand are the last good ones from now on.
+    private func markStale() {
+        snapshots.update { snapshot in
+            guard snapshot.revision > 0, case .fresh = snapshot.origin else { return nil }
+            return marked(snapshot.with(origin: .stale))
+        }
+    }
+}
+
+extension User {
+    /// Checks what every vendor needs.
+    func validate() throws(ExperimentationError) {
+        if id.isEmpty, anonymousID?.isEmpty ?? true {
+            throw ExperimentationError(.targetingKeyMissing, "The user has no id.")
+        }
+        try attributes.validate()
+    }
+}

@@ -1,0 +1,217 @@
+import Foundation
+import Synchronization
+
+/// One user of the application, from arrival to leave: what was decided for them, and what they do.
+///
+/// Reading is synchronous and reads one immutable snapshot; it never waits, throws or touches the network. Everything
+/// else is asynchronous. A session may be used from any task at once.
+///
+/// ```swift
+/// let session = client.session(for: User(id: "u-1", attributes: ["vip": true], consent: .granted))
+/// try await session.refresh()
+/// let color = session.string("btnColor", default: "red")
+/// try await session.track(.purchase(order))
+/// ```
+public final class UserSession: Sendable {
+    /// Names the session; events carry it.
+    public let id: String
+
+    let core: ClientCore
+    let snapshots: Lanes<Snapshot>
+    let state: Mutex<State>
+
+    /// What changes in a session.
+    struct State {
+        var user: User
+        var revision: UInt64 = 1
+        var attributeDates: [String: Date]
+        var pendingChanges: Attributes
+        var earlierAssignments: [String: String] = [:]
+        var isRestored = false
+        var recorded: Set<ExposureKey> = []
+        var board: CampaignBoard
+        var epochs: [String: UInt64] = [:]
+    }
+
+    init(core: ClientCore, user: User) {
+        self.core = core
+        id = core.environment.makeID()
+        let now = core.environment.time.now
+        snapshots = Lanes(
+            Snapshot(
+                decisions: .none,
+                context: ContextBox(core.context(for: user)),
+                origin: .fresh,
+                date: now,
+                instant: core.environment.time.instant,
+                revision: 0
+            )
+        )
+        state = Mutex(
+            State(
+                user: user,
+                attributeDates: user.attributes.values.mapValues { _ in now },
+                pendingChanges: user.attributes,
+                board: CampaignBoard(limitPerTarget: core.roles.campaigns?.limitPerTarget ?? 1)
+            )
+        )
+    }
+
+    deinit { core.unregister(id) }
+
+    // MARK: The user
+
+    /// The user as they are known now.
+    public var user: User { state.withLock { $0.user } }
+
+    /// Changes attributes; ``FlagValue/null`` removes one. Decisions follow with the next ``refresh(force:)``.
+    ///
+    /// - Parameter attributes: The ones to change; the others stay.
+    /// - Throws: ``ErrorCode/invalidContext`` for a value that is nested deeper than 16 levels or isn't finite; then
+    ///   nothing has changed.
+    public func update(_ attributes: Attributes) throws(ExperimentationError) {
+        try attributes.validate()
+        let now = core.environment.time.now
+        state.withLock { state in
+            for (name, value) in attributes.values {
+                let isRemoved = value == .null
+                state.user.attributes[name] = isRemoved ? nil : value
+                state.attributeDates[name] = isRemoved ? nil : now
+                state.pendingChanges[name] = value
+            }
+            state.revision += 1
+        }
+    }
+
+    /// Makes the attributes just these.
+    ///
+    /// - Throws: As ``update(_:)``.
+    public func replaceAttributes(_ attributes: Attributes) throws(ExperimentationError) {
+        let old = user.attributes
+        var changes = attributes
+        for name in old.values.keys where attributes[name] == nil { changes[name] = .null }
+        try update(changes)
+    }
+
+    /// Makes this session another user's, as at a login or a logout, where the vendor needs no more than both ids.
+    ///
+    /// The old decisions are read on, as ``Reason/stale``, until the next ``refresh(force:)``. To have the vendor join
+    /// what it knows of both, use ``link(to:criteria:)``.
+    public func identify(_ identity: Identity) {
+        state.withLock { state in
+            guard state.user.identity != identity else { return }
+            state.user.id = identity.id
+            state.user.anonymousID = identity.anonymousID
+            state.user.isAuthenticated = identity.isAuthenticated
+            state.revision += 1
+            state.isRestored = false
+            state.earlierAssignments = [:]
+        }
+        snapshots.update { $0.revision == 0 ? nil : $0.with(origin: .stale) }
+    }
+
+    // MARK: Decisions
+
+    /// All decisions as they are read now.
+    public var decisions: Decisions { core.isDisabled ? .none : snapshots.current.decisions }
+
+    /// The user's places in experiments and holdouts.
+    public var assignments: [Assignment] { decisions.assignments }
+
+    /// Whether there is anything to read, and how good it is.
+    public var status: ProviderStatus {
+        if core.isDisabled { return .disabled }
+        let snapshot = snapshots.current
+        if snapshot.revision == 0 { return core.status.status == .fatal ? .fatal : .notReady }
+        if snapshot.isOverdue(at: core.environment.time.instant) {
+            return snapshot.afterExpiry == .notReady ? .notReady : .stale
+        }
+        return snapshot.origin == .stale ? .stale : .ready
+    }
+
+    // MARK: Campaigns
+
+    /// Registers, replaces or, with `nil`, removes what is done with campaigns for a target.
+    ///
+    /// Campaigns that came before are handed over now. The handler runs on the main actor, never within this call.
+    ///
+    /// - Parameters:
+    ///   - target: The target's name, as it is written in the vendor's console; not blank.
+    ///   - surface: The part of the application that shows it; `nil` for the whole.
+    ///   - handler: What to do with a campaign.
+    /// - Throws: ``ErrorCode/unsupported`` if the vendor has no campaigns, ``ErrorCode/invalidArgument`` for a blank target.
+    public func setCampaignHandler(
+        forTarget target: String,
+        on surface: String? = nil,
+        _ handler: CampaignHandler?
+    ) throws(ExperimentationError) {
+        guard core.roles.campaigns != nil else { throw .unsupported("campaigns", by: core.provider.name) }
+        guard !target.allSatisfy(\.isWhitespace) else {
+            throw ExperimentationError(.invalidArgument, "A campaign's target must not be blank.")
+        }
+        hand(over: state.withLock { $0.board.setHandler(handler, target: target, surface: surface) })
+    }
+
+    /// Says whether a part of the application can be seen; campaigns for it wait while it can't.
+    public func setVisible(_ isVisible: Bool, surface: String?) {
+        hand(over: state.withLock { $0.board.setDeliverable(isVisible, surface: surface) })
+    }
+
+    /// Forgets the handlers and the waiting campaigns of a part of the application that has gone.
+    public func clearCampaigns(on surface: String?) {
+        hand(over: state.withLock { $0.board.clear(surface: surface) })
+    }
+
+    /// The campaigns that wait, for a part of the application or the whole.
+    public func heldCampaigns(on surface: String? = nil) -> [Campaign] {
+        state.withLock { $0.board.held(surface: surface) }
+    }
+
+    func setInUse(_ isInUse: Bool) { hand(over: state.withLock { $0.board.setInUse(isInUse) }) }
+
+    func receive(_ campaigns: [Campaign], for envelope: Envelope) {
+        let due = state.withLock { state in
+            state.board.receive(
+                campaigns,
+                surface: envelope.surface,
+                epoch: state.epochs.removeValue(forKey: envelope.id)
+            )
+        }
+        hand(over: due)
+    }
+
+    /// Calls handlers on the main actor, in order, if they still want to be called when their turn comes.
+    private func hand(over deliveries: [CampaignBoard.Delivery]) {
+        guard !deliveries.isEmpty else { return }
+        Task { @MainActor [weak self] in
+            for delivery in deliveries {
+                guard let handler = self?.state.withLock({ $0.board.redeem(delivery) }) else { continue }
+                handler(delivery.campaign)
+            }
+        }
+    }
+}
+
+extension ExperimentationError {
+    /// The vendor has nothing like what was asked for.
+    static func unsupported(_ what: String, by provider: String) -> Self {
+        ExperimentationError(.unsupported, "\(provider) has no \(what).")
+    }
+}
+
+extension Attributes {
+    /// Checks that every value can be stored and sent.
+    func validate() throws(ExperimentationError) {
+        for (name, value) in values {
+            if value.depth(upTo: EnvelopeCoding.maximumDepth) > EnvelopeCoding.maximumDepth {
+                throw ExperimentationError(
+                    .invalidContext,
+                    "The attribute \"\(name)\" is nested deeper than \(EnvelopeCoding.maximumDepth) levels."
+                )
+            }
+            if !value.isFinite {
+                throw ExperimentationError(.invalidContext, "The attribute \"\(name)\" holds a number that isn't finite.")
+            }
+        }
+    }
+}

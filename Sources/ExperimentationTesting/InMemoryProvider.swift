@@ -1,0 +1,201 @@
+import Experimentation
+import Synchronization
+
+/// A provider without a vendor, for the tests of an application: flags, experiments and campaigns as a test sets them, and
+/// events kept where a test can look at them.
+///
+/// ```swift
+/// let provider = InMemoryProvider(flags: [InMemoryFlag("newCheckout", true)])
+/// let client = try await ExperimentationClient(provider: provider)
+/// ```
+///
+/// It plays every role, and can be told to fail.
+public final class InMemoryProvider: ExperimentationProvider {
+    /// What a test may look at.
+    public struct Record: Sendable {
+        /// The events delivered, in the order of delivery.
+        public var delivered: [Envelope] = []
+        /// The batches that were tried, delivered or not.
+        public var batches: [[Envelope]] = []
+        /// How often rules were asked for.
+        public var fetches = 0
+        /// The linkings that were completed.
+        public var links: [LinkProgress] = []
+        /// Whether the provider has been started, and stopped.
+        public var isStarted = false
+        /// Whether the provider has been stopped.
+        public var isStopped = false
+    }
+
+    struct State: Sendable {
+        var flags: [InMemoryFlag]
+        var experiments: [InMemoryExperiment]
+        var rules: InMemoryRules
+        var version = 1
+        var record = Record()
+        var isDisabled = false
+        var failure: ExperimentationError?
+        var verdict: @Sendable (Envelope) -> Verdict = { _ in .delivered }
+        var answer: @Sendable (Envelope) -> [Campaign] = { _ in [] }
+    }
+
+    /// The name; `in-memory` unless another was given.
+    public let name: String
+    /// What tells two in-memory providers apart.
+    public let scope: String
+    /// What this provider is said to do; everything, unless less was named.
+    public let capabilities: Set<Capability>
+    private let freshness: Freshness
+    private let batching: BatchPolicy
+    private let needsConsent: Bool
+    let state: Mutex<State>
+
+    /// Creates a provider.
+    ///
+    /// - Parameters:
+    ///   - name: Its name.
+    ///   - scope: What tells it from others with the same store.
+    ///   - flags: Its flags.
+    ///   - experiments: Its experiments.
+    ///   - freshness: How long its rules are good.
+    ///   - batching: When it is given events.
+    ///   - needsConsent: Whether it needs consent.
+    ///   - capabilities: What it is said to do.
+    public init(
+        name: String = "in-memory",
+        scope: String = "",
+        flags: [InMemoryFlag] = [],
+        experiments: [InMemoryExperiment] = [],
+        freshness: Freshness = Freshness(),
+        batching: BatchPolicy = BatchPolicy(count: 10, interval: .seconds(5)),
+        needsConsent: Bool = true,
+        capabilities: Set<Capability> = Set(Capability.all)
+    ) {
+        self.name = name
+        self.scope = scope
+        self.freshness = freshness
+        self.batching = batching
+        self.needsConsent = needsConsent
+        self.capabilities = capabilities
+        state = Mutex(
+            State(
+                flags: flags,
+                experiments: experiments,
+                rules: InMemoryRules(flags: flags, experiments: experiments)
+            )
+        )
+    }
+
+    /// All roles.
+    public var roles: ProviderRoles {
+        let part = InMemoryPart(provider: self, freshness: freshness, batching: batching)
+        return ProviderRoles(
+            decisions: .computed(part),
+            events: part,
+            identity: part,
+            campaigns: part,
+            needsConsent: needsConsent
+        )
+    }
+
+    /// Notes that it was called.
+    public func start() async throws(ExperimentationError) { state.withLock { $0.record.isStarted = true } }
+
+    /// Notes that it was called.
+    public func stop(by deadline: ContinuousClock.Instant) async { state.withLock { $0.record.isStopped = true } }
+
+    // MARK: What a test sets
+
+    /// Replaces flags and experiments; clients see it with their next refresh.
+    public func replace(flags: [InMemoryFlag], experiments: [InMemoryExperiment] = []) {
+        state.withLock { state in
+            state.flags = flags
+            state.experiments = experiments
+            state.rules = InMemoryRules(flags: flags, experiments: experiments)
+            state.version += 1
+        }
+    }
+
+    /// Switches the kill switch.
+    public func setDisabled(_ isDisabled: Bool) { state.withLock { $0.isDisabled = isDisabled } }
+
+    /// Makes every fetch fail, until `nil` is set.
+    public func setFailure(_ failure: ExperimentationError?) { state.withLock { $0.failure = failure } }
+
+    /// Decides what becomes of events.
+    public func setVerdict(_ verdict: @escaping @Sendable (Envelope) -> Verdict) {
+        state.withLock { $0.verdict = verdict }
+    }
+
+    /// Decides which campaigns answer an event.
+    public func setCampaigns(_ answer: @escaping @Sendable (Envelope) -> [Campaign]) {
+        state.withLock { $0.answer = answer }
+    }
+
+    // MARK: What a test looks at
+
+    /// What has happened so far.
+    public var record: Record { state.withLock { $0.record } }
+
+    /// The events delivered, in the order of delivery.
+    public var delivered: [TrackingEvent] { record.delivered.map(\.event) }
+
+    /// The exposures delivered, in the order of delivery.
+    public var exposures: [Exposure] {
+        delivered.compactMap { event in
+            if case .exposure(let exposure) = event.kind { exposure } else { nil }
+        }
+    }
+}
+
+/// The roles of an ``InMemoryProvider``.
+struct InMemoryPart: RulesetSource, EventSink, IdentityLinker, CampaignSource {
+    let provider: InMemoryProvider
+    let freshness: Freshness
+    let batching: BatchPolicy
+    var limitPerTarget: Int { 1 }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        let result = provider.state.withLock { state -> Result<RulesetAnswer, ExperimentationError> in
+            state.record.fetches += 1
+            if let failure = state.failure { return .failure(failure) }
+            if state.isDisabled { return .success(.disabled) }
+            let version = String(state.version)
+            if version == validator { return .success(.unchanged) }
+            return .success(.replaced(state.rules, validator: version, raw: Array(version.utf8)))
+        }
+        return try result.get()
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
+        provider.state.withLock { $0.rules }
+    }
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {}
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        provider.state.withLock { state in
+            var report = DeliveryReport(isDisabled: state.isDisabled)
+            state.record.batches.append(batch)
+            for envelope in batch {
+                let verdict = state.verdict(envelope)
+                report.verdicts[envelope.id] = verdict
+                guard case .delivered = verdict else { continue }
+                state.record.delivered.append(envelope)
+                report.campaigns += state.answer(envelope).map {
+                    ReceivedCampaign(eventID: envelope.id, campaign: $0)
+                }
+            }
+            return report
+        }
+    }
+
+    func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
+        let failure = provider.state.withLock { $0.failure }
+        if let failure { throw failure }
+        var progress = progress
+        progress.isComplete = true
+        provider.state.withLock { $0.record.links.append(progress) }
+        return progress
+    }
+}

@@ -1,0 +1,272 @@
+import Experimentation
+
+/// A flag of an ``InMemoryProvider``: its named values, and who gets which.
+public struct InMemoryFlag: Sendable {
+    /// The flag's key.
+    public var key: String
+    /// The values by name, in an order that matters to nobody.
+    public var variants: [String: FlagValue]
+    /// The name of the value for everybody whom ``target`` gives none; `nil` leaves the value to the caller.
+    public var defaultVariant: String?
+    /// Whether the flag is switched off: it reads as the default, with reason ``Reason/disabled``.
+    public var isDisabled: Bool
+    /// What else is said of the flag.
+    public var metadata: [String: FlagValue]
+    /// Names the value for a user, or `nil` for the default one.
+    public var target: (@Sendable (EvaluationContext) -> String?)?
+
+    /// Creates a flag.
+    public init(
+        _ key: String,
+        variants: [String: FlagValue],
+        defaultVariant: String?,
+        isDisabled: Bool = false,
+        metadata: [String: FlagValue] = [:],
+        target: (@Sendable (EvaluationContext) -> String?)? = nil
+    ) {
+        self.key = key
+        self.variants = variants
+        self.defaultVariant = defaultVariant
+        self.isDisabled = isDisabled
+        self.metadata = metadata
+        self.target = target
+    }
+
+    /// Creates a flag that has one value for everybody.
+    public init(_ key: String, _ value: FlagValue) {
+        self.init(key, variants: ["on": value], defaultVariant: "on")
+    }
+}
+
+/// An experiment of an ``InMemoryProvider``.
+public struct InMemoryExperiment: Sendable {
+    /// One of the experiences, and how many of a hundred users get it.
+    public struct Arm: Sendable {
+        /// The experience.
+        public var variation: Variation
+        /// How many of a hundred users get it.
+        public var weight: Double
+        /// What flags are in it.
+        public var flags: [String: FlagValue]
+
+        /// Creates an arm.
+        public init(_ variation: Variation, weight: Double, flags: [String: FlagValue] = [:]) {
+            self.variation = variation
+            self.weight = weight
+            self.flags = flags
+        }
+    }
+
+    /// The experiment.
+    public var experiment: Experiment
+    /// The experiences; users past the sum of the weights get none.
+    public var arms: [Arm]
+    /// Whether this is a holdout: its users are kept out of the experiments that name it.
+    public var isHoldout: Bool
+    /// The holdouts above this experiment, by id.
+    public var holdouts: [String]
+    /// Users who get an arm whatever the allocation says: ids of variations by ids of users.
+    public var forced: [String: String]
+    /// Whether a user is meant; everybody if `nil`.
+    public var audience: (@Sendable (EvaluationContext) -> Bool)?
+
+    /// Creates an experiment.
+    public init(
+        _ experiment: Experiment,
+        arms: [Arm],
+        isHoldout: Bool = false,
+        holdouts: [String] = [],
+        forced: [String: String] = [:],
+        audience: (@Sendable (EvaluationContext) -> Bool)? = nil
+    ) {
+        self.experiment = experiment
+        self.arms = arms
+        self.isHoldout = isHoldout
+        self.holdouts = holdouts
+        self.forced = forced
+        self.audience = audience
+    }
+}
+
+/// The rules of an ``InMemoryProvider``: flags of their own, and experiments whose arms lie over them.
+struct InMemoryRules: Ruleset {
+    let catalogue: FlagCatalogue
+
+    private struct Rule {
+        var flag: InMemoryFlag?
+        /// Indices of the flag's own outcomes by the name of the variant.
+        var variants: [String: Int]
+        var leaveToCaller: Int
+        /// Which arm of which experiment gives which outcome.
+        var arms: [ArmKey: Int]
+        var experiments: [Int]
+    }
+
+    private struct ArmKey: Hashable {
+        var experiment: Int
+        var arm: Int
+    }
+
+    private let experiments: [InMemoryExperiment]
+    private let rules: [Rule]
+    /// Where each arm's place stands among the catalogue's assignments: first by how a user came to it.
+    private let places: [[Int]]
+    private static let origins: [Assignment.Origin] = [.allocated, .sticky, .forcedByVendor, .forcedHere]
+
+    init(flags: [InMemoryFlag], experiments: [InMemoryExperiment]) {
+        self.experiments = experiments
+        var assignments: [Assignment] = []
+        var places: [[Int]] = []
+        for experiment in experiments {
+            places.append(experiment.arms.map { _ in 0 })
+            for (index, arm) in experiment.arms.enumerated() {
+                places[places.count - 1][index] = assignments.count
+                for origin in Self.origins {
+                    assignments.append(
+                        Assignment(
+                            experiment: experiment.experiment,
+                            variation: arm.variation,
+                            isHoldout: experiment.isHoldout,
+                            origin: origin
+                        )
+                    )
+                }
+            }
+        }
+        self.places = places
+
+        var keys = flags.map(\.key)
+        for key in experiments.flatMap({ $0.arms.flatMap(\.flags.keys) }).sorted() where !keys.contains(key) {
+            keys.append(key)
+        }
+        var rules: [Rule] = []
+        var catalogued: [FlagCatalogue.Flag] = []
+        for key in keys {
+            let flag = flags.last { $0.key == key }
+            var outcomes: [Resolution] = []
+            var rule = Rule(flag: flag, variants: [:], leaveToCaller: 0, arms: [:], experiments: [])
+            let isTargeted = flag?.target != nil
+            outcomes.append(
+                Resolution(
+                    .null,
+                    reason: flag?.isDisabled == true ? .disabled : .default,
+                    metadata: flag?.metadata ?? [:]
+                )
+            )
+            if let flag, !flag.isDisabled {
+                for (name, value) in flag.variants.sorted(by: { $0.key < $1.key }) {
+                    rule.variants[name] = outcomes.count
+                    let plain: Reason = isTargeted ? .default : .static
+                    outcomes.append(Resolution(value, variant: name, reason: plain, metadata: flag.metadata))
+                    outcomes.append(Resolution(value, variant: name, reason: .targetingMatch, metadata: flag.metadata))
+                }
+            }
+            for (number, experiment) in experiments.enumerated() {
+                for (index, arm) in experiment.arms.enumerated() {
+                    guard let value = arm.flags[key] else { continue }
+                    if rule.experiments.last != number { rule.experiments.append(number) }
+                    rule.arms[ArmKey(experiment: number, arm: index)] = outcomes.count
+                    for origin in Self.origins.indices {
+                        outcomes.append(
+                            Resolution(
+                                value,
+                                variant: arm.variation.id,
+                                reason: experiment.audience == nil ? .split : .targetingMatch,
+                                metadata: flag?.metadata ?? [:],
+                                assignment: places[number][index] + origin
+                            )
+                        )
+                    }
+                }
+            }
+            rules.append(rule)
+            catalogued.append(FlagCatalogue.Flag(key, outcomes: outcomes))
+        }
+        self.rules = rules
+        catalogue = FlagCatalogue(flags: catalogued, assignments: assignments)
+    }
+
+    func decisions(for context: EvaluationContext) -> Decisions {
+        let found = experiments.indices.map { place(in: $0, context) }
+        return Decisions(
+            catalogue: catalogue,
+            outcomes: rules.indices.map { outcome($0, context) { found[$0] } },
+            alsoAssigned: found.indices.compactMap { number in
+                found[number].map { places[number][$0.arm] + $0.origin }
+            }
+        )
+    }
+
+    func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
+        guard rules.indices.contains(flag) else { return nil }
+        return outcome(flag, context) { place(in: $0, context) }
+    }
+
+    private func outcome(
+        _ index: Int,
+        _ context: EvaluationContext,
+        place: (Int) -> (arm: Int, origin: Int)?
+    ) -> Int? {
+        let rule = rules[index]
+        for number in rule.experiments {
+            guard let place = place(number) else { continue }
+            if let outcome = rule.arms[ArmKey(experiment: number, arm: place.arm)] { return outcome + place.origin }
+        }
+        guard let flag = rule.flag else { return nil }
+        if flag.isDisabled { return rule.leaveToCaller }
+        if let name = flag.target?(context), let outcome = rule.variants[name] { return outcome + 1 }
+        guard let name = flag.defaultVariant else { return rule.leaveToCaller }
+        return rule.variants[name] ?? nil
+    }
+
+    /// Where a user is in an experiment: forced here, forced there, kept, allocated, in this order.
+    private func place(in number: Int, _ context: EvaluationContext) -> (arm: Int, origin: Int)? {
+        let experiment = experiments[number]
+        let override = context.overrides.last {
+            $0.experiment == experiment.experiment.id || $0.experiment == experiment.experiment.name
+        }
+        if case .exclude = override { return nil }
+        if case .include(_, let variation) = override {
+            if let variation, let arm = arm(variation, of: experiment) { return (arm, 3) }
+            if variation == nil { return (drawn(experiment, context) ?? 0, 3) }
+        }
+        if let forced = experiment.forced[context.user.id], let arm = arm(forced, of: experiment) { return (arm, 2) }
+        for holdout in experiment.holdouts {
+            if let above = experiments.firstIndex(where: { $0.experiment.id == holdout && $0.isHoldout }),
+                above != number, place(in: above, context) != nil
+            {
+                return nil
+            }
+        }
+        if let audience = experiment.audience, !audience(context) { return nil }
+        if let kept = context.earlierAssignments[experiment.experiment.id], let arm = arm(kept, of: experiment) {
+            return (arm, 1)
+        }
+        return drawn(experiment, context).map { ($0, 0) }
+    }
+
+    private func arm(_ variation: String, of experiment: InMemoryExperiment) -> Int? {
+        experiment.arms.firstIndex { $0.variation.id == variation }
+            ?? Int(variation).flatMap { experiment.arms.indices.contains($0) ? $0 : nil }
+    }
+
+    private func drawn(_ experiment: InMemoryExperiment, _ context: EvaluationContext) -> Int? {
+        let bucket = Self.bucket(experiment.experiment.id, context.user.id)
+        var sum = 0.0
+        for (index, arm) in experiment.arms.enumerated() {
+            sum += arm.weight
+            if bucket < sum { return index }
+        }
+        return nil
+    }
+
+    /// A number from 0 up to 100 that depends on nothing but the two texts: FNV-1a, mixed at the end.
+    static func bucket(_ salt: String, _ id: String) -> Double {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in salt.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        hash = (hash ^ 0xFF) &* 0x100_0000_01B3
+        for byte in id.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        return Double(hash >> 11) / Double(UInt64(1) << 53) * 100
+    }
+}
