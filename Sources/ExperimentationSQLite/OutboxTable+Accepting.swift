@@ -1,0 +1,145 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+extension OutboxTable {
+    /// Accepts events and makes room for them.
+    mutating func append(_ events: [StoredEvent], _ database: Database) throws {
+        let insert = try database.cachedStatement(
+            sql: """
+                INSERT INTO event (sequence, priority, held, kept, date, user, id, body)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        )
+        for (index, event) in events.enumerated() {
+            lastSequence += 1
+            try insert.execute(arguments: [
+                lastSequence, event.priority, event.isHeld, event.isKept, event.date, event.user, event.id, event.body,
+            ])
+            count += 1
+            bytes += event.body.count
+            oldestDate = min(oldestDate, event.date)
+            // Every so often, so that one large call needs no more room than many small ones.
+            if index % 64 == 63 { try makeRoom(database) }
+        }
+        try makeRoom(database)
+    }
+
+    /// Drops the oldest of the least important events while there are too many.
+    private mutating func makeRoom(_ database: Database) throws {
+        if isOverLimits, !isExact { try recount(database) }
+        if isOverLimits { try drop(database) { $0.isOverLimits } }
+        // Half-empty pages may use up the file before the bodies reach their limit.
+        guard bytes > limits.maximumBytes / 2, try freePages(database) < limits.pages.reserve else { return }
+        for _ in 0..<64 {
+            var left = 64
+            try drop(database) { _ in
+                left -= 1
+                return left >= 0
+            }
+            if try freePages(database) >= limits.pages.reserve { return }
+        }
+    }
+
+    private var isOverLimits: Bool { count > limits.maximumCount || bytes > limits.maximumBytes }
+
+    /// How many pages can still be filled.
+    private func freePages(_ database: Database) throws -> Int {
+        let used = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA page_count")) ?? 0
+        let free = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0
+        return limits.pages.most - used + free
+    }
+
+    /// Drops events, the least important first and of those the oldest, while a condition holds.
+    ///
+    /// What is being delivered is left alone: it would be counted as lost although the vendor may have it.
+    private mutating func drop(_ database: Database, while condition: (inout Self) -> Bool) throws {
+        let select = try database.cachedStatement(
+            sql: """
+                SELECT event.sequence, length(body), coalesce(leased, 0)
+                FROM event LEFT JOIN attempt ON attempt.sequence = event.sequence
+                WHERE event.sequence >= ? AND priority = ? ORDER BY event.sequence
+                """
+        )
+        let delete = try database.cachedStatement(sql: "DELETE FROM event WHERE sequence = ?")
+        let forget = try database.cachedStatement(sql: "DELETE FROM attempt WHERE sequence = ?")
+        try keepSequence(database)
+        var dropped = 0
+        for priority in firstOfPriority.indices {
+            var victims: [Int64] = []
+            var first: Int64?
+            let rows = try Row.fetchCursor(select, arguments: [firstOfPriority[priority], priority])
+            var isDone = false
+            while let row = try rows.next() {
+                let sequence: Int64 = row[0]
+                if row[2] == true {
+                    first = first ?? sequence
+                    continue
+                }
+                guard condition(&self) else {
+                    first = first ?? sequence
+                    isDone = true
+                    break
+                }
+                count -= 1
+                bytes -= row[1]
+                victims.append(sequence)
+            }
+            for sequence in victims {
+                try delete.execute(arguments: [sequence])
+                try forget.execute(arguments: [sequence])
+            }
+            dropped += victims.count
+            firstOfPriority[priority] = first ?? lastSequence + 1
+            if isDone { break }
+        }
+        try add(dropped, to: Ledger.DropReason.overflow.rawValue, database)
+    }
+
+    /// Lets held events of a user go.
+    func release(user: String, _ database: Database) throws {
+        let statement = try database.cachedStatement(sql: "UPDATE event SET held = 0 WHERE held = 1 AND user = ?")
+        try statement.execute(arguments: [user])
+    }
+
+    /// Removes a user's events, but for the consent signal.
+    ///
+    /// - Returns: How many.
+    mutating func purge(user: String, _ database: Database) throws -> Int {
+        try keepSequence(database)
+        try database.cachedStatement(
+            sql: """
+                DELETE FROM attempt
+                WHERE sequence IN (SELECT sequence FROM event WHERE user = ? AND kept = 0)
+                """
+        ).execute(arguments: [user])
+        try database.cachedStatement(sql: "DELETE FROM event WHERE user = ? AND kept = 0").execute(arguments: [user])
+        let purged = database.changesCount
+        try add(purged, to: "purged", database)
+        try recount(database)
+        return purged
+    }
+
+    /// Drops what is older than a moment and isn't being delivered.
+    ///
+    /// - Returns: How many.
+    mutating func expire(before date: Double, _ database: Database) throws -> Int {
+        if date <= oldestDate { return 0 }
+        try keepSequence(database)
+        try database.cachedStatement(
+            sql: """
+                DELETE FROM event
+                WHERE date < ? AND sequence NOT IN (SELECT sequence FROM attempt WHERE leased = 1)
+                """
+        ).execute(arguments: [date])
+        let expired = database.changesCount
+        if expired > 0 {
+            try database.cachedStatement(
+                sql: "DELETE FROM attempt WHERE sequence NOT IN (SELECT sequence FROM event)"
+            ).execute()
+            try add(expired, to: Ledger.DropReason.expired.rawValue, database)
+        }
+        try recount(database)
+        return expired
+    }
+}

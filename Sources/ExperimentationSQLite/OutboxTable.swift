@@ -1,0 +1,156 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+/// An event as it is stored.
+struct StoredEvent: Sendable {
+    var id: String
+    var user: String
+    var priority: Int
+    var isHeld: Bool
+    /// Whether a purge leaves it: the consent signal itself.
+    var isKept: Bool
+    var date: Double
+    var body: Data
+
+    init(_ envelope: Envelope, isHeld: Bool, limit: Int) throws(ExperimentationError) {
+        var envelope = envelope
+        envelope.sequence = 0
+        id = envelope.id
+        user = envelope.identity.id
+        priority = envelope.event.priority.rawValue
+        self.isHeld = isHeld
+        if case .consentChanged = envelope.event.kind { isKept = true } else { isKept = false }
+        date = envelope.date.timeIntervalSince1970
+        body = Data(try EnvelopeCoding.encode(envelope, limit: limit))
+    }
+}
+
+/// A leased event as it was read, before anybody tries to understand it.
+struct LeasedEvent: Sendable {
+    var sequence: Int64
+    var id: String
+    var attempts: Int
+    var body: Data
+}
+
+/// The outbox's tables, with what is remembered of them so that accepting an event reads nothing.
+///
+/// A value: a transaction works on a copy that takes effect with the commit. What other processes do is noticed by the
+/// database's data version at the beginning of each transaction.
+struct OutboxTable: Sendable {
+    /// How much is kept.
+    let limits: StoreLimits
+    /// The highest sequence ever given.
+    var lastSequence: Int64 = 0
+    /// How many rows there are; with ``isExact`` false, at most that many.
+    var count = 0
+    /// How many bytes of bodies there are; with ``isExact`` false, at most that many.
+    var bytes = 0
+    /// Whether no other process has deleted anything since the rows were counted.
+    var isExact = true
+    /// No event is older than this.
+    var oldestDate = Double.infinity
+    /// The time that was last told, for operations that aren't told any.
+    var now = 0.0
+    /// For each priority: no row of it has a lower sequence.
+    var firstOfPriority: [Int64] = [0, 0, 0]
+    /// What this process leased and hasn't settled, by id.
+    var leased: [String: Leased] = [:]
+    private var dataVersion: Int?
+
+    /// What is remembered of a leased event.
+    struct Leased: Sendable {
+        var sequence: Int64
+        var bytes: Int
+    }
+
+    /// Creates the memory of a table that hasn't been read.
+    init(limits: StoreLimits) { self.limits = limits }
+
+    /// Notices what other processes have done; called inside each transaction, before anything else.
+    mutating func refresh(_ database: Database) throws {
+        let version = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
+        if version == dataVersion { return }
+        isExact = dataVersion == nil
+        dataVersion = version
+        let floor = try value("sequence", database)
+        let row = try Row.fetchOne(
+            database.cachedStatement(
+                sql: """
+                    SELECT count(*), coalesce(sum(length(body)), 0), min(date), max(sequence)
+                    FROM event WHERE sequence > ?
+                    """
+            ),
+            arguments: [lastSequence]
+        )
+        guard let row else { return }
+        count += row[0]
+        bytes += row[1]
+        oldestDate = min(oldestDate, row[2] ?? .infinity)
+        lastSequence = max(lastSequence, Int64(floor), row[3] ?? 0)
+    }
+
+    /// Counts everything anew.
+    mutating func recount(_ database: Database) throws {
+        let row = try Row.fetchOne(
+            database.cachedStatement(sql: "SELECT count(*), coalesce(sum(length(body)), 0), min(date) FROM event")
+        )
+        guard let row else { return }
+        count = row[0]
+        bytes = row[1]
+        oldestDate = row[2] ?? .infinity
+        isExact = true
+    }
+
+    // MARK: Accounts
+
+    /// One of the accounts.
+    func value(_ name: String, _ database: Database) throws -> Int {
+        let statement = try database.cachedStatement(sql: "SELECT value FROM ledger WHERE name = ?")
+        return try Int.fetchOne(statement, arguments: [name]) ?? 0
+    }
+
+    /// Adds to one of the accounts.
+    func add(_ number: Int, to name: String, _ database: Database) throws {
+        if number == 0 { return }
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO ledger (name, value) VALUES (?, ?)
+                ON CONFLICT (name) DO UPDATE SET value = value + excluded.value
+                """
+        )
+        try statement.execute(arguments: [name, number])
+    }
+
+    /// Writes down the highest sequence, which the rows don't tell once the last of them is deleted.
+    func keepSequence(_ database: Database) throws {
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO ledger (name, value) VALUES ('sequence', ?)
+                ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
+                """
+        )
+        try statement.execute(arguments: [lastSequence])
+    }
+
+    /// The accounts.
+    func ledger(_ database: Database) throws -> Ledger {
+        var ledger = Ledger()
+        for row in try Row.fetchAll(database.cachedStatement(sql: "SELECT name, value FROM ledger")) {
+            let name: String = row[0]
+            let value: Int = row[1]
+            switch name {
+            case "sequence": break
+            case "offset": ledger.accepted -= value
+            case "delivered": ledger.delivered = value
+            case "purged": ledger.purged = value
+            case "quarantined": break
+            default: ledger.dropped[Ledger.DropReason(rawValue: name)] = value
+            }
+        }
+        ledger.accepted += Int(clamping: lastSequence)
+        ledger.pending = try Int.fetchOne(database.cachedStatement(sql: "SELECT count(*) FROM event")) ?? 0
+        return ledger
+    }
+}

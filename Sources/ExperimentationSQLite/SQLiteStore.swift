@@ -1,0 +1,235 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+/// A durable store in one SQLite file: the outbox, cached decisions and rules, sticky assignments.
+///
+/// What it promises: an accepted event survives the death of the process (or, with ``Durability/powerLoss``, the loss of
+/// power), the accounts are written in the same transaction as the events, several processes may share the file, and a
+/// damaged file is set aside rather than fatal. One file belongs to one application and one account of one vendor.
+///
+/// ```swift
+/// let client = try await ExperimentationClient(provider: provider, store: .sqlite(at: url))
+/// ```
+///
+/// The files are the database, beside it `-wal` and `-shm` (SQLite's own), `-lock`, and after damage `.damaged`; all are
+/// readable by their owner alone.
+public final class SQLiteStore: OutboxStore, StateStore {
+    /// How much is kept.
+    public let limits: StoreLimits
+    /// Whether the file that was found was damaged and set aside when this store was opened.
+    public let hasSetAsideDamage: Bool
+
+    private let file: StoreFile
+    private let lock: FileLock
+    private let commits: GroupCommit
+
+    /// Opens a store, or creates it.
+    ///
+    /// Checks the whole file, which takes about a millisecond for each megabyte, on the calling thread; prefer
+    /// ``Experimentation/ClientStore/sqlite(at:durability:limits:busyTimeout:log:)`` in async code.
+    ///
+    /// - Parameters:
+    ///   - url: The file. Its folder is made if need be.
+    ///   - durability: What accepted events survive.
+    ///   - limits: How much is kept.
+    ///   - busyTimeout: How long to wait for another process that has the file locked.
+    ///   - log: Where it says that a damaged file was set aside.
+    /// - Throws: ``ErrorCode/store``, also for a file of a later version, which is left as it is;
+    ///   ``ErrorCode/configuration`` for a file that is something else.
+    public init(
+        at url: URL,
+        durability: Durability = .process,
+        limits: StoreLimits = StoreLimits(),
+        busyTimeout: Duration = .seconds(5),
+        log: any LogSink = NoLog()
+    ) throws(ExperimentationError) {
+        self.limits = limits
+        file = try StoreFile(url)
+        try file.prepare()
+        do {
+            let opened = try StoreOpening(file, durability, limits, busyTimeout).open()
+            lock = opened.lock
+            hasSetAsideDamage = opened.hasSetAsideDamage
+            commits = GroupCommit(opened.connection, limits: limits, runsOnCaller: durability == .process)
+        } catch {
+            throw .store(error, path: file.path)
+        }
+        if hasSetAsideDamage {
+            log.log(
+                .error,
+                "store.damaged",
+                "The store was damaged. It was set aside, and what could be read was kept."
+            )
+        }
+    }
+
+    /// Closes the file; whatever is asked afterwards fails. Letting go of the store closes it too.
+    public func close() async { await commits.close() }
+
+    // MARK: Outbox
+
+    /// Accepts events.
+    public func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
+        var events: [StoredEvent] = []
+        events.reserveCapacity(envelopes.count)
+        for envelope in envelopes {
+            events.append(try StoredEvent(envelope, isHeld: isHeld, limit: limits.maximumEventBytes))
+        }
+        let stored = events
+        try await commits.perform(.write) { database, table in try table.append(stored, database) }
+    }
+
+    /// Takes the next events to deliver.
+    public func lease(
+        _ limit: Int,
+        bytes: Int,
+        now: Date,
+        until: Date
+    ) async throws(ExperimentationError) -> [Envelope] {
+        while true {
+            let leased = try await commits.perform(.write) { database, table in
+                try table.lease(
+                    limit,
+                    bytes: bytes,
+                    now: now.timeIntervalSince1970,
+                    until: until.timeIntervalSince1970,
+                    database
+                )
+            }
+            var envelopes: [Envelope] = []
+            var unreadable: [Settlement] = []
+            for event in leased {
+                do {
+                    var envelope = try EnvelopeCoding.decode(Array(event.body))
+                    envelope.sequence = event.sequence
+                    envelope.attempts = event.attempts
+                    envelopes.append(envelope)
+                } catch {
+                    unreadable.append(.dropped(id: event.id, reason: .unreadable, detail: error.message))
+                }
+            }
+            // One event that can't be read must not keep the others from being delivered.
+            if !unreadable.isEmpty { try await settle(unreadable) }
+            if !envelopes.isEmpty || leased.isEmpty { return envelopes }
+        }
+    }
+
+    /// Writes down what became of leased events.
+    public func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
+        if settlements.isEmpty { return }
+        try await commits.perform(.write) { database, table in try table.settle(settlements, database) }
+    }
+
+    /// Lets held events of a user go.
+    public func release(userID: String) async throws(ExperimentationError) {
+        try await commits.perform(.write) { database, table in try table.release(user: userID, database) }
+    }
+
+    /// Removes a user's waiting events, but for the consent signal itself, and what is left of them in the files.
+    public func purge(userID: String) async throws(ExperimentationError) -> Int {
+        try await erase { database, table in try table.purge(user: userID, database) }
+    }
+
+    /// Drops what is older than a moment.
+    public func expire(before date: Date) async throws(ExperimentationError) -> Int {
+        try await commits.perform(.write) { database, table in
+            try table.expire(before: date.timeIntervalSince1970, database)
+        }
+    }
+
+    /// What waits.
+    public func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
+        try await commits.perform(.read) { database, table in
+            try table.status(now: now.timeIntervalSince1970, database)
+        }
+    }
+
+    /// The accounts.
+    public func ledger() async throws(ExperimentationError) -> Ledger {
+        try await commits.perform(.read) { database, table in try table.ledger(database) }
+    }
+
+    // MARK: State
+
+    /// The value of a key, or `nil`.
+    public func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+        try await commits.perform(.read) { database, _ in try StateTable.value(for: key, database) }
+    }
+
+    /// Sets or, with `nil`, removes a value.
+    public func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        let data = value.map { Data($0) }
+        try await commits.perform(.write) { database, _ in try StateTable.set(data, for: key, database) }
+    }
+
+    /// The keys that begin with a text, the least recently written first.
+    public func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
+        try await commits.perform(.read) { database, _ in try StateTable.keys(beginningWith: prefix, database) }
+    }
+
+    /// Removes every key that begins with a text, and what is left of the values in the files.
+    public func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
+        try await erase { database, _ in try StateTable.removeAll(beginningWith: prefix, database) }
+    }
+
+    // MARK: Traces
+
+    /// Runs a deletion, then writes the log back and empties it, so that nothing of what was deleted is left in it.
+    private func erase<Value: Sendable>(
+        _ body: @escaping @Sendable (Database, inout OutboxTable) throws -> Value
+    ) async throws(ExperimentationError) -> Value {
+        let file = file
+        return try await commits.perform(.alone) { database, table in
+            var value: Value?
+            try database.inTransaction(.immediate) {
+                try table.refresh(database)
+                value = try body(database, &table)
+                return .commit
+            }
+            try database.checkpoint(.truncate)
+            file.forgetDamaged()
+            guard let value else { throw StoreFault.damaged }
+            return value
+        }
+    }
+}
+
+extension ClientStore {
+    /// Opens a durable store in one SQLite file, or creates it.
+    ///
+    /// - Parameters:
+    ///   - url: The file, for one application and one account of one vendor. Its folder is made if need be.
+    ///   - durability: What accepted events survive.
+    ///   - limits: How much is kept.
+    ///   - busyTimeout: How long to wait for another process that has the file locked.
+    ///   - log: Where it says that a damaged file was set aside.
+    /// - Returns: The stores, both in this file.
+    /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as ``SQLiteStore`` does.
+    public static func sqlite(
+        at url: URL,
+        durability: Durability = .process,
+        limits: StoreLimits = StoreLimits(),
+        busyTimeout: Duration = .seconds(5),
+        log: any LogSink = NoLog()
+    ) async throws(ExperimentationError) -> ClientStore {
+        // Checking a large file takes a while: not on a thread that others wait for.
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue(label: "ExperimentationSQLite.open").async {
+                continuation.resume(
+                    returning: Result { () throws(ExperimentationError) in
+                        try SQLiteStore(
+                            at: url,
+                            durability: durability,
+                            limits: limits,
+                            busyTimeout: busyTimeout,
+                            log: log
+                        )
+                    }
+                )
+            }
+        }
+        let store = try result.get()
+        return ClientStore(outbox: store, state: store)
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+internal import GRDB
+
+/// The table of what is not an event.
+enum StateTable {
+    /// The value of a key.
+    static func value(for key: String, _ database: Database) throws -> [UInt8]? {
+        let statement = try database.cachedStatement(sql: "SELECT value FROM state WHERE key = ?")
+        return try Data.fetchOne(statement, arguments: [key]).map { Array($0) }
+    }
+
+    /// Sets or removes a value; the row number of a key is the order of its writing.
+    static func set(_ value: Data?, for key: String, _ database: Database) throws {
+        guard let value else {
+            return try database.cachedStatement(sql: "DELETE FROM state WHERE key = ?").execute(arguments: [key])
+        }
+        try database.cachedStatement(sql: "INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)")
+            .execute(arguments: [key, value])
+    }
+
+    /// The keys that begin with a text, in the order of their writing.
+    static func keys(beginningWith prefix: String, _ database: Database) throws -> [String] {
+        let statement = try database.cachedStatement(
+            sql: "SELECT key FROM state WHERE key >= ? AND key < ? ORDER BY written"
+        )
+        return try String.fetchAll(statement, arguments: [prefix, prefix + end])
+    }
+
+    /// Removes the keys that begin with a text.
+    static func removeAll(beginningWith prefix: String, _ database: Database) throws {
+        try database.cachedStatement(sql: "DELETE FROM state WHERE key >= ? AND key < ?")
+            .execute(arguments: [prefix, prefix + end])
+    }
+
+    /// Sorts after every text that a key goes on with.
+    private static let end = "\u{10FFFF}"
+}

@@ -1,0 +1,73 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// An open database with its settings made and checked.
+struct StoreConnection: Sendable {
+    let database: DatabaseQueue
+    let patience: Patience
+    let path: String
+
+    /// Opens, checks, migrates and sets up.
+    ///
+    /// - Throws: What the database says, and ``StoreFault``; an error whose `isDamage` is true calls for setting the
+    ///   file aside.
+    init(path: String, durability: Durability, limits: StoreLimits, busyTimeout: Duration) throws {
+        let patience = Patience(busyTimeout)
+        var configuration = Configuration()
+        configuration.label = "ExperimentationSQLite"
+        configuration.busyMode = .callback { patience.wait(tries: $0) }
+        #if os(iOS)
+            configuration.automaticMemoryManagement = false
+        #endif
+        database = try DatabaseQueue(path: path, configuration: configuration)
+        self.patience = patience
+        self.path = path
+        try database.writeWithoutTransaction { database in
+            try Self.check(database)
+            try Self.setUp(database, durability: durability, limits: limits)
+        }
+    }
+
+    /// Finds damage that reads and writes don't notice.
+    private static func check(_ database: Database) throws {
+        // The files are ours alone; a schema that was tampered with mustn't run functions.
+        try database.execute(sql: "PRAGMA trusted_schema = OFF")
+        try database.execute(sql: "PRAGMA cell_size_check = ON")
+        guard try String.fetchOne(database, sql: "PRAGMA quick_check(1)") == "ok" else { throw StoreFault.damaged }
+    }
+
+    private static func setUp(_ database: Database, durability: Durability, limits: StoreLimits) throws {
+        try StoreSchema.migrate(database)
+        guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+            throw ExperimentationError(.store, "The file system can't hold a write-ahead log.")
+        }
+        try database.execute(sql: "PRAGMA temp_store = MEMORY")
+        // What is deleted is overwritten, always: a purge can't reach what was left in free pages earlier.
+        try database.execute(sql: "PRAGMA secure_delete = ON")
+        try set("max_page_count", limits.pages.most, database)
+        try set("wal_autocheckpoint", limits.logPages, database)
+        try set("journal_size_limit", limits.logPages * 4_096, database)
+        // Last, and read back: the database library sets its own value while it opens.
+        try set("synchronous", durability.synchronous, database)
+        guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == durability.synchronous else {
+            throw ExperimentationError(.store, "The durability \(durability.rawValue) can't be set.")
+        }
+    }
+
+    /// Sets a pragma, which can't be bound; name and value are ours.
+    private static func set(_ name: StaticString, _ value: Int, _ database: Database) throws {
+        _ = try Row.fetchAll(database, sql: "PRAGMA \(name) = \(value)")
+    }
+}
+
+/// Sleeps on this thread.
+func usleepMilliseconds(_ milliseconds: UInt32) { usleep(milliseconds * 1_000) }

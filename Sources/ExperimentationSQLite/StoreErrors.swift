@@ -1,0 +1,73 @@
+import Experimentation
+internal import GRDB
+
+/// What can be wrong with a store file that is there.
+enum StoreFault: Error, Equatable {
+    /// It is damaged: it isn't a database, or its pages contradict each other.
+    case damaged
+    /// It is a database of something else.
+    case foreign
+    /// A later version of this library wrote it.
+    case newer(version: Int)
+}
+
+extension ExperimentationError {
+    /// Puts what the database or the system said into a typed error; statements and their values stay out of it.
+    static func store(_ error: any Error, path: String) -> ExperimentationError {
+        switch error {
+        case let error as ExperimentationError:
+            error
+        case StoreFault.damaged:
+            ExperimentationError(
+                .store,
+                "\(path) is damaged, and another process has it open; it is set aside when it is opened alone."
+            )
+        case StoreFault.foreign:
+            ExperimentationError(.configuration, "\(path) is a database of something else. Name another file.")
+        case StoreFault.newer(let version):
+            ExperimentationError(
+                .store,
+                "\(path) was written by a later version of this library (schema \(version), known are "
+                    + "1 to \(StoreSchema.version)). It was left as it is."
+            )
+        case let error as DatabaseError:
+            ExperimentationError(.store, "\(path): \(reason(error))", cause: Code(error))
+        default:
+            ExperimentationError(.store, "\(path) can't be used.", cause: error)
+        }
+    }
+
+    private static func reason(_ error: DatabaseError) -> String {
+        switch error.resultCode {
+        case .SQLITE_FULL: "the disk, or the store, is full."
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "another process keeps it locked."
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: "it is damaged; it is set aside when it is opened the next time."
+        case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH: "it may not be written."
+        case .SQLITE_CANTOPEN: "it can't be opened."
+        case .SQLITE_IOERR: "the disk failed."
+        case .SQLITE_MISUSE: "it has been closed."
+        default: "the database failed with code \(error.extendedResultCode.rawValue)."
+        }
+    }
+
+    /// The database's own code, without the statement and its values.
+    private struct Code: Error, CustomStringConvertible {
+        var description: String
+        init(_ error: DatabaseError) { description = "SQLite code \(error.extendedResultCode.rawValue)" }
+    }
+}
+
+extension Error {
+    /// Whether the database file itself is to blame.
+    var isDamage: Bool {
+        if self as? StoreFault == .damaged { return true }
+        guard let error = self as? DatabaseError else { return false }
+        return error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
+    }
+
+    /// Whether somebody else has the database at this moment.
+    var isBusy: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_BUSY }
+
+    /// Whether there is no room left.
+    var isFull: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_FULL }
+}
