@@ -8,9 +8,20 @@ public final class InMemoryOutboxStore: OutboxStore {
         var bytes: Int
         var priority: Priority
         var isHeld: Bool
-        var leasedUntil: Date?
-        var notBefore: Date?
+        var wait: Wait?
         var failure: String?
+
+        func isWaiting(at now: Date) -> Bool { wait?.isOver(at: now) == false }
+    }
+
+    /// Why an event isn't given: it is being delivered, or it failed a moment ago.
+    private struct Wait {
+        var isLease: Bool
+        var noted: Date
+        var due: Date
+
+        /// A wait that was noted in what is the future now belongs to a clock that was wrong.
+        func isOver(at now: Date) -> Bool { now >= due || now < noted - 60 }
     }
 
     private struct State {
@@ -18,6 +29,8 @@ public final class InMemoryOutboxStore: OutboxStore {
         var nextSequence: Int64 = 1
         var bytes = 0
         var ledger = Ledger()
+        /// The time that was last told, for operations that aren't told any.
+        var now = Date.distantPast
     }
 
     private let state = Mutex(State())
@@ -54,18 +67,21 @@ public final class InMemoryOutboxStore: OutboxStore {
                 state.ledger.accepted += 1
             }
             while state.rows.count > maximumCount || state.bytes > maximumBytes {
-                Self.dropLeastImportant(&state)
+                if !Self.dropLeastImportant(&state) { break }
             }
         }
     }
 
-    private static func dropLeastImportant(_ state: inout State) {
-        guard let least = state.rows.map(\.priority).min(),
-            let victim = state.rows.firstIndex(where: { $0.priority == least })
-        else { return }
+    /// Drops one event, but none that is being delivered: it would be counted as lost although the vendor may have it.
+    private static func dropLeastImportant(_ state: inout State) -> Bool {
+        let candidates = state.rows.lazy.filter { $0.wait?.isLease != true }
+        guard let least = candidates.map(\.priority).min(),
+            let victim = state.rows.firstIndex(where: { $0.priority == least && $0.wait?.isLease != true })
+        else { return false }
         state.bytes -= state.rows[victim].bytes
         state.rows.remove(at: victim)
         state.ledger.dropped[.overflow, default: 0] += 1
+        return true
     }
 
     /// Takes the next events to deliver.
@@ -76,6 +92,7 @@ public final class InMemoryOutboxStore: OutboxStore {
         until: Date
     ) async throws(ExperimentationError) -> [Envelope] {
         state.withLock { state in
+            state.now = now
             var waiting: Set<String> = []
             var taken: [Int] = []
             var size = 0
@@ -83,7 +100,7 @@ public final class InMemoryOutboxStore: OutboxStore {
                 let row = state.rows[index]
                 let user = row.envelope.identity.id
                 if row.isHeld { continue }
-                if (row.leasedUntil ?? now) > now || (row.notBefore ?? now) > now || waiting.contains(user) {
+                if row.isWaiting(at: now) || waiting.contains(user) {
                     waiting.insert(user)
                     continue
                 }
@@ -92,7 +109,7 @@ public final class InMemoryOutboxStore: OutboxStore {
                 size += row.bytes
             }
             return taken.map { index in
-                state.rows[index].leasedUntil = until
+                state.rows[index].wait = Wait(isLease: true, noted: now, due: until)
                 return state.rows[index].envelope
             }
         }
@@ -115,8 +132,7 @@ public final class InMemoryOutboxStore: OutboxStore {
                     state.bytes -= row.bytes
                     state.ledger.dropped[reason, default: 0] += 1
                 case .retry(_, let date, let attempts, let reason):
-                    row.leasedUntil = nil
-                    row.notBefore = date
+                    row.wait = Wait(isLease: false, noted: state.now, due: date)
                     row.envelope.attempts = attempts
                     row.failure = reason
                     kept.append(row)
@@ -156,7 +172,7 @@ public final class InMemoryOutboxStore: OutboxStore {
         state.withLock { state in
             let before = state.rows.count
             state.rows.removeAll { row in
-                guard row.envelope.date < date, row.leasedUntil == nil else { return false }
+                guard row.envelope.date < date, row.wait?.isLease != true else { return false }
                 state.bytes -= row.bytes
                 return true
             }
@@ -175,11 +191,13 @@ public final class InMemoryOutboxStore: OutboxStore {
                 if let failure = row.failure { status.failures[failure, default: 0] += 1 }
                 if row.isHeld {
                     status.held += 1
-                } else if (row.leasedUntil ?? now) > now {
-                    status.leased += 1
-                } else if let date = row.notBefore, date > now {
-                    status.delayed += 1
-                    status.nextAttempt = min(status.nextAttempt ?? date, date)
+                } else if let wait = row.wait, !wait.isOver(at: now) {
+                    if wait.isLease {
+                        status.leased += 1
+                    } else {
+                        status.delayed += 1
+                        status.nextAttempt = min(status.nextAttempt ?? wait.due, wait.due)
+                    }
                 } else {
                     status.ready += 1
                 }
