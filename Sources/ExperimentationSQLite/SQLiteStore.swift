@@ -64,7 +64,9 @@ public final class SQLiteStore: OutboxStore, StateStore {
         }
     }
 
-    /// Closes the file; whatever is asked afterwards fails. Letting go of the store closes it too.
+    /// Closes the file, so that whatever is asked afterwards fails.
+    ///
+    /// Letting go of the store closes it too.
     public func close() async { await commits.close() }
 
     // MARK: Outbox

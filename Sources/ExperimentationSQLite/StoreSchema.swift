@@ -1,6 +1,8 @@
 internal import GRDB
 
-/// The tables, by version. A version that was ever released is never edited; a new one is a step on top.
+/// The tables, by version.
+///
+/// A version that was ever released is never edited; a new one is a step on top.
 enum StoreSchema {
     /// The version that this code writes.
     static let version = 1
