@@ -18,12 +18,34 @@ final class ClientCore: Sendable {
     let exposures: RecentExposures
     /// Code that runs with every evaluation.
     let hooks: HookList
+    let hookScope: HookScope
     private let killSwitch = Atomic<Bool>(false)
 
+    /// What lies under every user's own context; read with every evaluation without a session.
+    let ambient: Lanes<Ambient>
+
+    /// What lies under every user's own context.
+    final class Ambient: Sendable {
+        let attributes: Attributes
+        let overrides: [AssignmentOverride]
+        let revision: UInt64
+
+        init(attributes: Attributes, overrides: [AssignmentOverride] = [], revision: UInt64 = 0) {
+            self.attributes = attributes
+            self.overrides = overrides
+            self.revision = revision
+        }
+
+        func with(attributes: Attributes? = nil, overrides: [AssignmentOverride]? = nil) -> Ambient {
+            Ambient(
+                attributes: attributes ?? self.attributes,
+                overrides: overrides ?? self.overrides,
+                revision: revision + 1
+            )
+        }
+    }
+
     struct State {
-        var attributes: Attributes
-        var overrides: [AssignmentOverride] = []
-        var overridesRevision: UInt64 = 0
         var sessions: [String: WeakSession] = [:]
         var isClosed = false
     }
@@ -62,7 +84,9 @@ final class ClientCore: Sendable {
         cache = DecisionCache(limit: options.cachedUsers)
         exposures = RecentExposures(limit: 10_000)
         hooks = HookList(options.hooks)
-        state = Mutex(State(attributes: options.attributes))
+        hookScope = HookScope(clientName: options.name, providerName: provider.name)
+        ambient = Lanes(Ambient(attributes: options.attributes))
+        state = Mutex(State())
         let news = NewsDesk()
         outbox = Outbox(store: store.outbox, sink: roles.events, environment: environment) { news.take($0) }
         news.open { [weak self] in self?.take($0) }
@@ -93,7 +117,7 @@ final class ClientCore: Sendable {
             await outbox.setPause(.disabled, true)
         }
         if let overrides = await kept.read([AssignmentOverride].self, .overrides) {
-            state.withLock { $0.overrides = overrides }
+            ambient.update { $0.with(overrides: overrides) }
         }
         if let restored = await rulesets?.restore() { publish(restored) }
         await outbox.resume()
@@ -154,11 +178,11 @@ final class ClientCore: Sendable {
         attributeDates: [String: Date] = [:],
         revision: UInt64 = 0
     ) -> EvaluationContext {
-        let (attributes, overrides) = state.withLock { ($0.attributes, $0.overrides) }
         var user = user
-        let shared = options.sharedAttributes?.attributes ?? [:]
+        let (attributes, overrides) = ambient.read { ($0.attributes, $0.overrides) }
         let transaction = TransactionAttributes.current
-        if !(shared.isEmpty && transaction.isEmpty && attributes.isEmpty) {
+        if !(transaction.isEmpty && attributes.isEmpty && options.sharedAttributes == nil) {
+            let shared = options.sharedAttributes?.attributes ?? [:]
             user.attributes = shared.merging(transaction).merging(attributes).merging(user.attributes)
         }
         return EvaluationContext(
@@ -179,7 +203,7 @@ final class ClientCore: Sendable {
         let key = DecisionKey(
             identity: context.user.identity,
             attributes: context.user.attributes,
-            overrides: state.withLock { $0.overridesRevision }
+            overrides: ambient.current.revision
         )
         return try await decisionFlights(key) { () async throws(ExperimentationError) -> DecisionAnswer in
             try await source.decisions(for: context)

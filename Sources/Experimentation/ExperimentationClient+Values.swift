@@ -147,8 +147,7 @@ extension ExperimentationClient {
             flagKey: key,
             type: Value.valueType,
             defaultValue: defaultValue.flagValue,
-            clientName: core.options.name,
-            providerName: core.provider.name,
+            scope: core.hookScope,
             hints: options.hints,
             box: ContextBox(context)
         )

@@ -67,8 +67,8 @@ public final class ExperimentationClient: Sendable {
 
     /// What is known of every user of this client; it counts from the next refresh on.
     public var attributes: Attributes {
-        get { core.state.withLock { $0.attributes } }
-        set { core.state.withLock { $0.attributes = newValue } }
+        get { core.ambient.current.attributes }
+        set { core.ambient.update { $0.with(attributes: newValue) } }
     }
 
     /// Adds code that runs with every evaluation, after the hooks that are there.
@@ -118,7 +118,7 @@ public final class ExperimentationClient: Sendable {
     // MARK: Overrides
 
     /// What this device forces.
-    public var overrides: [AssignmentOverride] { core.state.withLock { $0.overrides } }
+    public var overrides: [AssignmentOverride] { core.ambient.current.overrides }
 
     /// Forces an assignment on this device, for all its users and over restarts, or with another call something else.
     ///
@@ -141,11 +141,8 @@ public final class ExperimentationClient: Sendable {
     }
 
     private func setOverrides(_ change: ([AssignmentOverride]) -> [AssignmentOverride]) async {
-        let overrides = core.state.withLock { state in
-            state.overrides = change(state.overrides)
-            state.overridesRevision += 1
-            return state.overrides
-        }
+        core.ambient.update { $0.with(overrides: change($0.overrides)) }
+        let overrides = overrides
         for session in core.sessions { session.state.withLock { $0.revision += 1 } }
         await core.kept.write(overrides.isEmpty ? nil : overrides, .overrides)
     }

@@ -77,8 +77,7 @@ extension UserSession {
                 flagKey: key,
                 type: Value.valueType,
                 defaultValue: defaultValue.flagValue,
-                clientName: core.options.name,
-                providerName: core.provider.name,
+                scope: core.hookScope,
                 hints: [:],
                 box: snapshots.read { $0.context }
             )
@@ -96,34 +95,58 @@ extension UserSession {
     }
 
     /// Reads with everything that can be told; the place is -1 if its exposure need not be recorded any more.
+    @inline(__always)
     private func read<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
         if core.isDisabled { return FlagReader.disabled(key, defaultValue) }
         let isOnce = core.options.exposurePolicy == .oncePerSession
-        let now = snapshots.read { $0.expiry == nil && $0.origin == .fresh } ? nil : core.environment.time.instant
+        let fresh = snapshots.read { snapshot -> FlagReading<Value>? in
+            guard snapshot.expiry == nil, case .fresh = snapshot.origin, snapshot.revision > 0 else { return nil }
+            return reading(of: snapshot, key, defaultValue, isOnce)
+        }
+        return fresh ?? readAged(key, defaultValue, isOnce)
+    }
+
+    /// Reads decisions whose age matters.
+    @inline(never)
+    private func readAged<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ isOnce: Bool
+    ) -> FlagReading<Value> {
+        let now = core.environment.time.instant
         return snapshots.read { snapshot in
             if snapshot.revision == 0 { return notReady(key, defaultValue) }
+            let isOverdue = snapshot.isOverdue(at: now)
+            if isOverdue, snapshot.afterExpiry == .notReady { return notReady(key, defaultValue) }
             var reason: Reason?
-            var age: Duration?
-            if let now {
-                let isOverdue = snapshot.isOverdue(at: now)
-                if isOverdue, snapshot.afterExpiry == .notReady { return notReady(key, defaultValue) }
-                if isOverdue || snapshot.origin == .stale {
-                    reason = .stale
-                } else if snapshot.origin == .restored {
-                    reason = .cached
-                }
-                if reason != nil { age = snapshot.instant.duration(to: now) }
+            if isOverdue || snapshot.origin == .stale {
+                reason = .stale
+            } else if snapshot.origin == .restored {
+                reason = .cached
             }
-            var reading = FlagReader.details(
-                key,
-                default: defaultValue,
-                outcome: snapshot.decisions.chosen(key),
-                reason: reason,
-                age: age
-            )
-            if isOnce, reading.place >= 0, snapshot.marks.contains(Int(reading.place)) { reading.place = -1 }
-            return reading
+            let age = reason == nil ? nil : snapshot.instant.duration(to: now)
+            return reading(of: snapshot, key, defaultValue, isOnce, reason: reason, age: age)
         }
+    }
+
+    @inline(__always)
+    private func reading<Value: FlagReadable>(
+        of snapshot: Snapshot,
+        _ key: String,
+        _ defaultValue: Value,
+        _ isOnce: Bool,
+        reason: Reason? = nil,
+        age: Duration? = nil
+    ) -> FlagReading<Value> {
+        var reading = FlagReader.details(
+            key,
+            default: defaultValue,
+            outcome: snapshot.decisions.chosen(key),
+            reason: reason,
+            age: age
+        )
+        if isOnce, reading.place >= 0, snapshot.marks.contains(Int(reading.place)) { reading.place = -1 }
+        return reading
     }
 
     @inline(never)

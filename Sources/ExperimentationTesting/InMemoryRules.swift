@@ -109,6 +109,8 @@ struct InMemoryRules: Ruleset {
 
     private let experiments: [InMemoryExperiment]
     private let rules: [Rule]
+    /// The outcome of each flag that has the same for everybody, or -1.
+    private let constants: [Int]
     /// Where each arm's place stands among the catalogue's assignments: first by how a user came to it.
     private let places: [[Int]]
     private static let origins: [Assignment.Origin] = [.allocated, .sticky, .forcedByVendor, .forcedHere]
@@ -183,6 +185,10 @@ struct InMemoryRules: Ruleset {
             catalogued.append(FlagCatalogue.Flag(key, outcomes: outcomes))
         }
         self.rules = rules
+        constants = rules.map { rule in
+            guard rule.experiments.isEmpty, let flag = rule.flag, flag.target == nil else { return -1 }
+            return flag.isDisabled ? 0 : flag.defaultVariant.flatMap { rule.variants[$0] } ?? -1
+        }
         catalogue = FlagCatalogue(flags: catalogued, assignments: assignments)
     }
 
@@ -199,7 +205,8 @@ struct InMemoryRules: Ruleset {
 
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
         guard rules.indices.contains(flag) else { return nil }
-        return outcome(flag, context) { place(in: $0, context) }
+        let constant = constants[flag]
+        return constant >= 0 ? constant : outcome(flag, context) { place(in: $0, context) }
     }
 
     private func outcome(

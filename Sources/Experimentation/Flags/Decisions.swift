@@ -17,7 +17,7 @@ public struct Decisions: Sendable {
     public init(catalogue: FlagCatalogue, outcomes: [Int?], alsoAssigned: [Int] = []) {
         self.catalogue = catalogue
         choices = Choices(catalogue: catalogue, outcomes: outcomes)
-        flagless = alsoAssigned.filter { catalogue.assignments.indices.contains($0) }
+        flagless = Self.flagless(alsoAssigned, catalogue, choices)
     }
 
     /// Creates decisions for one user alone, as a vendor gives them that is asked for each.
@@ -35,6 +35,17 @@ public struct Decisions: Sendable {
             outcomes: Array(repeating: 0, count: catalogue.count),
             alsoAssigned: Array(assignments.indices)
         )
+    }
+
+    /// The assignments that no chosen value refers to: the others need no memory of their own.
+    private static func flagless(_ all: [Int], _ catalogue: FlagCatalogue, _ choices: Choices) -> [Int] {
+        guard !all.isEmpty else { return [] }
+        var isImplied = [Bool](repeating: false, count: catalogue.assignments.count)
+        for flag in 0..<catalogue.count where choices[flag] != 0 {
+            let place = catalogue.outcome(flag, choices[flag] - 1).pointee.place
+            if place >= 0 { isImplied[Int(place)] = true }
+        }
+        return all.filter { isImplied.indices.contains($0) && !isImplied[$0] }
     }
 
     /// Decisions without a flag.

@@ -68,10 +68,7 @@ public struct HookContext: Sendable {
     public let type: ValueType
     /// The default that the caller named.
     public let defaultValue: FlagValue
-    /// The client's name, if it has one.
-    public let clientName: String?
-    /// The provider's name.
-    public let providerName: String
+    private let scope: HookScope
     /// What the caller wants hooks to know.
     public let hints: [String: FlagValue]
     private let box: ContextBox
@@ -80,20 +77,22 @@ public struct HookContext: Sendable {
         flagKey: String,
         type: ValueType,
         defaultValue: FlagValue,
-        clientName: String?,
-        providerName: String,
+        scope: HookScope,
         hints: [String: FlagValue],
         box: ContextBox
     ) {
         self.flagKey = flagKey
         self.type = type
         self.defaultValue = defaultValue
-        self.clientName = clientName
-        self.providerName = providerName
+        self.scope = scope
         self.hints = hints
         self.box = box
     }
 
+    /// The client's name, if it has one.
+    public var clientName: String? { scope.clientName }
+    /// The provider's name.
+    public var providerName: String { scope.providerName }
     /// The user and all that the decision depends on.
     public var evaluationContext: EvaluationContext { box.context }
 
@@ -102,8 +101,7 @@ public struct HookContext: Sendable {
             flagKey: flagKey,
             type: type,
             defaultValue: defaultValue,
-            clientName: clientName,
-            providerName: providerName,
+            scope: scope,
             hints: hints,
             box: ContextBox(context)
         )
@@ -120,5 +118,16 @@ public struct HookData: Sendable {
     public subscript(name: String) -> FlagValue? {
         get { values[name] }
         set { values[name] = newValue }
+    }
+}
+
+/// What is the same in every evaluation of a client.
+final class HookScope: Sendable {
+    let clientName: String?
+    let providerName: String
+
+    init(clientName: String?, providerName: String) {
+        self.clientName = clientName
+        self.providerName = providerName
     }
 }

@@ -20,12 +20,15 @@ enum HookRun {
             defer { data.deinitialize() }
             var context = context
             var reading: FlagReading<Value>
+            var details: EvaluationDetails<FlagValue>
             do throws(ExperimentationError) {
                 try before(hooks, &context, data)
                 reading = evaluate(context)
-                if reading.details.errorCode == nil { try after(hooks, context, reading.details.erased, data) }
+                details = reading.details.erased
+                if details.errorCode == nil { try after(hooks, context, details, data) }
             } catch {
                 reading = FlagReader.failure(context.flagKey, defaultValue, error.code, error.message)
+                details = reading.details.erased
             }
             if let code = reading.details.errorCode {
                 let failure = ExperimentationError(code, reading.details.errorMessage ?? "")
@@ -33,7 +36,6 @@ enum HookRun {
                     hooks[index].error(context, error: failure, data: &data[index])
                 }
             }
-            let details = reading.details.erased
             for index in hooks.indices.reversed() {
                 hooks[index].finally(context, details: details, data: &data[index])
             }

@@ -1,0 +1,12 @@
+#ifndef BENCHMARK_COUNTING_H
+#define BENCHMARK_COUNTING_H
+
+#include <stdint.h>
+
+/// How often memory has been allocated since the process began, by any thread.
+uint64_t benchmark_allocations(void);
+
+/// How many bytes have been asked for since the process began, by any thread.
+uint64_t benchmark_allocated_bytes(void);
+
+#endif
