@@ -42,9 +42,14 @@ public protocol SubjectStage: Sendable {
     /// What of the world the vendor can't hold.
     var gaps: [WorldGap] { get async }
 
+    /// What must never be seen in logs, errors and reports: keys, tokens, passwords of this stand-in.
+    var secrets: [String] { get }
+
     /// Makes a fresh provider that talks to the stand-in; called again for a restart or a second device.
     ///
     /// - Parameter environment: The time, the ids, the chance and the log of the case; hand all of it to the provider.
+    /// - Returns: A provider that hasn't been started.
+    /// - Throws: When the stand-in is gone.
     func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider
 
     /// Changes the world at the vendor's end, as somebody at its console would.
@@ -81,6 +86,8 @@ public protocol SubjectStage: Sendable {
 extension SubjectStage {
     /// None.
     public var gaps: [WorldGap] { get async { [] } }
+    /// None.
+    public var secrets: [String] { [] }
 }
 
 /// Something of a world that a vendor can't hold.

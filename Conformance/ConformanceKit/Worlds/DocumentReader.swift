@@ -59,6 +59,7 @@ public struct DocumentReader {
     /// - Parameters:
     ///   - json: The text, in UTF-8; at most 64 levels deep.
     ///   - document: The document's name, for errors.
+    /// - Throws: When it isn't complete JSON, or not an object.
     public init(json: some Sequence<UInt8>, named document: String) throws(DocumentError) {
         try self.init(try Self.parse(json, named: document), named: document)
     }
@@ -217,7 +218,9 @@ public struct DocumentReader {
         try DocumentReader(value(key), named: document, at: place(key))
     }
 
-    /// Reads each object of a list; none if the key isn't there. Keys that the closure doesn't read are refused.
+    /// Reads each object of a list, or none if the key isn't there.
+    ///
+    /// Keys that the closure doesn't read are refused.
     public mutating func each<Element>(
         _ key: String,
         _ read: (inout DocumentReader) throws(DocumentError) -> Element

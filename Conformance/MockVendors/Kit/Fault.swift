@@ -30,7 +30,7 @@ public enum Fault: Sendable, Hashable, Codable {
 
 /// A fault, and the requests that it befalls.
 public struct ScriptedFault: Sendable, Hashable, Codable {
-    /// The operation, by ``MockVendor/operation(of:)``; `nil` for any.
+    /// The operation, by ``MockVendor/operation(of:)``, or several with `|` between them; `nil` for any.
     public var on: String?
     /// How many matching requests go well before it begins.
     public var after: Int
@@ -45,6 +45,11 @@ public struct ScriptedFault: Sendable, Hashable, Codable {
         self.on = on
         self.after = after
         self.times = times
+    }
+
+    /// Whether this fault is about an operation.
+    public func befalls(_ operation: String) -> Bool {
+        on.map { $0.split(separator: "|").contains(Substring(operation)) } ?? true
     }
 }
 

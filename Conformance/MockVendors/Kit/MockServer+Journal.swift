@@ -142,7 +142,7 @@ extension MockServer {
 extension MockServer.State {
     /// Finds the fault for a request and counts it.
     static func takeFault(for operation: String, from script: inout [ScriptedFault]) -> Fault? {
-        for index in script.indices where script[index].on == nil || script[index].on == operation {
+        for index in script.indices where script[index].befalls(operation) {
             if script[index].after > 0 {
                 script[index].after -= 1
                 continue

@@ -1,0 +1,122 @@
+import Experimentation
+
+extension ConformanceReport {
+    /// The report as one self-contained page: light and dark, readable on a phone, usable without a mouse or a network.
+    public func html() -> String {
+        let verdict =
+            isSuccess
+            ? "<p class=\"ok\">✓ Every declared promise is kept.</p>" : "<p class=\"bad\">✘ A promise is broken.</p>"
+        return """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>Conformance</title>
+            <style>\(Self.style)</style>
+            </head>
+            <body>
+            <header><h1>Conformance</h1>\(verdict)</header>
+            <main>
+            \(overview)
+            \(Promise.chapters.map { chapter(named: $0.name, lines: $0.lines) }.joined(separator: "\n"))
+            \(failureSection)
+            </main>
+            <footer>✓ passed · ✘ failed · ~ deviates, recorded · – unsupported, with the reason on the cell</footer>
+            </body>
+            </html>
+
+            """
+    }
+
+    private var overview: String {
+        let rows = subjects.map { subject in
+            let total = max(1, subject.results.count)
+            var x = 0.0
+            let bars = Self.words.compactMap { word -> String? in
+                guard let count = subject.counts[word] else { return nil }
+                let width = Double(count) / Double(total) * 240
+                defer { x += width }
+                return "<rect class=\"\(word)\" x=\"\(x)\" y=\"0\" width=\"\(width)\" height=\"14\"/>"
+            }
+            return """
+                <tr><th scope="row">\(subject.name.escaped)</th>
+                <td><svg viewBox="0 0 240 14" width="240" height="14" role="img" \
+                aria-label="\(subject.sentence.escaped)">\(bars.joined())</svg></td>
+                <td>\(subject.sentence.escaped)</td></tr>
+                """
+        }
+        return "<table><caption>Subjects</caption><tbody>\(rows.joined(separator: "\n"))</tbody></table>"
+    }
+
+    private func chapter(named name: String, lines: ClosedRange<Int>) -> String {
+        let rows = caseNames.filter { lines.contains($0.promise) }
+        guard !rows.isEmpty else { return "" }
+        let head = subjects.map { "<th scope=\"col\">\($0.name.escaped)</th>" }.joined()
+        let body = rows.map { row in
+            let cells = subjects.map { subject -> String in
+                guard let result = subject.results.first(where: { $0.name == row.name }) else { return "<td></td>" }
+                let reason = (result.outcome.reason ?? result.outcome.word).escaped
+                return """
+                    <td class="\(result.outcome.word)" title="\(reason)"><span aria-hidden="true">\
+                    \(result.outcome.sign)</span><span class="sr">\(result.outcome.word): \(reason)</span></td>
+                    """
+            }
+            return """
+                <tr><th scope="row">\(row.summary.escaped)<br><code>\(row.name.escaped)</code></th>\(cells.joined())</tr>
+                """
+        }
+        return """
+            <section><h2>\(name)</h2><div class="scroll" tabindex="0"><table>
+            <thead><tr><th scope="col">Case</th>\(head)</tr></thead>
+            <tbody>\(body.joined(separator: "\n"))</tbody></table></div></section>
+            """
+    }
+
+    private var failureSection: String {
+        let stories = subjects.flatMap { subject in
+            subject.results.filter { $0.outcome.isRemarkable }.map { result in
+                """
+                <details><summary><b>\(subject.name.escaped)</b> \(result.outcome.word) \
+                <code>\(result.name.escaped)</code>: \((result.outcome.reason ?? "").escaped)</summary>
+                <pre>\(result.storyLines.joined(separator: "\n").escaped)</pre>\(result.transcripts)</details>
+                """
+            }
+        }
+        return stories.isEmpty ? "" : "<section><h2>Stories</h2>\(stories.joined(separator: "\n"))</section>"
+    }
+
+    private static let style = """
+        :root{color-scheme:light dark;--bg:#fff;--fg:#1c1c1e;--dim:#68686e;--line:#d8d8de;--good:#19733a;--bad:#b3261e;\
+        --odd:#8a5a00;--none:#c3c3ca}
+        @media(prefers-color-scheme:dark){:root{--bg:#161618;--fg:#eee;--dim:#a0a0a8;--line:#3a3a40;--good:#5fd38a;\
+        --bad:#ff8a80;--odd:#f0b64d;--none:#55555c}}
+        body{margin:0 auto;max-width:70rem;padding:1rem;background:var(--bg);color:var(--fg);\
+        font:16px/1.45 system-ui,sans-serif}
+        table{border-collapse:collapse;width:100%;font-size:.92rem}caption{text-align:left;font-weight:600;padding:.4rem 0}
+        th,td{border-bottom:1px solid var(--line);padding:.35rem .5rem;text-align:left;vertical-align:top}
+        th[scope=row]{font-weight:400}code{color:var(--dim);font-size:.8rem}
+        .scroll{overflow-x:auto}td.passed,.ok{color:var(--good)}td.failed,td.broken,td.undeclared,.bad{color:var(--bad)}
+        td.deviates{color:var(--odd)}td.unsupported{color:var(--dim)}
+        rect.passed{fill:var(--good)}rect.failed,rect.broken,rect.undeclared{fill:var(--bad)}
+        rect.deviates{fill:var(--odd)}rect.unsupported{fill:var(--none)}
+        .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+        details{border-bottom:1px solid var(--line);padding:.4rem 0}pre{overflow-x:auto;white-space:pre-wrap}
+        footer{color:var(--dim);padding:1rem 0}svg{max-width:100%}
+        @media print{.scroll{overflow:visible}details{break-inside:avoid}}
+        """
+}
+
+extension CaseResult {
+    /// The exchanges of a story, each to be opened.
+    fileprivate var transcripts: String {
+        story.exchanges.map { exchange in
+            let status = exchange.status.map { String($0) } ?? "no answer"
+            return """
+                <details><summary>\(exchange.number). \(exchange.method.escaped) \(exchange.path.escaped) → \(status)\
+                </summary><pre>\(exchange.request.escaped)\n\n\((exchange.response ?? "no answer").escaped)</pre></details>
+                """
+        }
+        .joined()
+    }
+}

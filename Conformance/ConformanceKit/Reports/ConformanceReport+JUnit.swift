@@ -1,0 +1,71 @@
+import Experimentation
+
+extension ConformanceReport {
+    /// The report as JUnit's XML: a suite a subject; what is unsupported or deviates is skipped, with the reason.
+    public func junit() -> String {
+        var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuites>"]
+        for subject in subjects {
+            let failures = subject.results.count { $0.outcome.isFailure }
+            let skipped = subject.results.count { $0.outcome.isSkip }
+            let seconds = subject.results.reduce(0) { $0 + $1.milliseconds } / 1_000
+            lines.append(
+                "  <testsuite name=\"\(subject.name.escaped)\" tests=\"\(subject.results.count)\""
+                    + " failures=\"\(failures)\" errors=\"0\" skipped=\"\(skipped)\" time=\"\(Self.shortened(seconds))\">"
+            )
+            for result in subject.results {
+                let head =
+                    "    <testcase classname=\"\(subject.name.escaped)\" name=\"\(result.name.escaped)\""
+                    + " time=\"\(Self.shortened(result.milliseconds / 1_000))\""
+                let reason = (result.outcome.reason ?? "").escaped
+                if result.outcome.isFailure {
+                    lines.append(head + ">")
+                    lines.append("      <failure type=\"\(result.outcome.word)\" message=\"\(reason)\">")
+                    lines.append(result.storyLines.joined(separator: "\n").escaped)
+                    lines.append("      </failure>")
+                    lines.append("    </testcase>")
+                } else if result.outcome.isSkip {
+                    lines.append(head + "><skipped message=\"\(result.outcome.word): \(reason)\"/></testcase>")
+                } else {
+                    lines.append(head + "/>")
+                }
+            }
+            lines.append("  </testsuite>")
+        }
+        lines.append("</testsuites>")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func shortened(_ seconds: Double) -> String {
+        String((seconds * 1_000).rounded() / 1_000)
+    }
+}
+
+extension Outcome {
+    /// Whether JUnit calls it skipped.
+    fileprivate var isSkip: Bool {
+        switch self {
+        case .unsupported, .deviates: true
+        default: false
+        }
+    }
+}
+
+extension String {
+    /// The text as XML and HTML can hold it.
+    var escaped: String {
+        var text = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case ">": text += "&gt;"
+            case "\"": text += "&quot;"
+            case "'": text += "&#39;"
+            case "\t", "\n", "\r": text.unicodeScalars.append(scalar)
+            case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: text += "�"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

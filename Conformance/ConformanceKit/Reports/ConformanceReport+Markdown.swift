@@ -1,0 +1,69 @@
+import Experimentation
+
+extension ConformanceReport {
+    /// The report as Markdown: a table with a row a case and a column a subject, then the reasons.
+    public func markdown() -> String {
+        var lines = ["# Conformance", ""]
+        lines.append(isSuccess ? "Every declared promise is kept." : "**A promise is broken.**")
+        lines.append("")
+        for subject in subjects { lines.append("- **\(subject.name)**: \(subject.sentence)") }
+        lines.append("")
+        let names = caseNames
+        for chapter in Promise.chapters {
+            let rows = names.filter { chapter.lines.contains($0.promise) }
+            guard !rows.isEmpty else { continue }
+            lines.append("## \(chapter.name)")
+            lines.append("")
+            lines.append("| Case | " + subjects.map(\.name).joined(separator: " | ") + " |")
+            lines.append("|---|" + subjects.map { _ in "---|" }.joined())
+            for row in rows {
+                let cells = subjects.map { subject in
+                    subject.results.first { $0.name == row.name }.map(\.outcome.sign) ?? ""
+                }
+                lines.append("| \(row.summary.cell) `\(row.name)` | " + cells.joined(separator: " | ") + " |")
+            }
+            lines.append("")
+        }
+        let remarks = subjects.flatMap { subject in
+            subject.results.compactMap { result in
+                result.outcome.isRemarkable
+                    ? "- \(subject.name), `\(result.name)`: \(result.outcome.word): \((result.outcome.reason ?? "").cell)"
+                    : nil
+            }
+        }
+        if !remarks.isEmpty { lines += ["## Remarks", ""] + remarks + [""] }
+        lines.append("✓ passed · ✘ failed · ~ deviates, recorded · – unsupported")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The cases of all subjects, each once, in order.
+    var caseNames: [CaseResult] {
+        var seen: Set<String> = []
+        return subjects.flatMap(\.results).filter { seen.insert($0.name).inserted }
+    }
+}
+
+extension Outcome {
+    /// One sign for a table's cell.
+    var sign: String {
+        switch self {
+        case .passed: "✓"
+        case .failed, .outdated, .undeclared: "✘"
+        case .deviates: "~"
+        case .unsupported: "–"
+        }
+    }
+
+    /// Whether a reader wants to know why.
+    var isRemarkable: Bool {
+        switch self {
+        case .passed, .unsupported: false
+        default: true
+        }
+    }
+}
+
+extension String {
+    /// The text in one cell of a table.
+    fileprivate var cell: String { replacing("|", with: "\\|").replacing("\n", with: " ") }
+}

@@ -1,0 +1,63 @@
+import Experimentation
+
+extension ConformanceReport {
+    /// The report for people: one line a case, a reason for whatever isn't `passed`, and the story of each failure.
+    ///
+    /// - Parameter stories: Whether to tell the stories of failures.
+    /// - Returns: The text, ending with a line feed.
+    public func text(stories: Bool = true) -> String {
+        var lines: [String] = []
+        for subject in subjects {
+            lines.append("\(subject.name): \(subject.sentence)")
+            let width = min(60, subject.results.map(\.name.count).max() ?? 0)
+            for result in subject.results {
+                let name = result.name.padded(to: width)
+                let line = "  \(result.outcome.word.padded(to: 11)) \(name)"
+                lines.append(result.outcome.reason.map { "\(line)  \($0)" } ?? line.trimmed)
+                if stories, result.outcome.isFailure { lines += result.storyLines.map { "      " + $0 } }
+            }
+            lines.append("")
+        }
+        lines.append(isSuccess ? "Every declared promise is kept." : "A promise is broken.")
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension ConformanceReport.Subject {
+    /// How many cases ended how, in a sentence.
+    var sentence: String {
+        let counts = counts
+        return ConformanceReport.words.compactMap { word in counts[word].map { "\($0) \(word)" } }
+            .joined(separator: ", ")
+    }
+}
+
+extension CaseResult {
+    /// What happened, for people.
+    var storyLines: [String] {
+        var lines = outcome.failures.map { "✘ \($0)" }
+        if !story.steps.isEmpty {
+            lines.append("What happened:")
+            lines += story.steps.enumerated().map { "  \($0 + 1). \($1)" }
+        }
+        if !story.exchanges.isEmpty {
+            lines.append("What went over the wire:")
+            for exchange in story.exchanges {
+                let status = exchange.status.map { String($0) } ?? "no answer"
+                let fault = exchange.fault.map { " (\($0))" } ?? ""
+                lines.append("  \(exchange.number). \(exchange.method) \(exchange.path) → \(status)\(fault)")
+            }
+        }
+        return lines
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String { count >= width ? self : self + String(repeating: " ", count: width - count) }
+
+    var trimmed: String {
+        var text = self
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

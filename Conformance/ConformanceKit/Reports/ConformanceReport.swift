@@ -1,0 +1,134 @@
+import Experimentation
+import Foundation
+
+/// What came of a run: every case with every subject.
+///
+/// There is deliberately no score.
+public struct ConformanceReport: Sendable, Hashable {
+    /// One subject's part.
+    public struct Subject: Sendable, Hashable {
+        /// The subject's name.
+        public var name: String
+        /// What it declares, in the order of the matrix.
+        public var capabilities: [Capability]
+        /// What came of each case.
+        public var results: [CaseResult]
+
+        /// Creates a subject's part.
+        public init(name: String, capabilities: [Capability], results: [CaseResult]) {
+            self.name = name
+            self.capabilities = capabilities
+            self.results = results
+        }
+
+        /// Creates a subject's part from the subject.
+        public init(_ subject: any ConformanceSubject, results: [CaseResult]) {
+            let known = Capability.all.filter { subject.capabilities.contains($0) }
+            let others = subject.capabilities.subtracting(Capability.all).sorted { $0.rawValue < $1.rawValue }
+            self.init(name: subject.name, capabilities: known + others, results: results)
+        }
+
+        /// How many cases ended with each word.
+        public var counts: [String: Int] {
+            Dictionary(results.map { ($0.outcome.word, 1) }, uniquingKeysWith: +)
+        }
+    }
+
+    /// The subjects' parts, in the order in which they were run.
+    public var subjects: [Subject]
+
+    /// Creates a report.
+    public init(subjects: [Subject]) { self.subjects = subjects }
+
+    /// Whether every subject keeps what it declares, and every record of a deviation is still true.
+    public var isSuccess: Bool {
+        subjects.allSatisfy { subject in subject.results.allSatisfy { !$0.outcome.isFailure } }
+    }
+
+    /// The words of outcomes, in the order of reports.
+    public static let words = ["passed", "failed", "broken", "undeclared", "deviates", "unsupported"]
+}
+
+extension ConformanceReport {
+    /// The report as a document.
+    ///
+    /// - Parameter timings: Whether to say how long each case took; without them two good runs give the same document.
+    /// - Returns: The document, as `docs/schemas/conformance-report.schema.json` describes it.
+    public func document(timings: Bool = true) -> FlagValue {
+        [
+            "schema": "conformance-report/1",
+            "success": .bool(isSuccess),
+            "promises": .object(
+                Dictionary(uniqueKeysWithValues: Promise.texts.map { (String($0.key), .string($0.value)) })
+            ),
+            "subjects": .array(subjects.map { $0.document(timings: timings) }),
+        ]
+    }
+
+    /// The report as JSON with sorted keys.
+    ///
+    /// - Parameter timings: Whether to say how long each case took.
+    /// - Returns: The text, in UTF-8.
+    /// - Throws: Never, in practice: a report holds nothing that JSON can't.
+    public func json(timings: Bool = true) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(document(timings: timings)))
+    }
+}
+
+extension ConformanceReport.Subject {
+    func document(timings: Bool) -> FlagValue {
+        [
+            "name": .string(name),
+            "capabilities": .array(capabilities.map { .string($0.rawValue) }),
+            "counts": .object(counts.mapValues { .int($0) }),
+            "cases": .array(results.map { $0.document(timings: timings) }),
+        ]
+    }
+}
+
+extension CaseResult {
+    func document(timings: Bool) -> FlagValue {
+        var members: [String: FlagValue] = [
+            "name": .string(name), "promise": .int(promise), "summary": .string(summary),
+            "outcome": .string(outcome.word),
+        ]
+        if let reason = outcome.reason { members["reason"] = .string(reason) }
+        if case .deviates(let record, _) = outcome, let link = record.link { members["link"] = .string(link) }
+        if timings { members["milliseconds"] = .double((milliseconds * 10).rounded() / 10) }
+        if !outcome.failures.isEmpty {
+            members["failures"] = .array(
+                outcome.failures.map {
+                    ["message": .string($0.message), "file": .string($0.file), "line": .int($0.line)]
+                }
+            )
+            members["story"] = [
+                "steps": .array(story.steps.map { .string($0) }),
+                "exchanges": .array(story.exchanges.map(\.document)),
+            ]
+        }
+        return .object(members)
+    }
+
+    /// How long it took.
+    var milliseconds: Double {
+        Double(duration.components.seconds) * 1_000 + Double(duration.components.attoseconds) / 1e15
+    }
+}
+
+extension Exchange {
+    /// The written form.
+    public var document: FlagValue {
+        var members: [String: FlagValue] = [
+            "number": .int(number), "purpose": .string(purpose.rawValue), "operation": .string(operation),
+            "method": .string(method), "path": .string(path), "bytesIn": .int(bytesIn), "bytesOut": .int(bytesOut),
+            "connection": .int(connection),
+        ]
+        members["status"] = status.map { .int($0) } ?? .null
+        if let fault { members["fault"] = .string(fault) }
+        if !request.isEmpty { members["request"] = .string(request) }
+        if let response { members["response"] = .string(response) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,209 @@
+import Experimentation
+import Synchronization
+
+/// Runs cases against subjects, each within its time.
+public struct ConformanceRunner: Sendable {
+    /// How long a case may take in real time.
+    public var limit: Duration
+    /// How many cases run beside each other.
+    public var width: Int
+
+    /// Creates a runner.
+    ///
+    /// - Parameters:
+    ///   - limit: How long a case may take in real time.
+    ///   - width: How many cases run beside each other.
+    public init(limit: Duration = .seconds(20), width: Int = 4) {
+        self.limit = limit
+        self.width = width
+    }
+
+    /// Runs cases against subjects.
+    ///
+    /// - Parameters:
+    ///   - cases: The cases.
+    ///   - subjects: The subjects.
+    ///   - progress: Told of each result as it comes.
+    /// - Returns: What came of each case with each subject, in their order.
+    public func run(
+        _ cases: [ConformanceCase],
+        against subjects: [any ConformanceSubject],
+        progress: @escaping @Sendable (_ subject: String, CaseResult) -> Void = { _, _ in }
+    ) async -> ConformanceReport {
+        var reports: [ConformanceReport.Subject] = []
+        for subject in subjects {
+            let results = await results(of: cases, against: subject, progress: progress)
+            reports.append(ConformanceReport.Subject(subject, results: results))
+        }
+        return ConformanceReport(subjects: reports)
+    }
+
+    private func results(
+        of cases: [ConformanceCase],
+        against subject: any ConformanceSubject,
+        progress: @escaping @Sendable (String, CaseResult) -> Void
+    ) async -> [CaseResult] {
+        await withTaskGroup(of: (Int, CaseResult).self) { group in
+            var results = [CaseResult?](repeating: nil, count: cases.count)
+            var next = 0
+            func startNext() {
+                guard next < cases.count else { return }
+                let index = next
+                next += 1
+                group.addTask { (index, await run(cases[index], against: subject)) }
+            }
+            for _ in 0..<max(1, width) { startNext() }
+            while let (index, result) = await group.next() {
+                results[index] = result
+                progress(subject.name, result)
+                startNext()
+            }
+            return results.compactMap { $0 }
+        }
+    }
+
+    /// Runs one case against one subject.
+    public func run(_ conformanceCase: ConformanceCase, against subject: any ConformanceSubject) async -> CaseResult {
+        let start = ContinuousClock.now
+        let (outcome, story) = await outcome(of: conformanceCase, against: subject)
+        return CaseResult(
+            name: conformanceCase.name,
+            promise: conformanceCase.promise,
+            summary: conformanceCase.summary,
+            outcome: outcome,
+            duration: start.duration(to: .now),
+            story: story
+        )
+    }
+
+    private func outcome(
+        of conformanceCase: ConformanceCase,
+        against subject: any ConformanceSubject
+    ) async -> (Outcome, Story) {
+        let missing = Capability.all.filter {
+            conformanceCase.requires.contains($0) && !subject.capabilities.contains($0)
+        }
+        var probed: Capability?
+        if let first = missing.first {
+            let reason = subject.reasons[first] ?? "\(subject.name) doesn't declare \"\(first)\""
+            guard missing.count == 1, conformanceCase.probes == first else { return (.unsupported(reason), Story()) }
+            probed = first
+        }
+        let untold = conformanceCase.fields.subtracting(subject.wireFields).map(\.rawValue).sorted()
+        if !untold.isEmpty {
+            let fields = untold.joined(separator: ", ")
+            return (.unsupported("\(subject.name)'s wire doesn't tell \(fields)"), Story())
+        }
+        let attempt: Attempt
+        do {
+            let limit = limit
+            attempt = try await Bounded.run(for: limit) { await Attempt.make(conformanceCase, subject, within: limit) }
+        } catch {
+            let failure = Failure(
+                "\(subject.name) hangs: \(error)",
+                file: #fileID,
+                line: #line
+            )
+            return (.failed([failure]), Story())
+        }
+        return (judge(attempt, of: conformanceCase, by: subject, probed: probed), attempt.story)
+    }
+
+    private func judge(
+        _ attempt: Attempt,
+        of conformanceCase: ConformanceCase,
+        by subject: any ConformanceSubject,
+        probed: Capability?
+    ) -> Outcome {
+        if let probed {
+            let reason = subject.reasons[probed] ?? "\(subject.name) doesn't declare \"\(probed)\""
+            return attempt.unsupported == nil && attempt.failures.isEmpty ? .undeclared(probed) : .unsupported(reason)
+        }
+        if let reason = attempt.unsupported { return .unsupported(reason) }
+        if let record = subject.knownDeviations.first(where: { $0.covers(conformanceCase.name) }) {
+            return attempt.failures.isEmpty ? .outdated(record) : .deviates(record, attempt.failures)
+        }
+        return attempt.failures.isEmpty ? .passed : .failed(attempt.failures)
+    }
+}
+
+/// One case, played once.
+private struct Attempt: Sendable {
+    var unsupported: String?
+    var failures: [Failure] = []
+    var story = Story()
+
+    static func make(
+        _ conformanceCase: ConformanceCase,
+        _ subject: any ConformanceSubject,
+        within limit: Duration
+    ) async -> Attempt {
+        let stage: any SubjectStage
+        do {
+            stage = try await subject.open(conformanceCase.world)
+        } catch {
+            let failure = Failure("\(subject.name) can't be opened: \(error)", file: #fileID, line: #line)
+            return Attempt(failures: [failure])
+        }
+        let gaps = await stage.gaps
+        if let gap = gaps.first(where: { gap in conformanceCase.needs.contains { gap.covers($0) } }) {
+            await stage.close()
+            return Attempt(unsupported: gap.description)
+        }
+        let probe = Probe(subject: subject, stage: stage, world: conformanceCase.world)
+        var unsupported: String?
+        do {
+            try await Bounded.run(for: limit * 0.7) {
+                try await stage.inject(conformanceCase.faults)
+                try await conformanceCase.steps(probe)
+            }
+            await probe.checkWhatAlwaysHolds()
+        } catch SubjectError.unsupported(let reason) {
+            unsupported = reason
+        } catch is CaseStopped {
+            // Noted where it happened.
+        } catch let error as Bounded.TimeIsUp {
+            probe.fail("\(subject.name) hangs: \(error)")
+        } catch {
+            probe.fail("unexpected error: \(error)")
+        }
+        let exchanges = (try? await stage.exchanges()) ?? []
+        await probe.close()
+        await stage.close()
+        let (failures, steps, count) = probe.state.withLock { ($0.failures, $0.steps, $0.expectations) }
+        var attempt = Attempt(
+            unsupported: failures.isEmpty ? unsupported : nil,
+            failures: failures,
+            story: Story(steps: steps, exchanges: exchanges)
+        )
+        if count == 0, failures.isEmpty, unsupported == nil {
+            attempt.failures = [Failure("the case expected nothing", file: #fileID, line: #line)]
+        }
+        return attempt
+    }
+}
+
+extension Probe {
+    /// Checks what holds at the end of every case: the ledger balances, and no secret has been logged.
+    func checkWhatAlwaysHolds() async {
+        if let client = state.withLock({ $0.client }), let ledger = try? await client.ledger() {
+            expect(ledger.isBalanced, "the ledger doesn't balance: \(ledger)")
+        }
+        let text = log.text
+        for secret in stage.secrets where secret.count >= 4 {
+            expect(!text.contains(secret), "a secret stands in the log")
+        }
+    }
+
+    /// Ends the clients of this case.
+    func close() async {
+        let clients = state.withLock { state in
+            state.cut?.cut()
+            return [state.client].compactMap { $0 } + state.killed
+        }
+        for client in clients {
+            let ending = Task { await client.shutdown(within: .milliseconds(1)) }
+            _ = try? await Bounded.run(for: .seconds(2)) { await ending.value }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+import ConformanceKit
+import Experimentation
+import ExperimentationTesting
+import Synchronization
+
+/// A stage without a vendor and without a wire: faults are played between the client and the in-memory provider.
+public final class InMemoryStage: SubjectStage {
+    struct State {
+        var world: World
+        var faults: [WorldFault] = []
+        var isReachable = true
+        var received: [Received] = []
+        var exchanges: [Exchange] = []
+        var rules: [[UInt8]: any Ruleset] = [:]
+    }
+
+    /// What happens to one exchange.
+    enum Passage {
+        /// It goes through, after a while.
+        case through(milliseconds: Int)
+        /// The vendor has applied it, but there is no good answer.
+        case appliedWithoutAnswer(ExperimentationError, Verdict)
+        /// The vendor hasn't seen it.
+        case lost(ExperimentationError, Verdict)
+        /// Nothing happens until the deadline.
+        case stalled
+    }
+
+    /// The provider behind the stage: what it holds outlives the providers that the client sees.
+    public let backend: InMemoryProvider
+    let state: Mutex<State>
+
+    /// Sets a stage up.
+    public init(_ world: World) {
+        backend = InMemoryProvider(
+            flags: world.inMemoryFlags,
+            experiments: world.inMemoryExperiments,
+            batching: BatchPolicy(count: 10, interval: .seconds(5))
+        )
+        state = Mutex(State(world: world))
+        apply(world)
+    }
+
+    /// What the in-memory provider has no room for.
+    public var gaps: [WorldGap] {
+        state.withLock { state in
+            state.world.flags.filter(\.isMalformed).map {
+                WorldGap("flags/\($0.key)", "the in-memory provider has no records that could be malformed")
+            }
+        }
+    }
+
+    /// Makes a provider in front of the same back end.
+    public func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider {
+        StagedProvider(stage: self, environment: environment)
+    }
+
+    /// Changes the world.
+    public func change(to world: World) async throws {
+        state.withLock { $0.world = world }
+        backend.replace(flags: world.inMemoryFlags, experiments: world.inMemoryExperiments)
+        apply(world)
+    }
+
+    private func apply(_ world: World) {
+        if world.isKillSwitchOn { backend.setDisabled(true) }
+        backend.setCampaigns { world.campaigns(answering: $0) }
+    }
+
+    /// Adds faults.
+    public func inject(_ faults: [WorldFault]) async throws { state.withLock { $0.faults += faults } }
+    /// Forgets the faults that haven't happened.
+    public func clearFaults() async throws { state.withLock { $0.faults = [] } }
+    /// Turns the kill switch.
+    public func setKillSwitch(_ isOn: Bool) async throws { backend.setDisabled(isOn) }
+    /// Takes the vendor away or puts it back.
+    public func setReachable(_ isReachable: Bool) async throws { state.withLock { $0.isReachable = isReachable } }
+    /// What the vendor took.
+    public func received() async throws -> [Received] { state.withLock { $0.received } }
+    /// Every exchange.
+    public func exchanges() async throws -> [Exchange] { state.withLock { $0.exchanges } }
+    /// Does nothing: there is nothing to stop.
+    public func close() async {}
+
+    // MARK: Faults
+
+    /// Notes an exchange and says what happens to it.
+    func enter(_ purpose: WorldFault.Operation, _ operation: String) -> (number: Int, passage: Passage) {
+        state.withLock { state in
+            let number = state.exchanges.count + 1
+            var exchange = Exchange(
+                number: number,
+                purpose: purpose,
+                operation: operation,
+                method: "CALL",
+                path: "/\(operation)",
+                status: 200
+            )
+            guard state.isReachable else {
+                // Nobody is there to take note of it.
+                let error = ExperimentationError(.transport, "The vendor can't be reached.")
+                return (0, .lost(error, .outage()))
+            }
+            let fault = Self.takeFault(for: purpose, from: &state.faults)
+            exchange.fault = fault?.kind.name
+            let passage = fault.map { Self.passage(of: $0.kind) } ?? .through(milliseconds: 0)
+            if case .status(let status, _) = fault?.kind { exchange.status = status }
+            if case .stalled = passage { exchange.status = nil }
+            state.exchanges.append(exchange)
+            return (number, passage)
+        }
+    }
+
+    private static func takeFault(
+        for purpose: WorldFault.Operation,
+        from faults: inout [WorldFault]
+    ) -> WorldFault? {
+        for index in faults.indices
+        where faults[index].operation == .any || faults[index].operation == purpose
+            || (faults[index].operation == .exposures && purpose == .events)
+        {
+            if faults[index].after > 0 {
+                faults[index].after -= 1
+                continue
+            }
+            let fault = faults[index]
+            if let times = fault.times {
+                faults[index].times = times - 1
+                if times <= 1 { faults.remove(at: index) }
+            }
+            return fault
+        }
+        return nil
+    }
+
+    private static func passage(of kind: WorldFault.Kind) -> Passage {
+        func broken(_ message: String) -> Passage {
+            .lost(ExperimentationError(.transport, message), .outage())
+        }
+        switch kind {
+        case .status(let status, let retryAfter):
+            let wait = retryAfter.map { Duration.seconds($0) }
+            let error = ExperimentationError(
+                status == 401 || status == 403 ? .unauthorized : .vendorFault,
+                "status \(status)"
+            )
+            switch status {
+            case 401, 403: return .lost(error, .stop(error))
+            case 413: return .lost(error, .split("too large"))
+            case 408, 425, 429, 500...: return .lost(error, .outage(after: wait))
+            case 400..<500: return .lost(error, .failed("status \(status)"))
+            default: return .lost(error, .outage(after: wait))
+            }
+        case .delay(let milliseconds): return .through(milliseconds: milliseconds)
+        case .stall: return .stalled
+        case .reset: return broken("The connection was reset.")
+        case .resetAfterApplying, .truncate, .wrongLength:
+            return .appliedWithoutAnswer(ExperimentationError(.transport, "The answer is incomplete."), .outage())
+        case .redirect: return broken("The vendor redirects.")
+        case .garbage, .html200, .vendorFailure200, .oversized:
+            return .lost(ExperimentationError(.parseError, "The answer can't be read."), .outage())
+        }
+    }
+}
+
+/// What the client sees of an ``InMemoryStage``.
+struct StagedProvider: ExperimentationProvider {
+    let stage: InMemoryStage
+    let environment: Environment
+
+    var name: String { stage.backend.name }
+    var scope: String { "stage" }
+    var capabilities: Set<Capability> { stage.backend.capabilities }
+    var roles: ProviderRoles {
+        let part = StagedPart(stage: stage, time: environment.time)
+        var roles = stage.backend.roles
+        if case .computed(let source) = roles.decisions {
+            roles.decisions = .computed(StagedRules(source: source, part: part))
+        }
+        if let events = roles.events { roles.events = StagedSink(sink: events, part: part) }
+        if let identity = roles.identity { roles.identity = StagedLinker(linker: identity, part: part) }
+        return roles
+    }
+}
+
+/// How exchanges come to pass, for all roles.
+private struct StagedPart: Sendable {
+    let stage: InMemoryStage
+    let time: any TimeSource
+
+    func wait(milliseconds: Int) async {
+        guard milliseconds > 0 else { return }
+        try? await time.sleep(for: .milliseconds(milliseconds))
+    }
+
+    func stall() async -> ExperimentationError {
+        try? await time.sleep(for: .seconds(2))
+        return ExperimentationError(.timeout, "The vendor did not answer within two seconds.")
+    }
+}
+
+private struct StagedRules: RulesetSource {
+    let source: any RulesetSource
+    let part: StagedPart
+    var freshness: Freshness {
+        var freshness = source.freshness
+        if let lifetime = part.stage.state.withLock({ $0.world.lifetime }) { freshness.lifetime = .seconds(lifetime) }
+        return freshness
+    }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        switch part.stage.enter(.decisions, "rules").passage {
+        case .through(let milliseconds): await part.wait(milliseconds: milliseconds)
+        case .lost(let error, _), .appliedWithoutAnswer(let error, _): throw error
+        case .stalled: throw await part.stall()
+        }
+        let answer = try await source.ruleset(ifNot: validator)
+        if case .replaced(let rules, _, let raw) = answer { part.stage.state.withLock { $0.rules[raw] = rules } }
+        return answer
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
+        // What was stored is what counts, though the world may have changed since.
+        if let rules = part.stage.state.withLock({ $0.rules[raw] }) { return rules }
+        return try source.ruleset(restoring: raw)
+    }
+}
+
+private struct StagedSink: EventSink {
+    let sink: any EventSink
+    let part: StagedPart
+    var batching: BatchPolicy { sink.batching }
+    func check(_ event: TrackingEvent) throws(ExperimentationError) { try sink.check(event) }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        let isExposures = batch.allSatisfy { $0.event.type == "exposure" }
+        let (number, passage) = part.stage.enter(isExposures ? .exposures : .events, "events")
+        switch passage {
+        case .through(let milliseconds):
+            await part.wait(milliseconds: milliseconds)
+            return await apply(batch, number)
+        case .lost(_, let verdict): return DeliveryReport(verdict, for: batch)
+        case .appliedWithoutAnswer(_, let verdict):
+            _ = await apply(batch, number)
+            return DeliveryReport(verdict, for: batch)
+        case .stalled:
+            _ = await part.stall()
+            return DeliveryReport(.outage(), for: batch)
+        }
+    }
+
+    private func apply(_ batch: [Envelope], _ number: Int) async -> DeliveryReport {
+        let report = await sink.deliver(batch)
+        part.stage.state.withLock { state in
+            state.received += batch.filter { report.verdicts[$0.id] == .delivered }.map {
+                Received($0, exchange: number)
+            }
+        }
+        return report
+    }
+}
+
+private struct StagedLinker: IdentityLinker {
+    let linker: any IdentityLinker
+    let part: StagedPart
+
+    func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
+        let (number, passage) = part.stage.enter(.identity, "link")
+        switch passage {
+        case .through(let milliseconds): await part.wait(milliseconds: milliseconds)
+        case .lost(let error, _): throw error
+        case .appliedWithoutAnswer(let error, _):
+            _ = try await linker.advance(progress)
+            throw error
+        case .stalled: throw await part.stall()
+        }
+        let next = try await linker.advance(progress)
+        part.stage.state.withLock { state in
+            state.received.append(
+                Received(type: "identity", userID: next.to.id, anonymousID: next.from.id, exchange: number)
+            )
+        }
+        return next
+    }
+}
