@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// ```swift
 /// let client = try await ExperimentationClient(
-///     provider: FlagshipProvider(configuration: configuration),
+///     provider: provider,
 ///     store: .sqlite(at: url)
 /// )
 /// let session = client.session(for: User(id: "u-1", consent: .granted))

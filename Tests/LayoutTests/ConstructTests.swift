@@ -7,7 +7,7 @@ struct ConstructTests {
     struct Ban: Sendable, CustomTestStringConvertible {
         let pattern: String
         let reason: String
-        /// Files that may hold it, because it is their subject.
+        /// Beginnings of paths that may hold it, because it is their subject.
         var except: [String] = []
         var testDescription: String { pattern }
     }
@@ -30,7 +30,11 @@ struct ConstructTests {
         Ban(
             pattern: #"(^|[^.\w])(Date|UUID)\(\)"#,
             reason: "time and names are injected",
-            except: ["Sources/Experimentation/Host/Environment.swift", "Sources/Experimentation/Host/TimeSource.swift"]
+            // The edges where the machine's own clock comes in.
+            except: [
+                "Sources/Experimentation/Host/Environment.swift", "Sources/Experimentation/Host/TimeSource.swift",
+                "Conformance/MockVendors/",
+            ]
         ),
         Ban(pattern: #"\[String\s*:\s*(any\s+)?Any\]"#, reason: "values have types of their own"),
     ]
@@ -39,7 +43,8 @@ struct ConstructTests {
     func isAbsent(ban: Ban) throws {
         let pattern = try SwiftText.pattern(ban.pattern)
         var found: [String] = []
-        for source in Self.folders.flatMap({ Tree.files(in: $0) }) where !ban.except.contains(source.path) {
+        for source in Self.folders.flatMap({ Tree.files(in: $0) })
+        where !ban.except.contains(where: source.path.hasPrefix) {
             for (number, line) in source.code.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
                 if line.contains(pattern) { found.append("\(source.path):\(number + 1): \(ban.reason)") }
             }

@@ -12,7 +12,7 @@ public protocol ConformanceSubject: Sendable {
     /// What the adapter declares; the same set that its provider gives.
     var capabilities: Set<Capability> { get }
 
-    /// Why what isn't declared isn't there, for people: "Sigma has no events".
+    /// Why what isn't declared isn't there, for people: "there are no events".
     var reasons: [Capability: String] { get }
 
     /// What the vendor's wire tells of an event; the fields of ``Received`` that may be compared.

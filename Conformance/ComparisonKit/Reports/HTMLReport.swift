@@ -1,0 +1,173 @@
+import ConformanceKit
+import Experimentation
+
+/// A comparison as one page that needs nothing from elsewhere and runs no script.
+struct HTMLReport {
+    private let comparison: Comparison
+    private let swap: Swap?
+
+    init(_ comparison: Comparison, _ swap: Swap?) {
+        self.comparison = comparison
+        self.swap = swap
+    }
+
+    var text: String {
+        let sections = [
+            swap.map { HTMLSwap($0).section } ?? "", glance, HTMLSteps(comparison).section, charts, matrix, limits,
+            HTMLTranscripts(comparison).section,
+        ]
+        return """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+            <meta name="color-scheme" content="light dark">
+            <title>\(HTML.escaped(comparison.title)) – vendor comparison</title>
+            <style>
+            \(HTMLStyle.sheet)
+            </style>
+            </head>
+            <body>
+            <a class="skip" href="#steps">Skip to the steps</a>
+            <header>
+            <p class="kicker">Vendor comparison · scenario <code>\(HTML.escaped(comparison.scenario))</code> · \(rounds)</p>
+            <h1>\(HTML.escaped(comparison.title))</h1>
+            <p class="lead">\(HTML.escaped(comparison.summary))</p>
+            \(navigation)
+            </header>
+            <main>
+            \(sections.filter { !$0.isEmpty }.joined(separator: "\n"))
+            </main>
+            <footer><p>Every vendor was played by a stand-in that speaks its wire protocol on a local socket; latencies \
+            are those of this machine and mean something only beside each other.</p></footer>
+            </body>
+            </html>
+
+            """
+    }
+
+    private var rounds: String { comparison.rounds == 1 ? "one round" : "\(comparison.rounds) rounds" }
+
+    private var navigation: String {
+        var links = [("glance", "At a glance"), ("steps", "Step by step"), ("charts", "Time and traffic")]
+        links += [("matrix", "Capabilities"), ("wire", "On the wire")]
+        if swap != nil { links.insert(("swap", "What would change"), at: 0) }
+        let items = links.map { "<li><a href=\"#\($0.0)\">\($0.1)</a></li>" }.joined()
+        return "<nav aria-label=\"Contents\"><ul>\(items)</ul></nav>"
+    }
+
+    // MARK: Cards
+
+    private var glance: String {
+        let cards = comparison.vendors.enumerated().map { index, vendor -> String in
+            let traffic = vendor.traffic
+            let unsupported = vendor.outcomes.count { $0.kind == .unsupported }
+            let done = vendor.outcomes.count { $0.kind == .done }
+            var facts: [(String, String)] = [
+                ("Steps done", "\(done) of \(comparison.steps.count)"),
+                ("Unsupported", String(unsupported)),
+                ("Requests", String(traffic.requests)),
+                ("Sent / received", "\(Wording.bytes(traffic.bytesSent)) / \(Wording.bytes(traffic.bytesReceived))"),
+                ("Connections reused", traffic.reuse.map { "\($0) %" } ?? "–"),
+                ("Exposures", String(vendor.exposures)),
+                ("Events delivered", "\(vendor.ledger.delivered) of \(vendor.ledger.accepted)"),
+                ("Pending · purged", "\(vendor.ledger.pending) · \(vendor.ledger.purged)"),
+                ("Repeated · lost", "\(vendor.repeated) · \(vendor.lost)"),
+            ]
+            if let typical = vendor.typicalLatency { facts.insert(("Median request step", "\(typical) ms"), at: 4) }
+            let rows = facts.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }.joined()
+            let failure = vendor.failure.map { "<p class=\"broken\">\(HTML.escaped($0))</p>" } ?? ""
+            return """
+                <article class="card v\(index % 6)"><h3>\(HTML.escaped(vendor.name))</h3>\(failure)<dl>\(rows)</dl></article>
+                """
+        }
+        return """
+            <section id="glance" aria-labelledby="glance-title"><h2 id="glance-title">At a glance</h2>
+            <div class="cards">\(cards.joined(separator: "\n"))</div></section>
+            """
+    }
+
+    // MARK: Charts
+
+    private var charts: String {
+        let isTimed = comparison.vendors.contains { $0.outcomes.contains { $0.latency != nil } }
+        let latency = isTimed ? HTMLChart.latency(comparison) : ""
+        return """
+            <section id="charts" aria-labelledby="charts-title"><h2 id="charts-title">Time and traffic</h2>
+            \(HTMLChart.traffic(comparison))
+            \(latency)
+            </section>
+            """
+    }
+
+    // MARK: Matrix
+
+    private var matrix: String {
+        let heads = comparison.vendors.map { "<th scope=\"col\">\(HTML.escaped($0.name))</th>" }.joined()
+        let rows = Capability.all.map { capability -> String in
+            let cells = comparison.vendors.map { vendor -> String in
+                let name = HTML.escaped(vendor.name)
+                if vendor.capabilities.contains(capability) {
+                    return "<td class=\"yes\" data-vendor=\"\(name)\"><span aria-hidden=\"true\">✓</span>"
+                        + "<span class=\"hidden\">yes</span></td>"
+                }
+                let reason = HTML.escaped(vendor.reasons[capability.rawValue] ?? "Not offered")
+                return "<td class=\"no\" data-vendor=\"\(name)\">\(reason)</td>"
+            }
+            return "<tr><th scope=\"row\"><code>\(capability.rawValue)</code></th>\(cells.joined())</tr>"
+        }
+        return """
+            <section id="matrix" aria-labelledby="matrix-title"><h2 id="matrix-title">What the adapters declare</h2>
+            <div class="scroll" role="region" aria-labelledby="matrix-title" tabindex="0"><table class="matrix">
+            <caption class="hidden">Capabilities by vendor</caption>
+            <thead><tr><th scope="col">Capability</th>\(heads)</tr></thead>
+            <tbody>\(rows.joined(separator: "\n"))</tbody></table></div></section>
+            """
+    }
+
+    private var limits: String {
+        let items = comparison.vendors.flatMap { vendor in
+            vendor.gaps.map { gap in
+                "<li><strong>\(HTML.escaped(vendor.name))</strong> can't hold <code>\(HTML.escaped(gap.path))</code>: "
+                    + "\(HTML.escaped(gap.reason))</li>"
+            }
+        }
+        guard !items.isEmpty else { return "" }
+        return """
+            <section id="limits" aria-labelledby="limits-title"><h2 id="limits-title">What this world asks too much of</h2>
+            <ul>\(items.joined())</ul></section>
+            """
+    }
+}
+
+extension VendorStory {
+    /// The median over the steps that sent something, in milliseconds, as text.
+    var typicalLatency: String? {
+        let measured = outcomes.filter { $0.traffic.requests > 0 }.compactMap { $0.latency?.p50 }.sorted()
+        return measured.isEmpty ? nil : Wording.milliseconds(measured[measured.count / 2])
+    }
+}
+
+/// Text for HTML.
+enum HTML {
+    /// Takes every meaning from a text; what is no character in HTML is shown as a replacement.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        result.reserveCapacity(text.count)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            case "\n", "\t": result.unicodeScalars.append(scalar)
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += "\u{FFFD}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,121 @@
+import ConformanceKit
+import Experimentation
+
+/// The table of steps on the page.
+struct HTMLSteps {
+    private let comparison: Comparison
+
+    init(_ comparison: Comparison) { self.comparison = comparison }
+
+    var section: String {
+        let heads = comparison.vendors.enumerated().map { index, vendor in
+            "<th scope=\"col\" class=\"v\(index % 6)\">\(HTML.escaped(vendor.name))</th>"
+        }
+        let rows = comparison.steps.map(row)
+        return """
+            <section id="steps" aria-labelledby="steps-title"><h2 id="steps-title">Step by step</h2>
+            <p class="filter"><input type="checkbox" id="only"> <label for="only">Only the steps in which the vendors \
+            differ</label></p>
+            <div class="scroll" role="region" aria-labelledby="steps-title" tabindex="0"><table class="steps">
+            <caption class="hidden">What happened at each step, by vendor</caption>
+            <thead><tr><th scope="col">Step</th>\(heads.joined())</tr></thead>
+            <tbody>
+            \(rows.joined(separator: "\n"))
+            </tbody></table></div></section>
+            """
+    }
+
+    private func row(_ step: Comparison.StepName) -> String {
+        let differs = comparison.differs(at: step.number)
+        let mark = differs ? "<span class=\"mark\">differs</span>" : ""
+        let cells = comparison.vendors.enumerated().map { index, vendor in
+            cell(vendor.outcome(of: step.number), vendor: vendor.name, color: index % 6)
+        }
+        return """
+            <tr class="\(differs ? "differs" : "same")" id="step-\(step.number)"><th scope="row">\
+            <span class="number">\(step.number)</span> \(HTML.escaped(step.title)) \(mark)</th>\(cells.joined())</tr>
+            """
+    }
+
+    private func cell(_ outcome: StepOutcome?, vendor: String, color: Int) -> String {
+        let open = "data-vendor=\"\(HTML.escaped(vendor))\""
+        guard let outcome else { return "<td class=\"broken v\(color)\" \(open)>not reached</td>" }
+        return "<td class=\"\(outcome.kind.rawValue) v\(color)\" \(open)>\(body(outcome))\(meta(outcome))</td>"
+    }
+
+    private func body(_ outcome: StepOutcome) -> String {
+        switch outcome.kind {
+        case .unsupported:
+            let reason = HTML.escaped(outcome.note ?? "the vendor has nothing like it")
+            return "<span class=\"badge\">unsupported</span> <span class=\"why\">\(reason)</span>"
+        case .broken:
+            return "<span class=\"badge\">broken</span> \(HTML.escaped(outcome.note ?? ""))"
+        case .failed, .done: break
+        }
+        var parts: [String] = []
+        if let evaluation = outcome.evaluation {
+            let reason = "<span class=\"badge\">\(HTML.escaped(evaluation.reason))</span>"
+            parts.append("<code class=\"value\">\(HTML.escaped(String(describing: evaluation.value)))</code> \(reason)")
+            if let variant = evaluation.variant {
+                parts.append("<span class=\"why\">variant \(HTML.escaped(variant))</span>")
+            }
+            if let error = evaluation.error { parts.append("<span class=\"badge bad\">\(HTML.escaped(error))</span>") }
+        }
+        if let place = outcome.assignment { parts.append(HTML.escaped(place.sentence)) }
+        if outcome.kind == .failed {
+            parts.append("<span class=\"badge bad\">\(HTML.escaped(outcome.error ?? "ERROR"))</span>")
+        }
+        let words = outcome.events.words.map(HTML.escaped)
+        if !words.isEmpty { parts.append(words.joined(separator: " · ")) }
+        if let note = outcome.note { parts.append("<span class=\"why\">\(HTML.escaped(note))</span>") }
+        return parts.isEmpty ? "<span class=\"quiet\">done</span>" : parts.joined(separator: "<br>")
+    }
+
+    private func meta(_ outcome: StepOutcome) -> String {
+        let parts = [outcome.wire, outcome.latency.map(\.sentence) ?? ""].filter { !$0.isEmpty }
+        return parts.isEmpty ? "" : "<span class=\"meta\">\(parts.joined(separator: " · "))</span>"
+    }
+}
+
+/// What would change, on the page.
+struct HTMLSwap {
+    private let swap: Swap
+
+    init(_ swap: Swap) { self.swap = swap }
+
+    var section: String {
+        let rows = swap.steps.map { row in
+            """
+            <tr><th scope="row"><span class="number">\(row.step)</span> \(HTML.escaped(row.title))</th>\
+            <td data-vendor="\(HTML.escaped(swap.from))">\(HTML.escaped(row.before))</td>\
+            <td data-vendor="\(HTML.escaped(swap.to))">\(HTML.escaped(row.after))</td></tr>
+            """
+        }
+        let deviations = swap.deviations.map { record in
+            let link = record.link.map { " <span class=\"why\">\(HTML.escaped($0))</span>" } ?? ""
+            return "<code>\(HTML.escaped(record.caseName))</code>: \(HTML.escaped(record.reason))\(link)"
+        }
+        let from = HTML.escaped(swap.from)
+        let to = HTML.escaped(swap.to)
+        return """
+            <section id="swap" aria-labelledby="swap-title"><h2 id="swap-title">What would change from \(from) to \(to)</h2>
+            <div class="cards">
+            \(list("No counterpart", swap.missing.map { "<code>\($0.capability)</code>: \(HTML.escaped($0.reason))" }))
+            \(list("New with \(to)", swap.gained.map { "<code>\($0)</code>" }))
+            \(list("Known deviations of \(to)", deviations))
+            <article class="card"><h3>Traffic of the story</h3><p>\(from): \(swap.trafficBefore.sentence)<br>\
+            \(to): \(swap.trafficAfter.sentence)</p></article>
+            </div>
+            <div class="scroll" role="region" aria-labelledby="swap-title" tabindex="0"><table class="steps swap">
+            <caption>\(swap.steps.count) steps go differently</caption>
+            <thead><tr><th scope="col">Step</th><th scope="col">\(from)</th><th scope="col">\(to)</th></tr></thead>
+            <tbody>\(rows.joined(separator: "\n"))</tbody></table></div></section>
+            """
+    }
+
+    private func list(_ title: String, _ items: [String]) -> String {
+        let body =
+            items.isEmpty ? "<p class=\"quiet\">Nothing.</p>" : "<ul>\(items.map { "<li>\($0)</li>" }.joined())</ul>"
+        return "<article class=\"card\"><h3>\(title)</h3>\(body)</article>"
+    }
+}

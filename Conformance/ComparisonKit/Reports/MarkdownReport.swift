@@ -1,0 +1,116 @@
+import ConformanceKit
+import Experimentation
+
+/// A comparison in tables for a repository.
+struct MarkdownReport {
+    private let comparison: Comparison
+    private let swap: Swap?
+
+    init(_ comparison: Comparison, _ swap: Swap?) {
+        self.comparison = comparison
+        self.swap = swap
+    }
+
+    var text: String {
+        var parts = ["# \(comparison.title)", comparison.summary, steps, totals, matrix]
+        let limits = gaps
+        if !limits.isEmpty { parts.append(limits) }
+        if let swap { parts.append(change(swap)) }
+        return parts.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
+    }
+
+    private var steps: String {
+        var lines = ["## Step by step", "", "Rows in which the vendors differ are marked with •.", ""]
+        lines += table(
+            ["", "Step"] + comparison.vendors.map(\.name),
+            comparison.steps.map { step in
+                [
+                    "\(step.number)\(comparison.differs(at: step.number) ? " •" : "")", step.title,
+                ] + comparison.vendors.map { cell($0.outcome(of: step.number)) }
+            }
+        )
+        return lines.joined(separator: "\n")
+    }
+
+    private func cell(_ outcome: StepOutcome?) -> String {
+        guard let outcome else { return "not reached" }
+        let parts = [outcome.sentence, outcome.wire, outcome.latency.map(\.sentence) ?? ""].filter { !$0.isEmpty }
+        return parts.map(escaped).joined(separator: "<br>")
+    }
+
+    private var totals: String {
+        let header = [
+            "", "Requests", "Sent", "Received", "Reused", "Exposures", "Accepted", "Delivered", "Pending", "Purged",
+            "Dropped", "Repeated", "Lost",
+        ]
+        let rows = comparison.vendors.map { vendor -> [String] in
+            let traffic = vendor.traffic
+            return [
+                vendor.name, String(traffic.requests), Wording.bytes(traffic.bytesSent),
+                Wording.bytes(traffic.bytesReceived), traffic.reuse.map { "\($0) %" } ?? "–",
+                String(vendor.exposures), String(vendor.ledger.accepted), String(vendor.ledger.delivered),
+                String(vendor.ledger.pending), String(vendor.ledger.purged),
+                String(vendor.ledger.dropped.values.reduce(0, +)), String(vendor.repeated), String(vendor.lost),
+            ]
+        }
+        return (["## The whole story", ""] + table(header, rows)).joined(separator: "\n")
+    }
+
+    private var matrix: String {
+        let rows = Capability.all.map { capability in
+            ["`\(capability.rawValue)`"]
+                + comparison.vendors.map { vendor in
+                    vendor.capabilities.contains(capability)
+                        ? "✓" : escaped(vendor.reasons[capability.rawValue] ?? "–")
+                }
+        }
+        return
+            (["## What the adapters declare", ""]
+            + table([""] + comparison.vendors.map(\.name), rows)).joined(separator: "\n")
+    }
+
+    private var gaps: String {
+        var items = comparison.vendors.compactMap { vendor in vendor.failure.map { "\(vendor.name): \($0)" } }
+        items += comparison.vendors.flatMap { vendor in vendor.gaps.map { "\(vendor.name) can't hold \($0)" } }
+        return section("## What this world asks too much of", items)
+    }
+
+    private func change(_ swap: Swap) -> String {
+        var lines = ["## From \(swap.from) to \(swap.to)"]
+        func add(_ text: String) { if !text.isEmpty { lines += ["", text] } }
+        add(section("### No counterpart", swap.missing.map { "`\($0.capability)`: \($0.reason)" }))
+        add(section("### New", swap.gained.map { "`\($0)`" }))
+        add(
+            section(
+                "### Known deviations of \(swap.to)",
+                swap.deviations.map { record in
+                    let link = record.link.map { " ([more](\($0)))" } ?? ""
+                    return "`\(record.caseName)`: \(record.reason)\(link)"
+                }
+            )
+        )
+        lines += ["", "### Steps that go differently", ""]
+        lines += table(
+            ["", "Step", swap.from, swap.to],
+            swap.steps.map { [String($0.step), $0.title, escaped($0.before), escaped($0.after)] }
+        )
+        lines += [
+            "",
+            "Traffic: \(swap.trafficBefore.sentence) with \(swap.from), \(swap.trafficAfter.sentence) with \(swap.to).",
+        ]
+        return lines.joined(separator: "\n")
+    }
+
+    private func section(_ title: String, _ items: [String]) -> String {
+        items.isEmpty ? "" : ([title, ""] + items.map { "- \($0)" }).joined(separator: "\n")
+    }
+
+    private func table(_ header: [String], _ rows: [[String]]) -> [String] {
+        func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
+        return [line(header), "|" + String(repeating: "---|", count: header.count)] + rows.map(line)
+    }
+
+    private func escaped(_ text: String) -> String {
+        text.replacing("|", with: "\\|").replacing("\n", with: " ").replacing("<", with: "&lt;")
+    }
+}

@@ -1,0 +1,191 @@
+import ConformanceKit
+import Experimentation
+
+/// A comparison in lines of at most 100 columns.
+struct TextReport {
+    private let comparison: Comparison
+    private let swap: Swap?
+    private let palette: Palette
+    private let nameWidth: Int
+
+    static let width = 100
+
+    init(_ comparison: Comparison, _ swap: Swap?, _ palette: Palette) {
+        self.comparison = comparison
+        self.swap = swap
+        self.palette = palette
+        nameWidth = (comparison.vendors.map(\.name.count).max() ?? 0) + 2
+    }
+
+    var text: String {
+        var lines: [String] = [palette.bold(comparison.title)]
+        lines += TextLayout.wrap(comparison.summary, to: Self.width)
+        let rounds = comparison.rounds == 1 ? "one round" : "\(comparison.rounds) rounds"
+        lines += ["", palette.dim("Scenario \(comparison.scenario), \(rounds). * marks what differs."), ""]
+        for step in comparison.steps { lines += block(step) }
+        lines += totals + capabilities + gaps
+        if let swap { lines += change(swap) }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    // MARK: Steps
+
+    private func block(_ step: Comparison.StepName) -> [String] {
+        let number = String(step.number).leftPadded(to: 3)
+        let mark = comparison.differs(at: step.number) ? "*" : " "
+        var lines = [palette.bold("\(mark)\(number)  \(step.title)")]
+        let outcomes = comparison.vendors.map { ($0.name, $0.outcome(of: step.number)) }
+        let cells = Set(outcomes.map { cell($0.1).joined(separator: "|") })
+        if cells.count == 1, comparison.vendors.count > 1, let first = outcomes.first {
+            return lines + rows("all", first.1)
+        }
+        for (name, outcome) in outcomes { lines += rows(name, outcome) }
+        return lines
+    }
+
+    private func cell(_ outcome: StepOutcome?) -> [String] {
+        guard let outcome else { return ["not reached", ""] }
+        let wire = [outcome.wire, outcome.latency.map(\.sentence) ?? ""].filter { !$0.isEmpty }
+        return [outcome.sentence, wire.joined(separator: "  ")]
+    }
+
+    private func rows(_ name: String, _ outcome: StepOutcome?) -> [String] {
+        let parts = cell(outcome)
+        let indent = 6 + nameWidth
+        let room = Self.width - indent
+        let wire = parts[1]
+        let head = "      " + name.padded(to: nameWidth)
+        let first = TextLayout.wrap(parts[0], to: room)
+        guard first.count == 1, parts[0].count + 2 + wire.count <= room else {
+            var lines = first.enumerated().map { index, line in
+                (index == 0 ? head : String(repeating: " ", count: indent)) + colored(line, outcome)
+            }
+            if !wire.isEmpty { lines.append(palette.dim(wire.leftPadded(to: Self.width))) }
+            return lines
+        }
+        if wire.isEmpty { return [head + colored(parts[0], outcome)] }
+        let gap = String(repeating: " ", count: room - parts[0].count - wire.count)
+        return [head + colored(parts[0], outcome) + gap + palette.dim(wire)]
+    }
+
+    private func colored(_ text: String, _ outcome: StepOutcome?) -> String {
+        switch outcome?.kind {
+        case .unsupported: palette.dim(text)
+        case .failed: palette.note(text)
+        case .broken, nil: palette.bad(text)
+        case .done: text
+        }
+    }
+
+    // MARK: Tables
+
+    private var totals: [String] {
+        var rows = [
+            ["", "requests", "sent", "received", "reused", "exposures", "accepted", "delivered", "pending", "lost"]
+        ]
+        for vendor in comparison.vendors {
+            let traffic = vendor.traffic
+            rows.append([
+                vendor.name, String(traffic.requests), Wording.bytes(traffic.bytesSent),
+                Wording.bytes(traffic.bytesReceived), traffic.reuse.map { "\($0) %" } ?? "–",
+                String(vendor.exposures), String(vendor.ledger.accepted), String(vendor.ledger.delivered),
+                String(vendor.ledger.pending), String(vendor.lost),
+            ])
+        }
+        return ["", palette.bold("The whole story")] + TextLayout.table(rows)
+    }
+
+    private var capabilities: [String] {
+        var rows = [[""] + comparison.vendors.map(\.name)]
+        for capability in Capability.all {
+            rows.append(
+                [capability.rawValue]
+                    + comparison.vendors.map { $0.capabilities.contains(capability) ? "yes" : "–" }
+            )
+        }
+        return ["", palette.bold("What the adapters declare")] + TextLayout.table(rows)
+    }
+
+    private var gaps: [String] {
+        var lines: [String] = []
+        for vendor in comparison.vendors {
+            if let failure = vendor.failure {
+                lines.append(palette.bad("  \(vendor.name): \(failure)"))
+            }
+            for gap in vendor.gaps {
+                lines += TextLayout.wrap("\(vendor.name) can't hold \(gap)", to: Self.width - 2).map { "  \($0)" }
+            }
+        }
+        return lines.isEmpty ? [] : ["", palette.bold("What this world asks too much of")] + lines
+    }
+
+    // MARK: Change
+
+    private func change(_ swap: Swap) -> [String] {
+        func list(_ title: String, _ items: [String]) -> [String] {
+            guard !items.isEmpty else { return [] }
+            let lines = items.flatMap { item in
+                TextLayout.wrap(item, to: Self.width - 4).enumerated().map { ($0 == 0 ? "  - " : "    ") + $1 }
+            }
+            return ["", title] + lines
+        }
+        var lines = ["", palette.bold("From \(swap.from) to \(swap.to)")]
+        lines += list("No counterpart:", swap.missing.map { "\($0.capability): \($0.reason)" })
+        lines += list("New:", swap.gained.map(\.rawValue))
+        lines += list("Known deviations of \(swap.to):", swap.deviations.map { "\($0.caseName): \($0.reason)" })
+        lines += list(
+            "Steps that go differently:",
+            swap.steps.map { "\($0.step) \($0.title): \($0.before) → \($0.after)" }
+        )
+        lines += list(
+            "Traffic:",
+            ["\(swap.from): \(swap.trafficBefore.sentence)", "\(swap.to): \(swap.trafficAfter.sentence)"]
+        )
+        return lines
+    }
+}
+
+/// Text in columns; pure.
+enum TextLayout {
+    /// Breaks a text between words; a word that is too long is cut.
+    static func wrap(_ text: String, to width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ", omittingEmptySubsequences: true) {
+            var rest = word
+            while rest.count > width {
+                if !line.isEmpty { lines.append(line) }
+                line = ""
+                lines.append(String(rest.prefix(width)))
+                rest = rest.dropFirst(width)
+            }
+            if line.isEmpty {
+                line = String(rest)
+            } else if line.count + 1 + rest.count <= width {
+                line += " " + rest
+            } else {
+                lines.append(line)
+                line = String(rest)
+            }
+        }
+        if !line.isEmpty { lines.append(line) }
+        return lines
+    }
+
+    /// Lays rows out in columns; the first is to the left, the others to the right.
+    static func table(_ rows: [[String]]) -> [String] {
+        let columns = rows.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
+        return rows.map { row in
+            let cells = row.enumerated().map { column, cell in
+                column == 0 ? cell.padded(to: widths[0]) : cell.leftPadded(to: widths[column])
+            }
+            return "  " + cells.joined(separator: "  ")
+        }
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+    func leftPadded(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+}

@@ -1,0 +1,74 @@
+import ConformanceKit
+import Experimentation
+
+/// What would change for an application that leaves one vendor for another, as far as one story shows it.
+public struct Swap: Sendable, Hashable, Codable {
+    /// The vendor before.
+    public var from: String
+    /// The vendor after.
+    public var to: String
+    /// The steps that go differently.
+    public var steps: [Row]
+    /// What the new vendor can't do that the old one does.
+    public var missing: [Call]
+    /// What the new vendor can do that the old one doesn't.
+    public var gained: [Capability]
+    /// The new vendor's known deviations from the neutral contract that the old one doesn't have.
+    public var deviations: [KnownDeviation]
+    /// The traffic of the whole story before.
+    public var trafficBefore: Traffic
+    /// The traffic of the whole story after.
+    public var trafficAfter: Traffic
+
+    /// A step that goes differently.
+    public struct Row: Sendable, Hashable, Codable {
+        /// The step's number.
+        public var step: Int
+        /// What happens, for a person.
+        public var title: String
+        /// How it went with the vendor before.
+        public var before: String
+        /// How it went with the vendor after.
+        public var after: String
+    }
+
+    /// Something that has no counterpart.
+    public struct Call: Sendable, Hashable, Codable {
+        /// What can't be done.
+        public var capability: Capability
+        /// Why, for a person.
+        public var reason: String
+    }
+}
+
+extension Comparison {
+    /// Works out what would change between two of the vendors; `nil` if one of them isn't here.
+    public func swap(from: String, to: String) -> Swap? {
+        guard let before = story(of: from), let after = story(of: to) else { return nil }
+        let rows = steps.compactMap { step -> Swap.Row? in
+            let one = before.outcome(of: step.number)
+            let other = after.outcome(of: step.number)
+            guard one?.visible != other?.visible else { return nil }
+            return Swap.Row(
+                step: step.number,
+                title: step.title,
+                before: one?.sentence ?? "not reached",
+                after: other?.sentence ?? "not reached"
+            )
+        }
+        let missing = Capability.all
+            .filter { before.capabilities.contains($0) && !after.capabilities.contains($0) }
+            .map { Swap.Call(capability: $0, reason: after.reasons[$0.rawValue] ?? "\(to) has nothing like it") }
+        let known = Set(before.deviations.map(\.caseName))
+        return Swap(
+            from: from,
+            to: to,
+            steps: rows,
+            missing: missing,
+            gained: Capability.all.filter { after.capabilities.contains($0) && !before.capabilities.contains($0) },
+            deviations: after.deviations.filter { !known.contains($0.caseName) },
+            trafficBefore: before.traffic,
+            trafficAfter: after.traffic
+        )
+    }
+}

@@ -1,0 +1,155 @@
+import ConformanceKit
+import Experimentation
+import Foundation
+
+/// The written form of one type of event: its fields, for help texts and for refusing what nobody would read.
+public struct EventShape: Sendable, Hashable {
+    /// A field of an event.
+    public struct Field: Sendable, Hashable {
+        /// The name.
+        public var name: String
+        /// What it holds, for a person.
+        public var holds: String
+        /// Whether it must be there.
+        public var isRequired: Bool
+    }
+
+    /// The event's type, as `TrackingEvent.type` has it.
+    public var type: String
+    /// What the event says, in a few words.
+    public var summary: String
+    /// Its own fields; `attributes` is everybody's.
+    public var fields: [Field]
+
+    /// The shapes of all types, in the order of the documentation.
+    public static let all: [EventShape] = [
+        shape("custom", "an event that only this application knows", text("name"), number("value", required: false)),
+        shape("screenView", "a screen was seen", text("name")),
+        shape("pageView", "a page was seen", text("url")),
+        shape("goalCompleted", "a goal was reached", text("name")),
+        shape("goalAbandoned", "a goal was given up", text("name")),
+        shape("viewItem", "an item was seen in passing", item(required: false)),
+        shape("viewItemDetail", "an item's own page was seen", item(required: false)),
+        shape("viewCategory", "a category was seen", item(required: false)),
+        shape("viewTag", "a tag was seen", item(required: false)),
+        shape("addToCart", "something was put in the cart", line),
+        shape("removeFromCart", "something was taken out of the cart", line),
+        shape(
+            "replaceCart",
+            "the cart is now just these lines",
+            Field(name: "lines", holds: "list of {\"item\":…,\"quantity\":n}", isRequired: true)
+        ),
+        shape(
+            "purchase",
+            "an order was placed",
+            Field(
+                name: "order",
+                holds: "{\"id\",\"lines\",\"total\",\"currency\",…}",
+                isRequired: true
+            )
+        ),
+        shape(
+            "review",
+            "an item was reviewed",
+            item(),
+            Field(name: "review", holds: "{\"rating\":1–100,\"title\",\"content\",…}", isRequired: false)
+        ),
+        shape("share", "an item was shared", item()),
+        shape("comment", "an item was commented on", item()),
+        shape("favorite", "an item was marked as a favourite", item()),
+        shape("installed", "the application was installed"),
+        shape("sessionStarted", "a session began"),
+        shape("sessionEnded", "a session ended", number("seconds")),
+        shape("notificationReceived", "a notification arrived", notification),
+        shape("notificationOpened", "a notification was opened", notification),
+        shape("campaignImpression", "a campaign was shown", campaign),
+        shape("campaignDismissal", "a campaign was dismissed", campaign),
+        shape("campaignClick", "a campaign was clicked", campaign),
+        shape(
+            "exposure",
+            "a user saw a variation",
+            Field(name: "exposure", holds: "{\"assignment\":…,\"flagKey\",…}", isRequired: true)
+        ),
+        shape(
+            "consentChanged",
+            "consent was given or withdrawn",
+            Field(name: "granted", holds: "true or false", isRequired: true)
+        ),
+        shape(
+            "native",
+            "an event that only one vendor has",
+            Field(name: "native", holds: "{\"type\",\"payload\",\"priority\"}", isRequired: true)
+        ),
+    ]
+
+    /// The shape of one type, or `nil`.
+    public static func of(_ type: String) -> EventShape? { all.first { $0.type == type } }
+
+    private static func shape(_ type: String, _ summary: String, _ fields: Field...) -> EventShape {
+        EventShape(type: type, summary: summary, fields: fields)
+    }
+
+    private static func text(_ name: String) -> Field { Field(name: name, holds: "text", isRequired: true) }
+    private static func number(_ name: String, required: Bool = true) -> Field {
+        Field(name: name, holds: "number", isRequired: required)
+    }
+    private static func item(required: Bool = true) -> Field {
+        Field(name: "item", holds: "{\"id\",\"kind\",\"name\",\"price\",…}", isRequired: required)
+    }
+    private static let line = Field(name: "line", holds: "{\"item\":…,\"quantity\":n}", isRequired: true)
+    private static let notification = Field(
+        name: "notification",
+        holds: "{\"message\",\"callToAction\",\"payload\"}",
+        isRequired: true
+    )
+    private static let campaign = Field(
+        name: "campaign",
+        holds: "{\"id\",\"target\",\"experience\",…}",
+        isRequired: true
+    )
+}
+
+extension TrackingEvent {
+    /// Reads an event's written form and refuses the fields that its type doesn't have.
+    ///
+    /// - Parameters:
+    ///   - value: The event as it was written.
+    ///   - document: The document's name, for errors.
+    ///   - path: The event's place in it.
+    /// - Throws: An error that names the field and what was expected.
+    public init(document value: FlagValue, named document: String, at path: String) throws(DocumentError) {
+        var reader = try DocumentReader(value, named: document, at: path)
+        let type = try reader.name("type")
+        guard let shape = EventShape.of(type) else {
+            throw reader.wrong("type", expected: "one of " + TrackingEvent.types.joined(separator: ", "))
+        }
+        for field in shape.fields {
+            if field.isRequired, !reader.has(field.name) { throw reader.wrong(field.name, expected: field.holds) }
+            if field.holds == "number", reader.has(field.name) { _ = try reader.optionalDouble(field.name) }
+            if field.holds == "text" { _ = try reader.name(field.name) }
+            _ = reader.value(field.name)
+        }
+        _ = try reader.object("attributes")
+        try reader.finish()
+        do {
+            self = try JSONDecoder().decode(TrackingEvent.self, from: JSONEncoder().encode(value))
+        } catch {
+            throw DocumentError(document: document, path: path, problem: Self.explain(error, type: type))
+        }
+    }
+
+    private static func explain(_ error: any Error, type: String) -> String {
+        func place(_ path: [any CodingKey], _ last: String? = nil) -> String {
+            (path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue } + (last.map { [$0] } ?? []))
+                .joined(separator: ".")
+        }
+        switch error {
+        case DecodingError.keyNotFound(let key, let context):
+            return "expected \"\(place(context.codingPath, key.stringValue))\" in an event of type \(type)"
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.dataCorrupted(let context):
+            return "\"\(place(context.codingPath))\" isn't what an event of type \(type) has there"
+        default: return "expected an event of type \(type)"
+        }
+    }
+}

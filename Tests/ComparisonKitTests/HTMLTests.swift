@@ -1,0 +1,103 @@
+import ComparisonKit
+import Foundation
+import Testing
+
+@Suite("The page")
+struct HTMLTests {
+    static let page = ComparisonReport(
+        MadeUp.comparison,
+        swap: MadeUp.comparison.swap(from: "north", to: "south")
+    )
+    .text(as: .html)
+
+    @Test("it takes nothing from elsewhere and runs nothing")
+    func isSelfContained() {
+        for word in ["<script", "<link", "<img", "<iframe", "url(", "@import", "http://", "https://", " on"] {
+            if word == " on" {
+                #expect(!Self.page.contains(/<[^>]*\son[a-z]+=/))
+            } else {
+                #expect(!Self.page.contains(word), "\(word)")
+            }
+        }
+        #expect(Self.page.contains("default-src 'none'"))
+    }
+
+    @Test("what comes from outside is text, never markup")
+    func escapes() {
+        #expect(Self.page.contains("A shop &amp; its &lt;checkout&gt;"))
+        #expect(Self.page.contains("Which &lt;colour&gt; has the checkout?"))
+        #expect(Self.page.contains("/decide?mode=&lt;normal&gt;"))
+        #expect(Self.page.contains("ada &amp; co"))
+        #expect(!Self.page.contains("<colour>"))
+    }
+
+    @Test("every element that is opened is closed, in order, and every id is there once")
+    func isWellFormed() throws {
+        let outline = try Outline(Self.page)
+        #expect(outline.problems == [])
+        #expect(outline.ids.count == Set(outline.ids).count)
+        #expect(Set(outline.targets).isSubset(of: Set(outline.ids)))
+    }
+
+    @Test("it can be read by ear and by keyboard")
+    func isAccessible() throws {
+        #expect(Self.page.contains("<html lang=\"en\">"))
+        #expect(Self.page.contains("<a class=\"skip\" href=\"#steps\">"))
+        let outline = try Outline(Self.page)
+        #expect(outline.count("h1") == 1)
+        #expect(outline.count("table") == outline.count("caption"))
+        let heads = Self.page.matches(of: /<th(?:\s[^>]*)?>/)
+        #expect(!heads.isEmpty && heads.allSatisfy { $0.output.contains("scope=") })
+        let pictures = Self.page.matches(of: /<svg\s[^>]*>/)
+        #expect(!pictures.isEmpty && pictures.allSatisfy { $0.output.contains("aria-label=") })
+        #expect(Self.page.matches(of: /<section [^>]*>/).allSatisfy { $0.output.contains("aria-labelledby=") })
+        #expect(Self.page.contains("<label for=\"only\">"))
+        #expect(Self.page.contains("prefers-color-scheme:dark") && Self.page.contains("@media print"))
+        #expect(Self.page.contains("name=\"viewport\""))
+    }
+
+    @Test("differences are marked in words, not by colour alone")
+    func marksDifferences() {
+        let rows = Self.page.matches(of: /<tr class="(differs|same)" id="step-(\d+)">/)
+        #expect(rows.map { String($0.output.1) } == ["same", "differs", "differs", "differs", "differs"])
+        #expect(Self.page.matches(of: /<span class="mark">differs<\/span>/).count == 4)
+    }
+
+    @Test("the exchanges can be unfolded, and the failed ones are marked")
+    func showsTranscripts() {
+        #expect(Self.page.matches(of: /<details class="exchange">/).count == 3)
+        #expect(Self.page.contains("fault: status"))
+        #expect(Self.page.contains("<span class=\"badge bad\">no answer</span>"))
+    }
+}
+
+/// The elements of a page, checked for their nesting.
+private struct Outline {
+    private(set) var problems: [String] = []
+    private(set) var ids: [String] = []
+    private(set) var targets: [String] = []
+    private var counts: [String: Int] = [:]
+
+    func count(_ name: String) -> Int { counts[name, default: 0] }
+
+    init(_ page: String) throws {
+        let voids: Set = ["meta", "input", "br", "line", "rect"]
+        var open: [String] = []
+        let body = page.replacing(/<style>[\s\S]*?<\/style>/, with: "")
+        for match in body.matches(of: /<(\/?)([a-z0-9]+)((?:[^>"]|"[^"]*")*)>/) {
+            let name = String(match.output.2)
+            let rest = String(match.output.3)
+            if match.output.1 == "/" {
+                if open.last == name { open.removeLast() } else { problems.append("</\(name)> in \(open)") }
+                continue
+            }
+            counts[name, default: 0] += 1
+            for id in rest.matches(of: /\sid="([^"]*)"/) { ids.append(String(id.output.1)) }
+            for target in rest.matches(of: /href="#([^"]*)"/) { targets.append(String(target.output.1)) }
+            for target in rest.matches(of: /\sfor="([^"]*)"/) { targets.append(String(target.output.1)) }
+            for target in rest.matches(of: /aria-labelledby="([^"]*)"/) { targets.append(String(target.output.1)) }
+            if !voids.contains(name), !rest.hasSuffix("/") { open.append(name) }
+        }
+        if !open.isEmpty { problems.append("never closed: \(open)") }
+    }
+}

@@ -1,0 +1,110 @@
+import ComparisonKit
+import ConformanceKit
+import Experimentation
+import Foundation
+import Testing
+
+@Suite("Reports of a comparison")
+struct ReportTests {
+    static let report = ComparisonReport(MadeUp.comparison, swap: MadeUp.comparison.swap(from: "north", to: "south"))
+
+    @Test("text fits a hundred columns and tells value, reason, traffic, time and what is unsupported")
+    func text() {
+        let text = Self.report.text(as: .text)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.filter { $0.count > 100 } == [])
+        #expect(text.contains("*  3  Which <colour> has the checkout?"))
+        #expect(text.contains("\"green\" SPLIT (v-2)"))
+        #expect(text.contains("1 req ↑812 B ↓1.4 kB  2.10/9.75 ms"))
+        #expect(text.contains("unsupported: South has no flags"))
+        #expect(text.contains("   1  Ada opens the shop\n      all"))
+        #expect(text.contains("not reached"))
+        #expect(text.contains("south: step 5 did not end within 10 s"))
+        #expect(text.contains("From north to south"))
+        #expect(!text.contains("\u{1B}["))
+    }
+
+    @Test("text is coloured only when it is asked for")
+    func colors() {
+        #expect(Self.report.text(as: .text, isColored: true).contains("\u{1B}["))
+    }
+
+    @Test("Markdown is made of tables whose rows have as many cells as their head")
+    func markdown() {
+        let text = Self.report.text(as: .markdown)
+        var columns: Int?
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix("|") else {
+                columns = nil
+                continue
+            }
+            let count = line.replacing("\\|", with: "").count { $0 == "|" }
+            #expect(columns == nil || columns == count, "\(line)")
+            columns = count
+        }
+        #expect(text.contains("| 3 • | Which <colour>"))
+        #expect(text.contains("`delivery/order`: South orders by arrival ([more](docs/south.md#order))"))
+    }
+
+    @Test("JSON holds the comparison and the swap, and can be read back")
+    func json() throws {
+        struct Document: Decodable {
+            var comparison: Comparison
+            var swap: Swap?
+        }
+        let document = try JSONDecoder().decode(Document.self, from: Data(Self.report.text(as: .json).utf8))
+        #expect(document.comparison == MadeUp.comparison)
+        #expect(document.swap == MadeUp.comparison.swap(from: "north", to: "south"))
+    }
+
+    @Test("without timings no latency is left and all else is")
+    func withoutTimings() {
+        let bare = MadeUp.comparison.withoutTimings
+        #expect(bare.vendors.allSatisfy { $0.outcomes.allSatisfy { $0.latency == nil } })
+        #expect(bare.vendors[0].traffic == MadeUp.north.traffic)
+        #expect(!ComparisonReport(bare).text(as: .markdown).contains(" ms"))
+    }
+
+    @Test("a swap names the steps that go differently, what has no counterpart, what is new, and deviations")
+    func swap() throws {
+        let swap = try #require(MadeUp.comparison.swap(from: "north", to: "south"))
+        #expect(swap.steps.map(\.step) == [2, 3, 4, 5])
+        #expect(swap.steps[1].before == "\"green\" SPLIT (v-2)")
+        #expect(swap.steps[1].after == "unsupported: South has no flags")
+        #expect(swap.steps[3].after == "not reached")
+        #expect(swap.missing.map(\.capability) == [.flags, .experiments, .exposures])
+        #expect(swap.missing[0].reason == "South has no flags")
+        #expect(swap.gained == [.campaigns])
+        #expect(swap.deviations.map(\.caseName) == ["delivery/order"])
+        #expect(MadeUp.comparison.swap(from: "north", to: "nowhere") == nil)
+    }
+
+    @Test(
+        "figures are written for people",
+        arguments: [
+            (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1449, "1.4 kB"), (1_250_000, "1.3 MB"),
+        ]
+    )
+    func bytes(count: Int, text: String) {
+        #expect(Wording.bytes(count) == text)
+    }
+
+    @Test(
+        "times are written for people",
+        arguments: [
+            (0.0, "0"), (0.014, "0.01"), (2.1, "2.10"), (9.999, "10.00"), (12.34, "12.3"), (1234.5, "1235"),
+            (.nan, "–"), (.infinity, "–"),
+        ]
+    )
+    func milliseconds(value: Double, text: String) {
+        #expect(Wording.milliseconds(value) == text)
+    }
+
+    @Test("the median and the 99th percentile are those of the measurements")
+    func latency() {
+        let hundred = (1...100).map { Duration.milliseconds($0) }
+        #expect(Latency(of: hundred) == Latency(p50: 51, p99: 100))
+        #expect(Latency(of: [.microseconds(1500)]) == Latency(p50: 1.5, p99: 1.5))
+        #expect(Latency(of: []) == nil)
+    }
+}
