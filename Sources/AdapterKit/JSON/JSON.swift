@@ -1,0 +1,143 @@
+import Experimentation
+import Foundation
+
+/// JSON from outside, read strictly; and JSON of ours, written without surprises.
+///
+/// Reading uses no recursion, counts nesting, refuses two equal keys in one object, and takes nothing but the grammar of
+/// RFC 8259: no trailing commas, no comments, no other encoding than UTF-8. Foundation's readers each differ from it,
+/// and from each other (`docs/decisions/0020-json.md`).
+public enum JSON {
+    /// How deep lists and objects may be nested, unless a call says otherwise.
+    public static let deepest = 64
+
+    /// Reads a document.
+    ///
+    /// A number without fraction and exponent that fits an `Int` becomes ``FlagValue/int(_:)``; `-0` and every other
+    /// number the nearest `Double`. A number too large for that is an error.
+    ///
+    /// - Parameters:
+    ///   - bytes: The document in UTF-8, with or without a byte order mark.
+    ///   - deepest: How many lists and objects may lie around a value.
+    /// - Throws: ``ErrorCode/parseError`` with line and column; never the text itself, which may be personal.
+    public static func parse(
+        _ bytes: [UInt8],
+        deepest: Int = JSON.deepest
+    ) throws(ExperimentationError) -> FlagValue {
+        let outcome = bytes.withUnsafeBufferPointer { buffer -> Result<FlagValue, ExperimentationError> in
+            var parser = JSONParser(buffer, deepest: deepest, builds: true)
+            do throws(ExperimentationError) { return .success(try parser.document()) } catch { return .failure(error) }
+        }
+        return try outcome.get()
+    }
+
+    /// Reads a document.
+    public static func parse(_ data: Data, deepest: Int = JSON.deepest) throws(ExperimentationError) -> FlagValue {
+        try parse([UInt8](data), deepest: deepest)
+    }
+
+    /// Reads a document.
+    public static func parse(_ text: String, deepest: Int = JSON.deepest) throws(ExperimentationError) -> FlagValue {
+        try parse(Array(text.utf8), deepest: deepest)
+    }
+
+    /// Checks that a document is well formed, not too deep and without equal keys, without building its value.
+    ///
+    /// - Throws: As ``parse(_:deepest:)-(Array<UInt8>,_)``.
+    public static func check(_ bytes: [UInt8], deepest: Int = JSON.deepest) throws(ExperimentationError) {
+        let outcome = bytes.withUnsafeBufferPointer { buffer -> Result<FlagValue, ExperimentationError> in
+            var parser = JSONParser(buffer, deepest: deepest, builds: false)
+            do throws(ExperimentationError) { return .success(try parser.document()) } catch { return .failure(error) }
+        }
+        _ = try outcome.get()
+    }
+
+    /// Checks a document and decodes it.
+    ///
+    /// - Parameters:
+    ///   - type: What to decode.
+    ///   - bytes: The document in UTF-8.
+    ///   - deepest: How many lists and objects may lie around a value.
+    /// - Throws: ``ErrorCode/parseError``, naming the key and what was expected; never a value.
+    public static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from bytes: [UInt8],
+        deepest: Int = JSON.deepest
+    ) throws(ExperimentationError) -> Value {
+        try check(bytes, deepest: deepest)
+        do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch {
+            throw ExperimentationError(.parseError, sentence(for: error), cause: nil)
+        }
+    }
+
+    /// Checks a document and decodes it.
+    public static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from data: Data,
+        deepest: Int = JSON.deepest
+    ) throws(ExperimentationError) -> Value {
+        try decode(type, from: [UInt8](data), deepest: deepest)
+    }
+
+    /// Which names come first in an object.
+    public enum KeyOrder: Sendable, Hashable {
+        /// By their UTF-8 bytes.
+        case sorted
+        /// These in this order at every depth, then the rest sorted.
+        case first([String])
+    }
+
+    /// Writes a value, compactly, with the keys of objects in a fixed order.
+    ///
+    /// A `Double` is written with the fewest digits that read back as the same one, and keeps a fraction (`100.0`), so that
+    /// it reads back as a `Double`. `/` isn't escaped, nor is anything but what must be.
+    ///
+    /// - Throws: ``ErrorCode/invalidArgument`` for a number that is infinite or none, and for a value nested deeper than
+    ///   `deepest`.
+    public static func encode(
+        _ value: FlagValue,
+        order: KeyOrder = .sorted,
+        deepest: Int = JSON.deepest
+    ) throws(ExperimentationError) -> [UInt8] {
+        var writer = JSONWriter(order: order, deepest: deepest)
+        return try writer.write(value)
+    }
+
+    /// Writes a value of one's own type, with sorted keys and without escaped slashes.
+    ///
+    /// Foundation's encoder recurses: values of a caller's that lie inside must have been measured with
+    /// ``FlagValue/depth(upTo:)``.
+    ///
+    /// - Throws: ``ErrorCode/invalidArgument``, naming the key; never a value.
+    public static func encode(_ value: some Encodable) throws(ExperimentationError) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do { return [UInt8](try encoder.encode(value)) } catch {
+            throw ExperimentationError(.invalidArgument, sentence(for: error), cause: nil)
+        }
+    }
+
+    /// Names the place and what was expected. Foundation's own texts repeat values.
+    private static func sentence(for error: any Error) -> String {
+        switch error {
+        case DecodingError.keyNotFound(let key, let context):
+            "\(place(context.codingPath)): \"\(key.stringValue)\" is missing"
+        case DecodingError.typeMismatch(let type, let context):
+            "\(place(context.codingPath)): not of the type \(type)"
+        case DecodingError.valueNotFound(let type, let context):
+            "\(place(context.codingPath)): null where a value of the type \(type) is expected"
+        case DecodingError.dataCorrupted(let context):
+            "\(place(context.codingPath)): a value that isn't allowed here"
+        case EncodingError.invalidValue(_, let context):
+            "\(place(context.codingPath)): a value that can't be written as JSON"
+        case let error as ExperimentationError:
+            error.message
+        default:
+            "the document can't be read as \(type(of: error))"
+        }
+    }
+
+    private static func place(_ path: [any CodingKey]) -> String {
+        let text = path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+        return text.isEmpty ? "the document" : text.hasPrefix(".") ? String(text.dropFirst()) : text
+    }
+}

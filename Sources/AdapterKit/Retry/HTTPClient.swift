@@ -1,0 +1,119 @@
+import Experimentation
+import HTTPTypes
+
+/// Sends requests through a transport, tries again where that makes sense, and ends by one deadline over all attempts.
+///
+/// ```swift
+/// let client = HTTPClient(transport: DefaultTransport.make(), retry: HTTPRetry(attempts: 3), environment: environment)
+/// let reply = try await client.send(endpoint.request(.get, path: ["config.json"]))
+/// ```
+public struct HTTPClient: Sendable {
+    private let transport: any HTTPTransport
+    private let retry: HTTPRetry
+    private let environment: Environment
+
+    /// Creates a client.
+    ///
+    /// - Parameters:
+    ///   - transport: What exchanges one request for one response.
+    ///   - retry: How often to try, unless a call says otherwise; once by default.
+    ///   - environment: Time for waits and deadlines, jitter, and the log.
+    public init(
+        transport: any HTTPTransport,
+        retry: HTTPRetry = .none,
+        environment: Environment = Environment()
+    ) {
+        self.transport = transport
+        self.retry = retry
+        self.environment = environment
+    }
+
+    /// Sends a request and waits for the whole response.
+    ///
+    /// Any status is a response, not an error; the last attempt's response is returned as it is. No further attempt is
+    /// begun that would have to wait past the deadline.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - body: The body; `GET` and `HEAD` send none.
+    ///   - limits: What the whole call may cost, all attempts and the waits between them included.
+    ///   - retry: How often to try; `nil` for what the client was made with.
+    /// - Throws: What ``HTTPTransport/send(_:body:limits:)`` throws, of the last attempt.
+    public func send(
+        _ request: HTTPRequest,
+        body: [UInt8] = [],
+        limits: HTTPLimits = HTTPLimits(),
+        retry: HTTPRetry? = nil
+    ) async throws(ExperimentationError) -> HTTPReply {
+        let request = try request.validated()
+        let retry = retry ?? self.retry
+        let deadline = environment.time.instant.advanced(by: limits.deadline)
+        var attempt = 1
+        while true {
+            let outcome = await self.attempt(request, body, limits, until: deadline, atMost: retry.attemptLimit)
+            guard attempt < retry.attempts, let asked = wait(after: outcome, retry) else { return try outcome.get() }
+            let wait = max(asked, retry.backoff.delay(before: attempt, jitter: environment.jitter()))
+            let next = environment.time.instant.advanced(by: wait)
+            guard next < deadline else { return try outcome.get() }
+            log(outcome, request, attempt: attempt, wait: wait)
+            do { try await environment.time.sleep(until: next) } catch {
+                throw ExperimentationError(.cancelled, "the task was cancelled between two attempts")
+            }
+            attempt += 1
+        }
+    }
+
+    private func attempt(
+        _ request: HTTPRequest,
+        _ body: [UInt8],
+        _ limits: HTTPLimits,
+        until deadline: ContinuousClock.Instant,
+        atMost attemptLimit: Duration?
+    ) async -> Result<HTTPReply, ExperimentationError> {
+        var limits = limits
+        limits.deadline = deadline - environment.time.instant
+        if let attemptLimit { limits.deadline = min(limits.deadline, attemptLimit) }
+        guard limits.deadline > .zero else {
+            return .failure(ExperimentationError(.timeout, "the deadline passed before the request was sent"))
+        }
+        do throws(ExperimentationError) {
+            return .success(try await transport.send(request, body: body, limits: limits))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// How long the server asks to wait before another attempt, or `nil` if none makes sense.
+    private func wait(after outcome: Result<HTTPReply, ExperimentationError>, _ retry: HTTPRetry) -> Duration? {
+        switch outcome {
+        case .failure(let error):
+            retry.allows(error) ? .zero : nil
+        case .success(let reply):
+            if retry.statuses.contains(reply.status) {
+                RetryAfter.wait(in: reply.response.headerFields, now: environment.time.now) ?? .zero
+            } else {
+                nil
+            }
+        }
+    }
+
+    private func log(
+        _ outcome: Result<HTTPReply, ExperimentationError>,
+        _ request: HTTPRequest,
+        attempt: Int,
+        wait: Duration
+    ) {
+        let reason =
+            switch outcome {
+            case .success(let reply): "status \(reply.status)"
+            case .failure(let error): error.code.rawValue
+            }
+        // The path may hold a user's id, so only the host is told.
+        environment.log.log(
+            .debug,
+            "http.retry",
+            "\(request.method) to \(request.authority ?? ""): \(reason); trying again in \(wait)",
+            fields: ["host": request.authority ?? "", "attempt": "\(attempt)", "reason": reason]
+        )
+    }
+}

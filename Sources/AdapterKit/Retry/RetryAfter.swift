@@ -1,0 +1,45 @@
+import Foundation
+import HTTPTypes
+
+/// How long a server asks its clients to wait.
+public enum RetryAfter {
+    /// The longest wait that is honoured; a server that asks for more is asked again after this.
+    public static let longest = Duration.seconds(300)
+
+    /// Reads the `Retry-After` field of a response.
+    ///
+    /// - Parameters:
+    ///   - fields: The response's header fields. Of several `Retry-After` the longest counts.
+    ///   - now: The time of day, for the form that names a date.
+    /// - Returns: The wait, from zero to ``longest``; `nil` if none is asked for, or not in a form that HTTP knows.
+    public static func wait(in fields: HTTPFields, now: Date) -> Duration? {
+        fields[values: .retryAfter].compactMap { parse($0, now: now) }.max()
+    }
+
+    /// Reads one value: a number of seconds, or a date.
+    ///
+    /// - Returns: The wait, from zero to ``longest``; `nil` for anything else, a negative number included.
+    public static func parse(_ value: String, now: Date) -> Duration? {
+        var text = value[...]
+        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        if let seconds = seconds(text) { return min(seconds, longest) }
+        guard let date = HTTPDate.parse(String(text)) else { return nil }
+        let distance = date.timeIntervalSince(now)
+        guard distance > 0 else { return .zero }
+        return distance < 300 ? .milliseconds(Int64((distance * 1000).rounded(.up))) : longest
+    }
+
+    /// Whole seconds, as HTTP has them, or with a fraction, as some servers do.
+    private static func seconds(_ text: Substring) -> Duration? {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let areDigits = parts.allSatisfy { part in
+            !part.isEmpty && part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+        guard areDigits, let whole = parts.first else { return nil }
+        let significant = whole.drop { $0 == "0" }
+        guard significant.utf8.count <= 4 else { return longest }
+        let thousandths = parts.count > 1 ? Int((parts[1] + "000").prefix(3)) ?? 0 : 0
+        return .seconds(Int(significant) ?? 0) + .milliseconds(thousandths)
+    }
+}

@@ -1,0 +1,33 @@
+/// A key, a token or a password: printed, dumped, logged and compared without being seen.
+///
+/// ```swift
+/// let key: Secret = "s3cret"
+/// print(key)           // <secret>
+/// send(key.reveal())   // the only way to the text
+/// ```
+public struct Secret: Sendable, Hashable {
+    private let text: String
+
+    /// Wraps a text.
+    public init(_ text: String) { self.text = text }
+
+    /// Returns the text, to be put into a request and nowhere else.
+    public func reveal() -> String { text }
+
+    /// Whether there is no text.
+    public var isEmpty: Bool { text.isEmpty }
+}
+
+extension Secret: ExpressibleByStringLiteral {
+    /// Wraps a literal; for tests and examples.
+    public init(stringLiteral value: String) { self.init(value) }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The word `<secret>`.
+    public var description: String { "<secret>" }
+    /// The word `<secret>`.
+    public var debugDescription: String { description }
+    /// A mirror that shows nothing, so that `dump` finds nothing.
+    public var customMirror: Mirror { Mirror(self, children: [(label: String?, value: Any)]()) }
+}

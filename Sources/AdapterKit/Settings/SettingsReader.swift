@@ -1,0 +1,122 @@
+import Experimentation
+
+/// Reads a configuration file's settings by key, each once, and refuses what nobody asked for.
+///
+/// Every error is a ``ErrorCode/configuration`` that names the file, the key and what was expected; a value is never
+/// repeated, since it may be a secret.
+///
+/// ```swift
+/// init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+///     environmentID = try settings.string("environmentID")
+///     apiKey = try settings.secret("apiKey")                       // a text, or {"env": "NAME"}
+///     timeout = try settings.seconds("timeout", default: .seconds(2), in: .milliseconds(1)...(.seconds(60)))
+///     decision = try settings.section("endpoints")?.endpoint("decision") ?? Self.defaultDecision
+/// }
+/// ```
+public struct SettingsReader: Sendable {
+    /// The file's name, for messages.
+    public let file: String
+    private let path: String
+    private let environment: [String: String]
+    private let fields: [String: FlagValue]
+    private var known: Set<String> = []
+
+    /// Creates a reader over settings that have been read already, from YAML for instance.
+    ///
+    /// - Parameters:
+    ///   - settings: The settings, an object.
+    ///   - file: The file's name, for messages.
+    ///   - environment: The environment variables that secrets may name.
+    public init(
+        _ settings: FlagValue,
+        file: String,
+        environment: [String: String] = [:]
+    ) throws(ExperimentationError) {
+        guard case .object(let fields) = settings else {
+            throw ExperimentationError(.configuration, "\(file): expected an object, found \(Self.kind(settings))")
+        }
+        self.init(fields, file: file, path: "", environment: environment)
+    }
+
+    /// Creates a reader over a JSON document.
+    public init(
+        json bytes: [UInt8],
+        file: String,
+        environment: [String: String] = [:]
+    ) throws(ExperimentationError) {
+        do throws(ExperimentationError) {
+            try self.init(try JSON.parse(bytes), file: file, environment: environment)
+        } catch  where error.code == .parseError {
+            throw ExperimentationError(.configuration, "\(file): \(error.message)")
+        }
+    }
+
+    private init(_ fields: [String: FlagValue], file: String, path: String, environment: [String: String]) {
+        self.fields = fields
+        self.file = file
+        self.path = path
+        self.environment = environment
+    }
+
+    /// Refuses keys that nobody has asked for.
+    public func finish() throws(ExperimentationError) {
+        guard let stray = fields.keys.filter({ !known.contains($0) }).min() else { return }
+        throw error(stray, "no such setting; there are \(known.sorted().joined(separator: ", "))")
+    }
+
+    /// Makes an error about a key, for a rule that the reader doesn't know.
+    public func error(_ key: String, _ reason: String) -> ExperimentationError {
+        ExperimentationError(.configuration, "\(file): \"\(path)\(key)\": \(reason)")
+    }
+
+    /// Whether a key is there, with a value other than null.
+    public mutating func has(_ key: String) -> Bool { value(key) != nil }
+
+    /// The value as it stands; `nil` if it isn't there or null.
+    public mutating func value(_ key: String) -> FlagValue? {
+        known.insert(key)
+        let value = fields[key]
+        return value == .null ? nil : value
+    }
+
+    /// A section's reader, whose messages name both keys; `nil` if there is none.
+    ///
+    /// The section's own ``finish()`` is the caller's to call; ``section(_:read:)`` does it.
+    public mutating func section(_ key: String) throws(ExperimentationError) -> SettingsReader? {
+        guard let value = value(key) else { return nil }
+        guard case .object(let inner) = value else { throw mismatch(key, "an object", value) }
+        return SettingsReader(inner, file: file, path: "\(path)\(key).", environment: environment)
+    }
+
+    /// Reads a section, an empty one if there is none, and refuses what is left over in it.
+    public mutating func section<Value>(
+        _ key: String,
+        read: (inout SettingsReader) throws(ExperimentationError) -> Value
+    ) throws(ExperimentationError) -> Value {
+        var inner =
+            try section(key) ?? SettingsReader([:], file: file, path: "\(path)\(key).", environment: environment)
+        let value = try read(&inner)
+        try inner.finish()
+        return value
+    }
+
+    func mismatch(_ key: String, _ expected: String, _ value: FlagValue?) -> ExperimentationError {
+        guard let value else { return error(key, "missing; expected \(expected)") }
+        return error(key, "expected \(expected), found \(Self.kind(value))")
+    }
+
+    /// The value of an environment variable.
+    func variable(_ name: String) -> String? { environment[name] }
+
+    private static func kind(_ value: FlagValue) -> String {
+        switch value {
+        case .null: "null"
+        case .bool: "true or false"
+        case .int: "a whole number"
+        case .double: "a number"
+        case .string: "a text"
+        case .array: "a list"
+        case .object: "an object"
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Experimentation
+import HTTPTypes
+
+/// A base address that requests are made from: `https`, or `http` to this very machine.
+///
+/// An address is taken only if there is one way to read it: no user, no query, no fragment, no dot segments, no odd ways
+/// to write an IP address. What requests add to it is encoded, so that an id can't change where they go.
+///
+/// ```swift
+/// let endpoint = try Endpoint("https://decision.example.com/v2/")
+/// let request = endpoint.request(.post, path: [environmentID, "campaigns"], query: [("exposeAllKeys", "true")])
+/// ```
+public struct Endpoint: Sendable, Hashable {
+    /// `https`, or `http` for loopback.
+    public let scheme: String
+    /// The host, in lower case; an IPv6 address in brackets.
+    public let host: String
+    /// The port, if one is written.
+    public let port: Int?
+    /// The path without a slash at its end; empty for the root.
+    public let path: String
+
+    /// Reads an address.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` with the reason; the message repeats the host at most, since an address
+    ///   may hold a password.
+    public init(_ address: String) throws(ExperimentationError) {
+        var rest = Substring(address)
+        guard let separator = rest.range(of: "://") else {
+            throw Self.refusal("an address begins with https://")
+        }
+        let scheme = rest[..<separator.lowerBound].lowercased()
+        guard scheme == "https" || scheme == "http" else {
+            throw Self.refusal("an address begins with https://, not with another scheme")
+        }
+        rest = rest[separator.upperBound...]
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != "\\" }
+        guard !authority.contains("@") else { throw Self.refusal("an address holds no user and no password") }
+        let (host, port) = try Self.split(authority)
+        try HostRules.check(host)
+        let path = rest[authority.endIndex...]
+        guard !path.contains("?"), !path.contains("#") else {
+            throw Self.refusal("the address of \(host) holds a query or a fragment")
+        }
+        guard scheme == "https" || HostRules.isLoopback(host) else {
+            throw Self.refusal("plain http is for loopback only; use https for \(host)")
+        }
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.path = try Self.trimmed(path, host: host)
+    }
+
+    /// The host, and the port if one is written.
+    public var authority: String { port.map { "\(host):\($0)" } ?? host }
+
+    /// Makes a request to a place below this address.
+    ///
+    /// Every segment, name and value is percent-encoded. A segment that is empty, `.` or `..` can't be written so that
+    /// every server reads it as an id; sending such a request fails with ``ErrorCode/invalidArgument``.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - path: The segments below the address; none for the address itself.
+    ///   - query: The query's items in their order; none for no query.
+    ///   - headers: The header fields; see ``HTTPTypes/HTTPFields/put(_:for:)`` for values that come from outside.
+    ///   - endsInSlash: Whether the path ends in a slash.
+    public func request(
+        _ method: HTTPRequest.Method,
+        path segments: [String] = [],
+        query: [(String, String)] = [],
+        headers: HTTPFields = [:],
+        endsInSlash: Bool = false
+    ) -> HTTPRequest {
+        var target = path
+        for segment in segments {
+            // A lone dot is what the validation refuses, which an empty last segment would get past.
+            target += "/" + (segment.isEmpty ? "." : PercentEncoding.encode(segment))
+        }
+        if target.isEmpty || endsInSlash { target += "/" }
+        if !query.isEmpty { target += "?" + PercentEncoding.form(query) }
+        return HTTPRequest(method: method, scheme: scheme, authority: authority, path: target, headerFields: headers)
+    }
+
+    private static func refusal(_ reason: String) -> ExperimentationError {
+        ExperimentationError(.configuration, reason)
+    }
+
+    private static func split(_ authority: Substring) throws(ExperimentationError) -> (host: String, port: Int?) {
+        var host = authority
+        var port: Substring?
+        if authority.first == "[" {
+            guard let end = authority.firstIndex(of: "]") else { throw refusal("an IPv6 address ends with ]") }
+            host = authority[...end]
+            let rest = authority[authority.index(after: end)...]
+            guard rest.isEmpty || rest.first == ":" else { throw refusal("only a port follows an IPv6 address") }
+            port = rest.isEmpty ? nil : rest.dropFirst()
+        } else if let colon = authority.firstIndex(of: ":") {
+            host = authority[..<colon]
+            port = authority[authority.index(after: colon)...]
+        }
+        guard let port else { return (host.lowercased(), nil) }
+        guard port.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let number = UInt16(port), number > 0
+        else { throw refusal("a port is a number from 1 to 65535") }
+        return (host.lowercased(), Int(number))
+    }
+
+    private static func trimmed(_ path: Substring, host: String) throws(ExperimentationError) -> String {
+        let trimmed = path.hasSuffix("/") ? path.dropLast() : path
+        guard !trimmed.isEmpty else { return "" }
+        if let reason = PathRules.objection(to: trimmed) { throw refusal("the path of \(host) \(reason)") }
+        return String(trimmed)
+    }
+}
+
+extension Endpoint: CustomStringConvertible {
+    /// The address as it is used.
+    public var description: String { "\(scheme)://\(authority)\(path)" }
+}

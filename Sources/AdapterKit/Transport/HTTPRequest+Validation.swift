@@ -1,0 +1,61 @@
+import Experimentation
+import HTTPTypes
+
+extension HTTPRequest {
+    /// Returns this request if it can be sent as it stands, and throws otherwise; engines call it before they connect.
+    ///
+    /// What is refused would change where the request goes or how it is framed: another scheme than `https` (or `http`
+    /// to loopback), a user in the authority, a path that isn't encoded or holds dot or empty segments, fields that
+    /// are the engine's own affair, values with control characters.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` for the address, ``ErrorCode/invalidArgument`` for the rest; messages name
+    ///   the field, never its value.
+    public func validated() throws(ExperimentationError) -> HTTPRequest {
+        guard let scheme, let authority, let path else {
+            throw ExperimentationError(.invalidArgument, "a request needs a scheme, an authority and a path")
+        }
+        // The same rules as for a configured address, so that nobody gets around them by building a request by hand.
+        _ = try Endpoint("\(scheme)://\(authority)")
+        let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        if let reason = PathRules.objection(to: parts[0]) {
+            throw ExperimentationError(.invalidArgument, "the request's path \(reason)")
+        }
+        if parts.count > 1, let reason = PathRules.objection(toQuery: parts[1]) {
+            throw ExperimentationError(.invalidArgument, "the request's query \(reason)")
+        }
+        for field in headerFields {
+            let name = field.name.canonicalName
+            if reservedFields.contains(name) || name.hasPrefix("proxy-") {
+                throw ExperimentationError(.invalidArgument, "the field \(field.name) is the engine's to set")
+            }
+            guard field.value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 }) else {
+                throw ExperimentationError(.invalidArgument, "the value of \(field.name) holds a control character")
+            }
+        }
+        return self
+    }
+
+    /// The whole address, for an engine that wants a text.
+    public var address: String { "\(scheme ?? "")://\(authority ?? "")\(path ?? "")" }
+}
+
+/// Fields that decide how a message is framed and where it goes.
+private let reservedFields: Set<String> = [
+    "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
+    "accept-encoding", "content-encoding",
+]
+
+extension HTTPFields {
+    /// Sets a field to a value that comes from outside, or throws if the value can't stand in a field as it is.
+    ///
+    /// The plain subscript replaces control characters by spaces without a word, and a token with a stray line break would
+    /// go out damaged.
+    ///
+    /// - Throws: ``ErrorCode/invalidArgument``, naming the field and not the value.
+    public mutating func put(_ value: String, for name: HTTPField.Name) throws(ExperimentationError) {
+        guard HTTPField.isValidValue(value) else {
+            throw ExperimentationError(.invalidArgument, "the value of \(name) can't stand in a header field")
+        }
+        self[name] = value
+    }
+}

@@ -1,0 +1,176 @@
+import AdapterKit
+import Experimentation
+import HTTPTypes
+import Synchronization
+
+/// A transport that answers from a script and remembers what it was asked, for tests of adapters without a network.
+///
+/// ```swift
+/// let transport = ScriptedTransport([.json(#"{"visitorId":"u-1","campaigns":[]}"#), .status(503)])
+/// let provider = FlagshipProvider(configuration: configuration, transport: transport)
+/// …
+/// #expect(transport.requests.map(\.path) == ["/v2/env/campaigns"])
+/// ```
+public final class ScriptedTransport: HTTPTransport {
+    /// What the transport was asked.
+    public struct Exchange: Sendable, Hashable {
+        /// The request, as it was checked.
+        public var request: HTTPRequest
+        /// The body.
+        public var body: [UInt8]
+        /// What it was allowed to cost.
+        public var limits: HTTPLimits
+
+        /// The method, in capitals.
+        public var method: String { request.method.rawValue }
+        /// The path as it is written, without the query.
+        public var path: String { String((request.path ?? "").prefix { $0 != "?" }) }
+        /// The query as it is written; `nil` if there is none.
+        public var query: String? {
+            let parts = (request.path ?? "").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts.count > 1 ? String(parts[1]) : nil
+        }
+        /// The body as text.
+        public var text: String { String(decoding: body, as: UTF8.self) }
+
+        /// Creates an exchange.
+        public init(request: HTTPRequest, body: [UInt8] = [], limits: HTTPLimits = HTTPLimits()) {
+            self.request = request
+            self.body = body
+            self.limits = limits
+        }
+    }
+
+    /// What is answered.
+    public enum Answer: Sendable, Hashable {
+        /// A response.
+        case reply(HTTPReply)
+        /// A failure of the transport.
+        case failure(ExperimentationError)
+        /// Nothing, until the task is cancelled.
+        case silence
+
+        /// A response with JSON.
+        public static func json(_ text: String, status: Int = 200) -> Answer {
+            body(text, type: "application/json", status: status)
+        }
+
+        /// A response with a text of any type.
+        public static func body(_ text: String, type: String, status: Int = 200) -> Answer {
+            .reply(
+                HTTPReply(
+                    response: HTTPResponse(
+                        status: .init(code: min(max(status, 0), 999)),
+                        headerFields: [.contentType: type]
+                    ),
+                    body: Array(text.utf8)
+                )
+            )
+        }
+
+        /// A response with nothing but a status and fields.
+        public static func status(_ status: Int, headers: HTTPFields = [:]) -> Answer {
+            .reply(
+                HTTPReply(
+                    response: HTTPResponse(status: .init(code: min(max(status, 0), 999)), headerFields: headers)
+                )
+            )
+        }
+
+        /// Compares by case and value; failures by code and message.
+        public static func == (one: Answer, other: Answer) -> Bool {
+            switch (one, other) {
+            case (.reply(let one), .reply(let other)): one == other
+            case (.failure(let one), .failure(let other)): one == other
+            case (.silence, .silence): true
+            default: false
+            }
+        }
+
+        /// Hashes the case and value.
+        public func hash(into hasher: inout Hasher) {
+            switch self {
+            case .reply(let reply): hasher.combine(reply)
+            case .failure(let error): hasher.combine(error.message)
+            case .silence: hasher.combine(0)
+            }
+        }
+    }
+
+    private struct State {
+        var answers: [Answer]
+        var exchanges: [Exchange] = []
+        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state: Mutex<State>
+    private let respond: @Sendable (Exchange) -> Answer?
+
+    /// Creates a transport that gives these answers in turn, and fails with ``ErrorCode/transport`` after the last.
+    public init(_ answers: [Answer] = []) {
+        state = Mutex(State(answers: answers))
+        respond = { _ in nil }
+    }
+
+    /// Creates a transport that works each answer out from what it is asked.
+    public init(respond: @escaping @Sendable (Exchange) -> Answer) {
+        state = Mutex(State(answers: []))
+        self.respond = respond
+    }
+
+    /// What the transport was asked so far, in order.
+    public var requests: [Exchange] { state.withLock { $0.exchanges } }
+
+    /// How many answers nobody has asked for yet.
+    public var answersLeft: Int { state.withLock { $0.answers.count } }
+
+    /// Adds answers at the end of the script.
+    public func add(_ answers: Answer...) { state.withLock { $0.answers.append(contentsOf: answers) } }
+
+    /// Waits until the transport has been asked as often.
+    public func waitForRequests(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isEnough = state.withLock { state in
+                if state.exchanges.count >= count { return true }
+                state.waiters.append((count, continuation))
+                return false
+            }
+            if isEnough { continuation.resume() }
+        }
+    }
+
+    /// Answers from the script.
+    ///
+    /// - Throws: What the script says; what ``HTTPRequest/validated()`` throws; ``ErrorCode/transport`` when the script
+    ///   has come to its end; ``ErrorCode/cancelled`` when the task was cancelled during a silence.
+    public func send(
+        _ request: HTTPRequest,
+        body: [UInt8],
+        limits: HTTPLimits
+    ) async throws(ExperimentationError) -> HTTPReply {
+        let exchange = Exchange(request: try request.validated(), body: body, limits: limits)
+        let scripted = enter(exchange)
+        switch respond(exchange) ?? scripted {
+        case .reply(let reply): return reply
+        case .failure(let error): throw error
+        case nil: throw ExperimentationError(.transport, "the script has no answer left")
+        case .silence:
+            let (silence, end) = AsyncStream<Never>.makeStream()
+            for await _ in silence {}
+            end.finish()
+            throw ExperimentationError(.cancelled, "the task was cancelled")
+        }
+    }
+
+    private func enter(_ exchange: Exchange) -> Answer? {
+        let (answer, waiters) = state.withLock { state in
+            state.exchanges.append(exchange)
+            let count = state.exchanges.count
+            let content = state.waiters.filter { $0.count <= count }.map(\.continuation)
+            state.waiters.removeAll { $0.count <= count }
+            return (state.answers.isEmpty ? nil : state.answers.removeFirst(), content)
+        }
+        for waiter in waiters { waiter.resume() }
+        return answer
+    }
+}
