@@ -1,0 +1,173 @@
+import Experimentation
+import ExperimentationTesting
+import Testing
+
+@Suite("Exposures")
+struct ExposureTests {
+    static let checkout = InMemoryExperiment(
+        Experiment(id: "checkout", name: "Checkout"),
+        arms: [.init(Variation(id: "b", name: "One page"), weight: 100, flags: ["color": "blue", "size": 3])]
+    )
+
+    func session(
+        _ policy: ExposurePolicy = .oncePerSession,
+        consent: Consent = .granted,
+        experiments: [InMemoryExperiment] = [checkout]
+    ) async throws -> (ExperimentationClient, InMemoryProvider, UserSession) {
+        let provider = InMemoryProvider(flags: [InMemoryFlag("plain", 1)], experiments: experiments)
+        let client = try await ExperimentationClient(
+            provider: provider,
+            options: ClientOptions(exposurePolicy: policy)
+        )
+        let session = client.session(for: User(id: "ada", consent: consent))
+        try await session.refresh()
+        return (client, provider, session)
+    }
+
+    @Test("the first read that reveals a variation records one exposure, whatever is read after it")
+    func once() async throws {
+        let (client, provider, session) = try await session()
+        for _ in 0..<3 {
+            #expect(session.string("color", default: "red") == "blue")
+            #expect(session.int("size", default: 0) == 3)
+            _ = session.details("color", default: "red")
+        }
+        try await session.refresh(force: true)
+        _ = session.string("color", default: "red")
+        try await client.flush()
+        #expect(
+            provider.exposures == [
+                Exposure(
+                    assignment: Assignment(
+                        experiment: Experiment(id: "checkout", name: "Checkout"),
+                        variation: Variation(id: "b", name: "One page")
+                    ),
+                    flagKey: "color",
+                    value: "blue",
+                    defaultValue: "red"
+                )
+            ]
+        )
+    }
+
+    @Test("a default, a mismatch, an unknown flag and a flag without an experiment record nothing")
+    func none() async throws {
+        let (client, provider, session) = try await session()
+        _ = session.bool("color", default: true)
+        _ = session.details("color", default: 1)
+        _ = session.string("missing", default: "")
+        _ = session.int("plain", default: 0)
+        try await client.flush()
+        #expect(provider.exposures.isEmpty)
+        #expect(try await client.ledger() == Ledger())
+    }
+
+    @Test("another session, another user and another variation are exposures of their own")
+    func others() async throws {
+        let (client, provider, session) = try await session()
+        _ = session.string("color", default: "")
+        let second = client.session(for: User(id: "ada", consent: .granted))
+        try await second.refresh()
+        _ = second.string("color", default: "")
+        session.identify(Identity(id: "bob"))
+        try await session.refresh()
+        _ = session.string("color", default: "")
+        try await client.flush()
+        #expect(provider.record.delivered.map(\.identity.id) == ["ada", "ada", "bob"])
+        #expect(provider.exposures.count == 3)
+    }
+
+    @Test("every read records under that policy, and none does by hand, but for what is exposed by hand")
+    func policies() async throws {
+        let (client, provider, session) = try await session(.everyRead)
+        for _ in 0..<3 { _ = session.string("color", default: "") }
+        try await client.flush()
+        #expect(provider.exposures.count == 3)
+
+        let (other, otherProvider, otherSession) = try await self.session(.manual)
+        for _ in 0..<3 { _ = otherSession.string("color", default: "") }
+        try otherSession.expose("checkout")
+        try otherSession.expose("Checkout")
+        #expect(throws: ExperimentationError.self) { try otherSession.expose("unknown") }
+        try await other.flush()
+        #expect(otherProvider.exposures.map(\.flagKey) == [nil])
+    }
+
+    @Test("without consent nothing is recorded; what was read while nobody had asked is sent once it is given")
+    func consent() async throws {
+        let (client, provider, session) = try await session(consent: .denied)
+        _ = session.string("color", default: "")
+        try await client.flush()
+        #expect(provider.exposures.isEmpty)
+        try await session.setConsent(.granted)
+        _ = session.string("color", default: "")
+        try await client.flush()
+        #expect(provider.exposures.count == 1)
+
+        let (unasked, unaskedProvider, unaskedSession) = try await self.session(consent: .unknown)
+        _ = unaskedSession.string("color", default: "")
+        try await unasked.flush()
+        #expect(unaskedProvider.exposures.isEmpty)
+        #expect(try await unasked.outboxStatus().held == 1)
+        try await unaskedSession.setConsent(.granted)
+        try await unasked.flush()
+        #expect(unaskedProvider.exposures.count == 1)
+    }
+
+    @Test("an override is honoured, visible, kept over a restart, and not made sticky")
+    func overrides() async throws {
+        let store = ClientStore.inMemory()
+        let experiment = InMemoryExperiment(
+            Experiment(id: "e"),
+            arms: [
+                .init(Variation(id: "a", isControl: true), weight: 100, flags: ["f": "a"]),
+                .init(Variation(id: "b"), weight: 0, flags: ["f": "b"]),
+            ]
+        )
+        let provider = InMemoryProvider(experiments: [experiment])
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        try await client.force(.include(experiment: "e", variation: "b"))
+        let second = try await ExperimentationClient(provider: provider, store: store)
+        let session = second.session(for: User(id: "ada"))
+        try await session.refresh()
+        #expect(session.string("f", default: "") == "b")
+        #expect(session.assignments.map(\.origin) == [.forcedHere])
+        await second.removeOverrides()
+        try await session.refresh()
+        #expect(session.string("f", default: "") == "a")
+        try await second.force(.exclude(experiment: "e"))
+        try await session.refresh()
+        #expect(session.assignments == [])
+    }
+
+    @Test("an assignment sticks although the allocation changes, and over a restart")
+    func sticky() async throws {
+        let store = ClientStore.inMemory()
+        func arms(_ a: Double, _ b: Double) -> [InMemoryExperiment] {
+            [
+                InMemoryExperiment(
+                    Experiment(id: "e"),
+                    arms: [
+                        .init(Variation(id: "a"), weight: a, flags: ["f": "a"]),
+                        .init(Variation(id: "b"), weight: b, flags: ["f": "b"]),
+                    ]
+                )
+            ]
+        }
+        let provider = InMemoryProvider(experiments: arms(100, 0))
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        try await session.refresh()
+        provider.replace(flags: [], experiments: arms(0, 100))
+        try await session.refresh(force: true)
+        #expect(session.string("f", default: "") == "a")
+        let second = try await ExperimentationClient(provider: provider, store: store)
+        let later = second.session(for: User(id: "ada", consent: .granted))
+        try await later.refresh()
+        #expect(later.string("f", default: "") == "a")
+        #expect(later.assignments.map(\.origin) == [.sticky])
+        let other = second.session(for: User(id: "bob", consent: .granted))
+        try await other.refresh()
+        #expect(other.string("f", default: "") == "b")
+    }
+}

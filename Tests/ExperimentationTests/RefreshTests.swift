@@ -1,0 +1,261 @@
+import Experimentation
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@Suite("Refreshing")
+struct RefreshTests {
+    @Test("a failed refresh keeps the last good values, as stale, with their age")
+    func stale() async throws {
+        let time = ManualTime()
+        let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
+        let client = try await ExperimentationClient(provider: provider, environment: Environment(time: time))
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        provider.setFailure(ExperimentationError(.transport, "gone"))
+        time.advance(by: .seconds(30))
+        await #expect(throws: ExperimentationError(.transport, "gone")) { try await session.refresh(force: true) }
+        let details = session.details("a", default: false)
+        #expect(details.value)
+        #expect(details.reason == .stale)
+        #expect(details.age == .seconds(30))
+        #expect(client.status == .stale)
+        provider.setFailure(nil)
+        try await session.refresh(force: true)
+        #expect(session.details("a", default: false).reason == .static)
+        #expect(client.status == .ready)
+    }
+
+    @Test("overdue decisions are stale, or not there, as the policy says", arguments: [
+        (Freshness.AfterExpiry.stale, Reason.stale, true), (.notReady, .error, false),
+    ])
+    func overdue(policy: Freshness.AfterExpiry, reason: Reason, value: Bool) async throws {
+        let time = ManualTime()
+        let provider = InMemoryProvider(
+            flags: [InMemoryFlag("a", true)],
+            freshness: Freshness(lifetime: .seconds(10), afterExpiry: policy)
+        )
+        let client = try await ExperimentationClient(provider: provider, environment: Environment(time: time))
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        time.advance(by: .seconds(10))
+        #expect(session.details("a", default: false).reason == .static)
+        try await session.refresh()
+        #expect(provider.record.fetches == 1)
+        time.advance(by: .milliseconds(1))
+        #expect(session.details("a", default: false).reason == reason)
+        #expect(session.bool("a", default: false) == value)
+        try await session.refresh()
+        #expect(provider.record.fetches == 2)
+        #expect(session.details("a", default: false).reason == .static)
+    }
+
+    @Test("rules of an earlier run are used, as cached, while the vendor is away")
+    func offlineStart() async throws {
+        let store = ClientStore.inMemory()
+        let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
+        let first = try await ExperimentationClient(provider: provider, store: store)
+        try await first.session(for: User(id: "ada")).refresh()
+        await first.shutdown()
+        provider.setFailure(ExperimentationError(.transport, "gone"))
+        let second = try await ExperimentationClient(provider: provider, store: store)
+        let session = second.session(for: User(id: "ada"))
+        await #expect(throws: ExperimentationError.self) { try await session.refresh() }
+        #expect(session.details("a", default: false).value)
+        #expect(session.details("a", default: false).reason == .cached)
+    }
+
+    @Test("what another account or an edited file left is not used")
+    func swapped() async throws {
+        let store = ClientStore.inMemory()
+        let flags = [InMemoryFlag("a", true)]
+        let first = try await ExperimentationClient(provider: InMemoryProvider(scope: "one", flags: flags), store: store)
+        try await first.session(for: User(id: "ada")).refresh()
+        let other = InMemoryProvider(scope: "two", flags: flags)
+        other.setFailure(ExperimentationError(.transport, "gone"))
+        let second = try await ExperimentationClient(provider: other, store: store)
+        let session = second.session(for: User(id: "ada"))
+        await #expect(throws: ExperimentationError.self) { try await session.refresh() }
+        #expect(session.details("a", default: false).errorCode == .providerNotReady)
+
+        for key in try await store.state.keys(beginningWith: "") {
+            var value = try #require(try await store.state.value(for: key))
+            value[value.count - 1] ^= 1
+            try await store.state.setValue(value, for: key)
+        }
+        let same = InMemoryProvider(scope: "one", flags: flags)
+        same.setFailure(ExperimentationError(.transport, "gone"))
+        let third = try await ExperimentationClient(provider: same, store: store)
+        let again = third.session(for: User(id: "ada"))
+        await #expect(throws: ExperimentationError.self) { try await again.refresh() }
+        #expect(again.details("a", default: false).errorCode == .providerNotReady)
+    }
+
+    @Test("P32 a thousand refreshes at once are one request")
+    func coalesced() async throws {
+        let source = GatedSource()
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source))
+        let session = client.session(for: User(id: "ada"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<1_000 { group.addTask { try await session.refresh() } }
+            await source.waitUntilAsked()
+            // Let the others arrive before the answer does.
+            for _ in 0..<2_000 { await Task.yield() }
+            source.open()
+            try await group.waitForAll()
+        }
+        #expect(source.requests == 1)
+        #expect(session.bool("a", default: false))
+    }
+
+    @Test("an answer for another user is never put in place")
+    func mixed() async throws {
+        let source = GatedSource()
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source))
+        let session = client.session(for: User(id: "ada"))
+        async let refreshed: Void = session.refresh()
+        await source.waitUntilAsked()
+        session.identify(Identity(id: "bob"))
+        source.open()
+        try await refreshed
+        #expect(session.string("user", default: "") == "bob")
+    }
+
+    @Test("decisions of a vendor that is asked outlive a restart")
+    func keptAnswer() async throws {
+        let store = ClientStore.inMemory()
+        let source = GatedSource()
+        source.open()
+        let first = try await ExperimentationClient(provider: GatedProvider(source: source), store: store)
+        try await first.session(for: User(id: "ada")).refresh()
+        source.fail()
+        let second = try await ExperimentationClient(provider: GatedProvider(source: source), store: store)
+        let session = second.session(for: User(id: "ada"))
+        await #expect(throws: ExperimentationError.self) { try await session.refresh() }
+        #expect(session.details("user", default: "").value == "ada")
+        #expect(session.details("user", default: "").reason == .cached)
+        let other = second.session(for: User(id: "bob"))
+        await #expect(throws: ExperimentationError.self) { try await other.refresh() }
+        #expect(other.details("user", default: "").errorCode == .providerNotReady)
+    }
+
+    @Test("the kill switch reaches every session, holds over a restart, and lifts cleanly")
+    func killSwitch() async throws {
+        let store = ClientStore.inMemory()
+        let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        let other = client.session(for: User(id: "bob", consent: .granted))
+        try await session.refresh()
+        try await other.refresh()
+        provider.setDisabled(true)
+        try await session.refresh(force: true)
+        #expect(other.details("a", default: false) == EvaluationDetails(flagKey: "a", value: false, reason: .disabled))
+        #expect(client.status == .disabled)
+        try await session.track(.custom("bought"))
+        #expect(try await client.flush() == false)
+        #expect(provider.delivered.isEmpty)
+        await client.shutdown()
+
+        let second = try await ExperimentationClient(provider: provider, store: store)
+        #expect(second.status == .disabled)
+        let later = second.session(for: User(id: "ada", consent: .granted))
+        #expect(later.details("a", default: false).reason == .disabled)
+        provider.setDisabled(false)
+        try await later.refresh()
+        #expect(later.bool("a", default: false))
+        #expect(try await second.flush())
+        #expect(provider.delivered == [.custom("bought")])
+    }
+
+    @Test("status changes are announced once, in order, and a late observer gets the present one")
+    func status() async throws {
+        let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
+        let client = try await ExperimentationClient(provider: provider)
+        let events = client.statusEvents()
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        try await session.refresh(force: true)
+        let gone = ExperimentationError(.transport, "gone")
+        provider.setFailure(gone)
+        try? await session.refresh(force: true)
+        try? await session.refresh(force: true)
+        let late = client.statusEvents()
+        await client.shutdown()
+        var seen: [ProviderEvent] = []
+        for await event in events { seen.append(event) }
+        #expect(
+            seen == [
+                ProviderEvent(.reconciling, status: .notReady), ProviderEvent(.ready, status: .ready),
+                ProviderEvent(.stale, status: .stale, error: gone),
+            ]
+        )
+        var lateSeen: [ProviderEvent] = []
+        for await event in late { lateSeen.append(event) }
+        #expect(lateSeen == [ProviderEvent(.stale, status: .stale, error: gone)])
+    }
+}
+
+/// Decides that a user's name is the user's, once a gate is open.
+final class GatedSource: DecisionSource {
+    private struct State {
+        var requests = 0
+        var isOpen = false
+        var fails = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var asked: [CheckedContinuation<Void, Never>] = []
+    }
+    private let state = Mutex(State())
+    let freshness = Freshness()
+
+    var requests: Int { state.withLock { $0.requests } }
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func fail() { state.withLock { $0.fails = true } }
+
+    func waitUntilAsked() async {
+        await withCheckedContinuation { continuation in
+            let isAsked = state.withLock { state in
+                if state.requests == 0 { state.asked.append(continuation) }
+                return state.requests > 0
+            }
+            if isAsked { continuation.resume() }
+        }
+    }
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        let asked = state.withLock { state in
+            state.requests += 1
+            defer { state.asked = [] }
+            return state.asked
+        }
+        for continuation in asked { continuation.resume() }
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+        if state.withLock({ $0.fails }) { throw ExperimentationError(.transport, "gone") }
+        return .decided(
+            Decisions(flags: [("a", Resolution(true)), ("user", Resolution(.string(context.user.id)))])
+        )
+    }
+}
+
+struct GatedProvider: ExperimentationProvider {
+    let source: GatedSource
+    var name: String { "gated" }
+    var scope: String { "" }
+    var roles: ProviderRoles { ProviderRoles(decisions: .asked(source)) }
+    var capabilities: Set<Capability> { [.flags] }
+}
