@@ -2,17 +2,25 @@ import Experimentation
 import Synchronization
 
 /// Runs work that may never end, and stops waiting for it at a deadline.
-enum Bounded {
+public enum Bounded {
     /// That the time was up.
-    struct TimeIsUp: Error, CustomStringConvertible {
-        var limit: Duration
-        var description: String { "it did not end within \(limit)" }
+    public struct TimeIsUp: Error, CustomStringConvertible {
+        /// How long it had.
+        public var limit: Duration
+        /// What happened, for a person.
+        public var description: String { "it did not end within \(limit)" }
     }
 
     /// Runs work for as long as it may take, and no longer.
     ///
     /// Work that ignores its cancellation is left behind, so that one subject that hangs can't hold up the others.
-    static func run<Value: Sendable>(
+    ///
+    /// - Parameters:
+    ///   - limit: How long to wait, in real time.
+    ///   - work: The work; its task is cancelled when the time is up.
+    /// - Returns: What the work gave.
+    /// - Throws: ``TimeIsUp``, or what the work threw.
+    public static func run<Value: Sendable>(
         for limit: Duration,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

@@ -1,0 +1,153 @@
+import ConformanceKit
+import Experimentation
+
+/// Plays a scenario with several vendors and gathers what happened.
+public struct ComparisonRunner: Sendable {
+    /// Whether vendors share the machine while they are measured.
+    public enum Pace: Sendable {
+        /// One vendor after another, so that latencies can be compared.
+        case oneAfterAnother
+        /// All at once, when latencies don't matter.
+        case together
+    }
+
+    /// How often the story is played with each vendor; latencies are taken over all rounds.
+    public var rounds: Int
+    /// Whether vendors share the machine.
+    public var pace: Pace
+    /// How long one step may take; a vendor that hangs longer ends its story there, and the others go on.
+    public var stepLimit: Duration
+
+    /// Creates a runner.
+    ///
+    /// - Parameters:
+    ///   - rounds: How often the story is played with each vendor; at least once.
+    ///   - pace: Whether vendors share the machine.
+    ///   - stepLimit: How long one step may take in real time.
+    public init(rounds: Int = 1, pace: Pace = .oneAfterAnother, stepLimit: Duration = .seconds(15)) {
+        self.rounds = max(1, rounds)
+        self.pace = pace
+        self.stepLimit = stepLimit
+    }
+
+    /// How far a run has come.
+    public struct Progress: Sendable, Hashable {
+        /// The vendor.
+        public var vendor: String
+        /// The round, counting up from 1.
+        public var round: Int
+        /// The step that begins, counting up from 1.
+        public var step: Int
+        /// How many steps there are.
+        public var steps: Int
+    }
+
+    /// Plays the scenario.
+    ///
+    /// It always ends, and with a story for each vendor: one that can't be opened, hangs or breaks has its reason in
+    /// ``VendorStory/failure``.
+    ///
+    /// - Parameters:
+    ///   - scenario: The scenario.
+    ///   - subjects: The vendors, in the order of the report.
+    ///   - progress: Told of each step as it begins.
+    /// - Returns: The stories, in the vendors' order.
+    public func run(
+        _ scenario: Scenario,
+        with subjects: [any ConformanceSubject],
+        progress: @escaping @Sendable (Progress) -> Void = { _ in }
+    ) async -> Comparison {
+        let steps = scenario.steps.enumerated().map { index, step in
+            Comparison.StepName(number: index + 1, title: step.title, action: step.action.key)
+        }
+        var stories: [VendorStory] = []
+        switch pace {
+        case .oneAfterAnother:
+            for subject in subjects { stories.append(await story(of: scenario, subject, progress)) }
+        case .together:
+            let found = await withTaskGroup(of: (Int, VendorStory).self) { group in
+                for (index, subject) in subjects.enumerated() {
+                    group.addTask { (index, await story(of: scenario, subject, progress)) }
+                }
+                return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            stories = subjects.indices.compactMap { found[$0] }
+        }
+        return Comparison(
+            scenario: scenario.name,
+            title: scenario.title,
+            summary: scenario.summary,
+            rounds: rounds,
+            steps: steps,
+            vendors: stories
+        )
+    }
+
+    private func story(
+        of scenario: Scenario,
+        _ subject: any ConformanceSubject,
+        _ progress: @escaping @Sendable (Progress) -> Void
+    ) async -> VendorStory {
+        var first: VendorStory?
+        var measured: [Int: [Duration]] = [:]
+        for round in 1...rounds {
+            let performance = await perform(scenario, subject) { step in
+                progress(Progress(vendor: subject.name, round: round, step: step, steps: scenario.steps.count))
+            }
+            for (step, duration) in performance.durations { measured[step, default: []].append(duration) }
+            if first == nil { first = performance.story }
+            if let failure = performance.story.failure {
+                if first?.failure == nil { first?.failure = "in round \(round): \(failure)" }
+                break
+            }
+        }
+        var story = first ?? VendorStory(name: subject.name)
+        for index in story.outcomes.indices where story.outcomes[index].kind != .unsupported {
+            story.outcomes[index].latency = Latency(of: measured[story.outcomes[index].step] ?? [])
+        }
+        return story
+    }
+
+    private func perform(
+        _ scenario: Scenario,
+        _ subject: any ConformanceSubject,
+        _ progress: @escaping @Sendable (Int) -> Void
+    ) async -> (story: VendorStory, durations: [Int: Duration]) {
+        var story = VendorStory(
+            name: subject.name,
+            capabilities: Capability.all.filter { subject.capabilities.contains($0) },
+            reasons: Dictionary(
+                subject.reasons.map { ($0.key.rawValue, $0.value) },
+                uniquingKeysWith: { one, _ in one }
+            ),
+            deviations: subject.knownDeviations
+        )
+        let stage: any SubjectStage
+        do {
+            stage = try await Bounded.run(for: stepLimit) { try await subject.open(scenario.world) }
+        } catch {
+            story.failure = "it can't be opened: \(error)"
+            return (story, [:])
+        }
+        story.gaps = await stage.gaps
+        let performance = Performance(subject: subject, stage: stage, world: scenario.world, gaps: story.gaps)
+        var durations: [Int: Duration] = [:]
+        for (index, step) in scenario.steps.enumerated() {
+            let number = index + 1
+            progress(number)
+            do {
+                let result = try await Bounded.run(for: stepLimit) { try await performance.play(step, number: number) }
+                story.outcomes.append(result.outcome)
+                durations[number] = result.duration
+            } catch {
+                story.failure = "step \(number) (\(step.title)): \(error)"
+                story.outcomes.append(StepOutcome(step: number, kind: .broken, note: "\(error)"))
+                break
+            }
+        }
+        await performance.conclude(&story)
+        let ending = stage
+        _ = try? await Bounded.run(for: .seconds(3)) { await ending.close() }
+        return (story, durations)
+    }
+}

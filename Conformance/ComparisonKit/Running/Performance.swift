@@ -1,0 +1,233 @@
+import ConformanceKit
+import Experimentation
+import Foundation
+
+/// One story being played with one vendor.
+///
+/// An actor, because steps come one after another and a step that hangs is left behind.
+actor Performance {
+    private let subject: any ConformanceSubject
+    private let stage: any SubjectStage
+    private let world: World
+    private let gaps: [WorldGap]
+    private let time = SuiteTime()
+    private let store = ClientStore.inMemory()
+    private let environment: Environment
+
+    private var client: ExperimentationClient?
+    private var session: UserSession?
+    private var seenExchanges = 0
+    private var seenConnections: Set<Int> = []
+    private var ledger = Ledger()
+
+    init(subject: any ConformanceSubject, stage: any SubjectStage, world: World, gaps: [WorldGap]) {
+        self.subject = subject
+        self.stage = stage
+        self.world = world
+        self.gaps = gaps
+        let counter = Counter()
+        // Ids of one length and chance without chance: the same story takes the same bytes again.
+        environment = Environment(time: time, makeID: { counter.nextID() }, jitter: { 0.5 })
+    }
+
+    /// Plays one step.
+    func play(_ step: Scenario.Step, number: Int) async throws -> (outcome: StepOutcome, duration: Duration) {
+        var outcome = StepOutcome(step: number)
+        let start = ContinuousClock.now
+        do {
+            try await act(step.action, &outcome)
+        } catch let error as ExperimentationError {
+            outcome.kind = error.code == .unsupported ? .unsupported : .failed
+            outcome.error = error.code.rawValue
+            outcome.note = error.message
+        } catch SubjectError.unsupported(let reason) {
+            outcome.kind = .unsupported
+            outcome.note = reason
+        }
+        let duration = start.duration(to: .now)
+        try await settle()
+        try await account(for: &outcome)
+        return (outcome, duration)
+    }
+
+    /// Ends the story and tells what came of it in all.
+    func conclude(_ story: inout VendorStory) async {
+        let client = client
+        _ = try? await Bounded.run(for: .seconds(5)) { await client?.shutdown(within: .milliseconds(200)) }
+        story.ledger = (try? await store.outbox.ledger()) ?? ledger
+        story.exchanges = (try? await stage.exchanges()) ?? []
+        let received = (try? await stage.received()) ?? []
+        var ids: Set<String> = []
+        for record in received {
+            if let id = record.eventID, !ids.insert("\(record.type) \(id)").inserted {
+                story.repeated += 1
+            } else {
+                story.received[record.type, default: 0] += 1
+            }
+        }
+        let events = story.received.filter { !["identity", "unknown"].contains($0.key) }.values.reduce(0, +)
+        story.lost = max(0, story.ledger.delivered - events)
+    }
+
+    // MARK: Steps
+
+    private func act(_ action: Scenario.Action, _ outcome: inout StepOutcome) async throws {
+        switch action {
+        case .arrive(let userID): try await arrive(userID)
+        case .refresh: try await current().refresh()
+        case .read(let flag, let fallback): try read(flag, fallback, &outcome)
+        case .see(let experiment): try see(experiment, &outcome)
+        case .track(let events, let times):
+            let session = try current()
+            for _ in 0..<times {
+                for event in events { try await session.track(event) }
+            }
+        case .flush:
+            let isDone = try await running().flush(within: .seconds(5))
+            if !isDone { outcome.note = "not all of it" }
+        case .fault(let faults): try await stage.inject(faults)
+        case .network(let isReachable): try await stage.setReachable(isReachable)
+        case .killSwitch(let isOn): try await stage.setKillSwitch(isOn)
+        case .consent(let consent): try await current().setConsent(consent)
+        case .restart: try await restart()
+        case .logIn(let user): try await logIn(user)
+        case .wait(let seconds): time.push(by: .seconds(seconds))
+        }
+    }
+
+    private func arrive(_ userID: String) async throws {
+        guard let user = world.user(userID) else { throw SubjectError.broken("no user \(userID)") }
+        if client == nil { client = try await makeClient() }
+        session = try running().session(for: user)
+    }
+
+    private func restart() async throws {
+        let user = try current().user
+        await client?.shutdown(within: .milliseconds(500))
+        session = nil
+        client = try await makeClient()
+        session = try running().session(for: user)
+    }
+
+    private func logIn(_ user: User) async throws {
+        let session = try current()
+        try await session.link(to: user.identity)
+        if !user.attributes.isEmpty { try session.update(user.attributes) }
+        if session.user.consent != user.consent { try await session.setConsent(user.consent) }
+    }
+
+    private func makeClient() async throws -> ExperimentationClient {
+        try await ExperimentationClient(
+            provider: stage.makeProvider(environment),
+            store: store,
+            environment: environment
+        )
+    }
+
+    private func running() throws -> ExperimentationClient {
+        guard let client else { throw SubjectError.broken("nobody has arrived") }
+        return client
+    }
+
+    private func current() throws -> UserSession {
+        guard let session else { throw SubjectError.broken("nobody has arrived") }
+        return session
+    }
+
+    // MARK: Decisions
+
+    private func read(_ key: String, _ fallback: FlagValue, _ outcome: inout StepOutcome) throws {
+        let session = try current()
+        outcome.evaluation =
+            switch world.flag(key)?.type {
+            case .bool: Self.told(session.details(key, default: fallback.boolValue ?? false)) { .bool($0) }
+            case .int: Self.told(session.details(key, default: fallback.intValue ?? 0)) { .int($0) }
+            case .double: Self.told(session.details(key, default: fallback.doubleValue ?? 0)) { .double($0) }
+            case .string: Self.told(session.details(key, default: fallback.stringValue ?? "")) { .string($0) }
+            default: Self.told(session.details(key, default: fallback)) { $0 }
+            }
+        if !subject.capabilities.contains(.flags) {
+            outcome.kind = .unsupported
+            outcome.note = subject.reasons[.flags] ?? "\(subject.name) has no flags"
+        } else if let gap = gaps.first(where: { $0.covers("flags/\(key)") }) {
+            outcome.kind = .unsupported
+            outcome.note = gap.reason
+        }
+    }
+
+    private static func told<Value>(
+        _ details: EvaluationDetails<Value>,
+        as value: (Value) -> FlagValue
+    ) -> StepOutcome.Evaluation {
+        StepOutcome.Evaluation(
+            flag: details.flagKey,
+            value: value(details.value),
+            variant: details.variant,
+            reason: details.reason.rawValue,
+            error: details.errorCode?.rawValue
+        )
+    }
+
+    private func see(_ id: String, _ outcome: inout StepOutcome) throws {
+        guard subject.capabilities.contains(.experiments) else {
+            throw SubjectError.unsupported(subject.reasons[.experiments] ?? "\(subject.name) has no experiments")
+        }
+        if let gap = gaps.first(where: { $0.path == "experiments" || $0.path == "experiments/\(id)" }) {
+            throw SubjectError.unsupported(gap.reason)
+        }
+        let session = try current()
+        let names = [id, world.experiment(id)?.name]
+        let place = session.assignments.first { assignment in
+            names.contains(assignment.experiment.id) || names.contains(assignment.experiment.name)
+        }
+        if let place {
+            outcome.assignment = StepOutcome.Place(
+                experiment: place.experiment.id,
+                variation: place.variation.name,
+                isControl: place.variation.isControl,
+                origin: place.origin.rawValue
+            )
+        }
+        try session.expose(place?.experiment.id ?? id)
+    }
+
+    // MARK: Accounts
+
+    /// Waits until nothing goes over the wire any more: what a step sets off in the background belongs to it.
+    private func settle() async throws {
+        var quiet = 0
+        var before = -1
+        let deadline = ContinuousClock.now.advanced(by: .seconds(3))
+        while quiet < 3, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(4), clock: .continuous)
+            let exchanges = try await stage.exchanges()
+            let leased = client == nil ? 0 : try await store.outbox.status(now: time.now).leased
+            let isQuiet = exchanges.count == before && leased == 0
+            quiet = isQuiet ? quiet + 1 : 0
+            before = exchanges.count
+        }
+    }
+
+    private func account(for outcome: inout StepOutcome) async throws {
+        let exchanges = try await stage.exchanges()
+        for exchange in exchanges.dropFirst(seenExchanges) {
+            let isNew = seenConnections.insert(exchange.connection).inserted
+            outcome.traffic.add(
+                Traffic(
+                    requests: 1,
+                    bytesSent: exchange.bytesIn,
+                    bytesReceived: exchange.bytesOut,
+                    connections: isNew ? 1 : 0
+                )
+            )
+            outcome.exchanges.append(exchange.number)
+        }
+        seenExchanges = exchanges.count
+        // The client's own accounts, because they take in what has only been noted; after a restart the store's do.
+        let now: Ledger
+        if let client { now = try await client.ledger() } else { now = try await store.outbox.ledger() }
+        outcome.events = EventCount(from: ledger, to: now)
+        ledger = now
+        outcome.status = session?.status ?? .notReady
+    }
+}

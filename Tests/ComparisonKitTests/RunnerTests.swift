@@ -1,0 +1,85 @@
+import ComparisonKit
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import Testing
+
+@Suite("Playing a scenario")
+struct RunnerTests {
+    @Test("every shipped scenario is played to its end without a vendor", arguments: Scenario.shipped)
+    func playsShipped(scenario: Scenario) async throws {
+        let comparison = await ComparisonRunner().run(scenario, with: [InMemorySubject()])
+        let story = try #require(comparison.vendors.first)
+        #expect(story.failure == nil)
+        #expect(story.outcomes.map(\.step) == Array(1...scenario.steps.count))
+        #expect(story.outcomes.filter { $0.kind == .unsupported || $0.kind == .broken } == [])
+        #expect(story.ledger.isBalanced)
+        #expect(story.lost == 0)
+    }
+
+    @Test("the checkout is told step by step")
+    func tellsTheCheckout() async throws {
+        let comparison = await ComparisonRunner(rounds: 2).run(.checkout, with: [InMemorySubject()])
+        let story = try #require(comparison.vendors.first)
+        func outcome(_ title: String) throws -> StepOutcome {
+            let step = try #require(comparison.steps.first { $0.title == title })
+            return try #require(story.outcome(of: step.number))
+        }
+        let color = try outcome("Which colour has the checkout?")
+        #expect(color.evaluation?.value == "green")
+        #expect(color.evaluation?.reason == "SPLIT")
+        #expect(color.events.accepted == 1, "reading it is the exposure")
+        #expect(color.latency != nil)
+        #expect(try outcome("She sees the new checkout").assignment?.variation == "Green button")
+        #expect(try outcome("She sees the new checkout").events.accepted == 0, "it was exposed by reading already")
+        #expect(try outcome("What waits is delivered").events.pending == 0)
+        #expect(try outcome("Delivery while it fails").events.pending == 1)
+        #expect(try outcome("Delivery after it recovered").events.pending == 0)
+        #expect(try outcome("Decisions are asked for in vain").kind == .failed)
+        #expect(try outcome("The colour, while it is away").evaluation?.value == "green")
+        #expect(try outcome("Delivery in vain").events.pending == 1)
+        #expect(try outcome("Delivery after it came back").events.pending == 0)
+        #expect(try outcome("She looks again").error == "CONSENT_DENIED")
+        #expect(story.exposures == 1)
+        #expect(comparison.rounds == 2)
+    }
+
+    @Test("two runs without timings are the same")
+    func isDeterministic() async {
+        let runner = ComparisonRunner(pace: .together)
+        let one = await runner.run(.checkout, with: [InMemorySubject()])
+        let other = await runner.run(.checkout, with: [InMemorySubject()])
+        #expect(one.withoutTimings == other.withoutTimings)
+    }
+
+    @Test("a vendor that hangs, breaks or can't be opened ends its own story alone, and says where")
+    func survivesBadSubjects() async throws {
+        let runner = ComparisonRunner(pace: .together, stepLimit: .milliseconds(400))
+        let subjects: [any ConformanceSubject] = [
+            Wayward(name: "hangs", way: .hang), InMemorySubject(), Wayward(name: "breaks", way: .fail),
+            Wayward(name: "shut", way: .refuse),
+        ]
+        let start = ContinuousClock.now
+        let comparison = await runner.run(.killSwitch, with: subjects)
+        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(comparison.vendors.map(\.name) == ["hangs", "in-memory", "breaks", "shut"])
+        #expect(comparison.vendors[0].failure?.contains("step 4 (The kill switch is turned on)") == true)
+        #expect(comparison.vendors[0].outcomes.map(\.kind) == [.done, .done, .done, .broken])
+        #expect(comparison.vendors[1].failure == nil)
+        #expect(comparison.vendors[1].outcomes.count == comparison.steps.count)
+        #expect(comparison.vendors[2].failure?.contains("the console burns") == true)
+        #expect(comparison.vendors[3].failure?.contains("it can't be opened") == true)
+    }
+
+    @Test("progress names the vendor, the round and every step")
+    func tellsProgress() async {
+        let seen = Recorder()
+        _ = await ComparisonRunner(rounds: 2).run(.killSwitch, with: [InMemorySubject()]) { seen.note($0) }
+        let all = seen.all
+        #expect(all.count == 2 * Scenario.killSwitch.steps.count)
+        #expect(all.first?.vendor == "in-memory")
+        #expect(all.prefix(3).map(\.step) == [1, 2, 3])
+        #expect(all.first?.steps == Scenario.killSwitch.steps.count)
+        #expect(all.last?.round == 2)
+    }
+}

@@ -1,0 +1,48 @@
+import ComparisonKit
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import Synchronization
+
+/// A subject that goes wrong when somebody turns its kill switch, or at once.
+struct Wayward: ConformanceSubject {
+    enum Way: Sendable { case hang, fail, refuse }
+    let name: String
+    let way: Way
+
+    var capabilities: Set<Capability> { InMemorySubject().capabilities }
+    var wireFields: Set<Received.Field> { InMemorySubject().wireFields }
+
+    func open(_ world: World) async throws -> any SubjectStage {
+        if way == .refuse { throw SubjectError.broken("it is shut") }
+        return WaywardStage(stage: InMemoryStage(world), way: way)
+    }
+}
+
+private struct WaywardStage: SubjectStage {
+    let stage: InMemoryStage
+    let way: Wayward.Way
+
+    func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider {
+        try await stage.makeProvider(environment)
+    }
+    func change(to world: World) async throws { try await stage.change(to: world) }
+    func inject(_ faults: [WorldFault]) async throws { try await stage.inject(faults) }
+    func clearFaults() async throws { try await stage.clearFaults() }
+    func setKillSwitch(_ isOn: Bool) async throws {
+        guard way == .hang else { throw SubjectError.broken("the console burns") }
+        // Deaf to cancellation, as a subject that hangs is.
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+    }
+    func setReachable(_ isReachable: Bool) async throws { try await stage.setReachable(isReachable) }
+    func received() async throws -> [Received] { try await stage.received() }
+    func exchanges() async throws -> [Exchange] { try await stage.exchanges() }
+    func close() async { await stage.close() }
+}
+
+/// Keeps what progress was told.
+final class Recorder: Sendable {
+    private let state = Mutex<[ComparisonRunner.Progress]>([])
+    func note(_ progress: ComparisonRunner.Progress) { state.withLock { $0.append(progress) } }
+    var all: [ComparisonRunner.Progress] { state.withLock { $0 } }
+}
