@@ -5,6 +5,8 @@ import Synchronization
 final class ClientCore: Sendable {
     let provider: any ExperimentationProvider
     let roles: ProviderRoles
+    /// Whether decisions are computed here.
+    let isComputed: Bool
     let options: ClientOptions
     let environment: Environment
     let status = StatusBoard()
@@ -77,8 +79,10 @@ final class ClientCore: Sendable {
         kept = KeptState(store: store.state, provider: provider, log: environment.log)
         if case .computed(let source) = roles.decisions {
             rulesets = RulesetKeeper(source: source, state: kept, environment: environment)
+            isComputed = true
         } else {
             rulesets = nil
+            isComputed = false
         }
         published = Lanes(PublishedRules(nil))
         cache = DecisionCache(limit: options.cachedUsers)
@@ -246,8 +250,17 @@ final class ClientCore: Sendable {
 
 /// Rules as evaluations without a session read them; `nil` before there are any.
 final class PublishedRules: Sendable {
+    let ruleset: (any Ruleset)?
+    let catalogue: FlagCatalogue
+    let isRestored: Bool
     let kept: RulesetKeeper.Kept?
-    init(_ kept: RulesetKeeper.Kept?) { self.kept = kept }
+
+    init(_ kept: RulesetKeeper.Kept?) {
+        self.kept = kept
+        ruleset = kept?.ruleset
+        catalogue = kept?.catalogue ?? .empty
+        isRestored = kept?.isRestored ?? false
+    }
 }
 
 /// A sink with the application's batch policy in place of the vendor's.

@@ -23,23 +23,23 @@ public struct EvaluationOptions: Sendable {
 extension ExperimentationClient {
     /// The Boolean value of a flag for a user, or the default.
     public func bool(_ key: String, default defaultValue: Bool, for user: User) -> Bool {
-        evaluate(key, defaultValue, user, nil).value
+        value(key, defaultValue, user)
     }
     /// The whole-number value of a flag for a user, or the default.
     public func int(_ key: String, default defaultValue: Int, for user: User) -> Int {
-        evaluate(key, defaultValue, user, nil).value
+        value(key, defaultValue, user)
     }
     /// The numeric value of a flag for a user, or the default.
     public func double(_ key: String, default defaultValue: Double, for user: User) -> Double {
-        evaluate(key, defaultValue, user, nil).value
+        value(key, defaultValue, user)
     }
     /// The text value of a flag for a user, or the default.
     public func string(_ key: String, default defaultValue: String, for user: User) -> String {
-        evaluate(key, defaultValue, user, nil).value
+        value(key, defaultValue, user)
     }
     /// The object or list that a flag has as its value for a user, or the default.
     public func object(_ key: String, default defaultValue: FlagValue, for user: User) -> FlagValue {
-        evaluate(key, defaultValue, user, nil).value
+        value(key, defaultValue, user)
     }
 
     /// The Boolean value of a flag for a user, and why it is that.
@@ -116,6 +116,33 @@ extension ExperimentationClient {
 
     // MARK: How
 
+    /// What a quick read found out under the lane's lock.
+    private enum Quick<Value: Sendable>: Sendable {
+        case value(Value)
+        case unclear
+    }
+
+    /// Reads one flag from rules at hand; whatever is more than that goes the long way.
+    @inline(__always)
+    private func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value, _ user: User) -> Value {
+        guard core.isComputed, core.hooks.isEmpty, !core.isDisabled else {
+            return evaluate(key, defaultValue, user, nil).value
+        }
+        let context = core.context(for: user)
+        let quick = core.published.read { rules -> Quick<Value> in
+            guard let ruleset = rules.ruleset else { return .unclear }
+            let flag = rules.catalogue.find(key)
+            guard flag >= 0, let choice = ruleset.outcome(ofFlag: flag, for: context), choice >= 0,
+                choice < rules.catalogue.outcomeCount(ofFlag: flag)
+            else { return .unclear }
+            let outcome = rules.catalogue.outcome(flag, choice)
+            guard outcome.pointee.place < 0, let value = Value.read(outcome) else { return .unclear }
+            return .value(value)
+        }
+        guard case .value(let value) = quick else { return evaluate(key, defaultValue, user, nil).value }
+        return value
+    }
+
     @inline(__always)
     private func evaluate<Value: FlagReadable>(
         _ key: String,
@@ -181,24 +208,24 @@ extension ClientCore {
         switch roles.decisions {
         case .computed:
             return published.read { rules in
-                guard let kept = rules.kept else {
+                guard let ruleset = rules.ruleset else {
                     return failure(key, defaultValue, .providerNotReady, "There are no rules yet.")
                 }
-                let flag = kept.catalogue.find(key)
-                let chosen = flag < 0 ? nil : kept.ruleset.outcome(ofFlag: flag, for: context)
+                let flag = rules.catalogue.find(key)
+                let chosen = flag < 0 ? nil : ruleset.outcome(ofFlag: flag, for: context)
                 // A ruleset comes from an adapter, perhaps a stranger's: its index is checked before memory is read by it.
                 let outcome = chosen.flatMap { choice in
-                    choice >= 0 && choice < kept.catalogue.outcomeCount(ofFlag: flag)
-                        ? kept.catalogue.outcome(flag, choice) : nil
+                    choice >= 0 && choice < rules.catalogue.outcomeCount(ofFlag: flag)
+                        ? rules.catalogue.outcome(flag, choice) : nil
                 }
                 return result(
                     FlagReader.details(
                         key,
                         default: defaultValue,
                         outcome: outcome,
-                        reason: kept.isRestored ? .cached : nil
+                        reason: rules.isRestored ? .cached : nil
                     ),
-                    kept.catalogue
+                    rules.catalogue
                 )
             }
         case .asked:

@@ -49,7 +49,7 @@ extension UserSession {
         if !core.hooks.isEmpty { return evaluate(key, defaultValue).value }
         if core.isDisabled { return defaultValue }
         let quick = snapshots.read { snapshot -> Quick<Value> in
-            if snapshot.expiry != nil { return .unclear }
+            if !snapshot.isPlain { return .unclear }
             guard let outcome = snapshot.decisions.chosen(key) else { return .value(defaultValue) }
             guard let value = Value.read(outcome) else { return .value(defaultValue) }
             let place = outcome.pointee.place
@@ -99,11 +99,17 @@ extension UserSession {
     private func read<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
         if core.isDisabled { return FlagReader.disabled(key, defaultValue) }
         let isOnce = core.options.exposurePolicy == .oncePerSession
-        let fresh = snapshots.read { snapshot -> FlagReading<Value>? in
-            guard snapshot.expiry == nil, case .fresh = snapshot.origin, snapshot.revision > 0 else { return nil }
+        let plain = snapshots.read { snapshot -> FlagReading<Value> in
+            // Aged decisions are marked by a place that none has, which is cheaper than an optional.
+            if !snapshot.isPlain { return aged(defaultValue) }
             return reading(of: snapshot, key, defaultValue, isOnce)
         }
-        return fresh ?? readAged(key, defaultValue, isOnce)
+        return plain.place == .min ? readAged(key, defaultValue, isOnce) : plain
+    }
+
+    @inline(never)
+    private func aged<Value: FlagReadable>(_ defaultValue: Value) -> FlagReading<Value> {
+        FlagReading(details: EvaluationDetails(flagKey: "", value: defaultValue, reason: .unknown), place: .min)
     }
 
     /// Reads decisions whose age matters.

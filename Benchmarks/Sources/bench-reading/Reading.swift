@@ -41,6 +41,12 @@ enum Reading {
         for key in keys { _ = hookedSession.bool(key, default: false) }
         try await hooked.flush()
 
+        if CommandLine.arguments.contains("--only-stateless") {
+            // For a profiler.
+            for index in 0..<20_000_000 { consume(client.bool(keys[(index % 9) + 1], default: false, for: user)) }
+            return
+        }
+
         var table = Table("Reading one of \(flagCount) flags")
         let dictionary = Dictionary(uniqueKeysWithValues: keys.map { ($0, FlagValue.bool(true)) })
         let bare = Cost.of(operations) { count in
@@ -95,6 +101,9 @@ enum Reading {
 
     /// Two threads on one session, against one thread that does the same number of reads.
     static func threads(_ session: UserSession, _ table: inout Table) {
+        // What the machine gives two threads at all just now: whatever else it does takes from this figure too.
+        let control = (0..<7).map { _ in spin(2, 20_000_000) / spin(1, 40_000_000) }.sorted()[3]
+        table.add("two threads / one, a loop that reads nothing", control, unit: "×")
         for (name, bar, rotates) in [("rotating keys", 0.7, true), ("one key", 1.1, false)] {
             for (kind, isDetailed) in [("bool", false), ("details", true)] {
                 let ratio = (0..<7).map { _ -> Double in
@@ -105,6 +114,21 @@ enum Reading {
                 table.add("two threads / one, \(kind), \(name)", ratio, atMost: bar, unit: "×")
             }
         }
+    }
+
+    static func spin(_ threads: Int, _ count: Int) -> Double {
+        let done = DispatchSemaphore(value: 0)
+        let start = ContinuousClock.now
+        for number in 0..<threads {
+            Thread {
+                var state = UInt64(number + 1)
+                for _ in 0..<count { state = state &* 6_364_136_223_846_793_005 &+ 1 }
+                consume(state)
+                done.signal()
+            }.start()
+        }
+        for _ in 0..<threads { done.wait() }
+        return (ContinuousClock.now - start).nanoseconds
     }
 
     static func wall(_ threads: Int, _ session: UserSession, _ rotates: Bool, _ isDetailed: Bool, _ count: Int) -> Double {

@@ -7,21 +7,28 @@ import Synchronization
 /// reference count, so that two threads are slower than one. Here each thread has a lane of its own: a lock that hardly
 /// anybody else takes, around an uncounted reference. A writer goes through all lanes before it lets the old object go.
 final class Lanes<Value: AnyObject & Sendable>: Sendable {
-    private final class Lane: Sendable {
+    private struct Lane: ~Copyable {
         let value: Mutex<Unmanaged<Value>>
         // Keeps the next lane's lock out of this one's cache line, and out of the pair that is fetched with it.
-        private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+        private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
         init(_ value: Unmanaged<Value>) { self.value = Mutex(value) }
     }
 
-    private let lanes: [Lane]
+    // Allocated in the initialiser, freed in the deinitialiser; between them only touched through its locks.
+    private nonisolated(unsafe) let lanes: UnsafeMutablePointer<Lane>
     private let owner: Mutex<Value>
 
     /// Creates lanes to a first value.
     init(_ value: Value) {
         owner = Mutex(value)
-        lanes = (0..<ThreadLane.count).map { _ in Lane(Unmanaged.passUnretained(value)) }
+        lanes = .allocate(capacity: ThreadLane.count)
+        for lane in 0..<ThreadLane.count { (lanes + lane).initialize(to: Lane(Unmanaged.passUnretained(value))) }
+    }
+
+    deinit {
+        lanes.deinitialize(count: ThreadLane.count)
+        lanes.deallocate()
     }
 
     /// Reads the value within the calling thread's lane; the body must be short and must not read these lanes again.
@@ -45,7 +52,9 @@ final class Lanes<Value: AnyObject & Sendable>: Sendable {
             guard let new = change(owner) else { return nil }
             let old = owner
             owner = new
-            for lane in lanes { lane.value.withLock { $0 = Unmanaged.passUnretained(new) } }
+            for lane in 0..<ThreadLane.count {
+                lanes[lane].value.withLock { $0 = Unmanaged.passUnretained(new) }
+            }
             return old
         }
         return old != nil

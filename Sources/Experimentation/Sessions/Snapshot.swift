@@ -25,6 +25,8 @@ final class Snapshot: Sendable {
     let afterExpiry: Freshness.AfterExpiry
     let revision: UInt64
     let marks: AtomicBitSet
+    /// Whether there is nothing to say of the age: true for nearly every read, and quickly known.
+    let isPlain: Bool
 
     init(
         decisions: Decisions,
@@ -44,6 +46,7 @@ final class Snapshot: Sendable {
         self.expiry = expiry
         self.afterExpiry = afterExpiry
         self.revision = revision
+        if case .fresh = origin { isPlain = expiry == nil && revision > 0 } else { isPlain = false }
         marks = AtomicBitSet(count: decisions.catalogue.assignments.count)
     }
 
