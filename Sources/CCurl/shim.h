@@ -1,1 +1,80 @@
+// libcurl's option functions are variadic, which Swift can't call. One function here for each kind of argument.
+#ifndef CCURL_SHIM_H
+#define CCURL_SHIM_H
+
 #include <curl/curl.h>
+
+typedef size_t (*ccurl_data_callback)(char *bytes, size_t size, size_t count, void *context);
+typedef int (*ccurl_ready_callback)(void *context, char *, char *, int, int);
+
+static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_set_size(CURL *handle, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_set_text(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_set_context(CURL *handle, CURLoption option, void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_set_data_callback(CURL *handle, CURLoption option, ccurl_data_callback value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode ccurl_get_context(CURL *handle, CURLINFO info, char **value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLMcode ccurl_multi_set_long(CURLM *handle, CURLMoption option, long value) {
+    return curl_multi_setopt(handle, option, value);
+}
+
+// Only http and https, whatever a server or a setting says.
+static inline CURLcode ccurl_allow_http_only(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+// Called each time that a request is about to be sent; other than 0 ends the transfer. Since 7.80.
+static inline CURLcode ccurl_set_ready_callback(CURL *handle, ccurl_ready_callback value, void *context) {
+#if LIBCURL_VERSION_NUM >= 0x075000
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
+    if (code != CURLE_OK) return code;
+    return curl_easy_setopt(handle, CURLOPT_PREREQDATA, context);
+#else
+    (void)handle, (void)value, (void)context;
+    return CURLE_OK;
+#endif
+}
+
+// Doesn't wait for a name that is still being looked up when a transfer is given up. Since 7.87.
+static inline CURLcode ccurl_leave_lookups_behind(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+    (void)handle;
+    return CURLE_OK;
+#endif
+}
+
+// What a message of a finished transfer says; the result lies in a union, which reads badly from Swift.
+static inline CURLcode ccurl_result(const CURLMsg *message) { return message->data.result; }
+
+#endif

@@ -1,0 +1,98 @@
+#if os(Linux)
+    import CCurl
+    import Experimentation
+    import HTTPTypes
+    import Synchronization
+
+    /// Exchanges HTTP requests through libcurl, all on one thread of the engine's own.
+    ///
+    /// It speaks HTTP/1.1 with keep-alive, verifies certificates, follows no redirect, keeps no cookies, reads no
+    /// `.netrc` and retries nothing; the limits of a call are held to the millisecond and to the byte, after decompression.
+    /// Proxies named in the environment (`https_proxy` and the like) are ignored unless the configuration says otherwise.
+    ///
+    /// The thread starts with the first request and ends when the transport is released; what is still under way then ends
+    /// with ``ErrorCode/shutDown``.
+    public final class CurlTransport: HTTPTransport {
+        /// What an engine is made with.
+        public struct Configuration: Sendable, Hashable {
+            /// How many connections to one host there may be at once; further requests wait for a free one.
+            public var connectionsPerHost: Int
+            /// Whether the proxies that environment variables name are used.
+            public var usesEnvironmentProxies: Bool
+            /// A file of certificate authorities (PEM) to trust in place of the system's; `nil` for the system's.
+            public var certificateAuthorities: String?
+
+            /// Creates a configuration.
+            public init(
+                connectionsPerHost: Int = 64,
+                usesEnvironmentProxies: Bool = false,
+                certificateAuthorities: String? = nil
+            ) {
+                self.connectionsPerHost = connectionsPerHost
+                self.usesEnvironmentProxies = usesEnvironmentProxies
+                self.certificateAuthorities = certificateAuthorities
+            }
+        }
+
+        private let driver: CurlDriver
+
+        /// Creates an engine; nothing is opened before the first request.
+        public init(configuration: Configuration = Configuration()) {
+            driver = CurlDriver(configuration)
+        }
+
+        deinit { driver.stop() }
+
+        /// Sends a request and waits for the whole response.
+        ///
+        /// - Parameters:
+        ///   - request: The request; it is checked by ``HTTPRequest/validated()``.
+        ///   - body: The body; no body is sent for `GET` and `HEAD`.
+        ///   - limits: What the exchange may cost.
+        /// - Returns: The response, its body decompressed.
+        /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
+        public func send(
+            _ request: HTTPRequest,
+            body: [UInt8],
+            limits: HTTPLimits
+        ) async throws(ExperimentationError) -> HTTPReply {
+            let request = try request.validated()
+            guard limits.deadline > .zero else {
+                throw ExperimentationError(.timeout, "the deadline passed before the request was sent")
+            }
+            let ticket = CurlTicket()
+            let outcome = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    driver.submit(
+                        CurlExchange(
+                            ticket: ticket,
+                            request: request,
+                            body: body,
+                            limits: limits,
+                            continuation: continuation
+                        )
+                    )
+                }
+            } onCancel: {
+                driver.cancel(ticket)
+            }
+            // The continuation of a call must outlive the engine, whose last owner may be this very task.
+            withExtendedLifetime(self) {}
+            return try outcome.get()
+        }
+    }
+
+    /// What identifies a call, and remembers that it was given up before the driver knew of it.
+    final class CurlTicket: Sendable {
+        let isCancelled = Atomic(false)
+    }
+
+    /// A call on its way to the driver.
+    struct CurlExchange: Sendable {
+        let ticket: CurlTicket
+        let request: HTTPRequest
+        let body: [UInt8]
+        let limits: HTTPLimits
+        let continuation: CheckedContinuation<Result<HTTPReply, ExperimentationError>, Never>
+    }
+#endif

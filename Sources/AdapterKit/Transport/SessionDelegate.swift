@@ -1,0 +1,138 @@
+import Experimentation
+import Foundation
+import HTTPTypes
+import Synchronization
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Puts each task's response together, and ends tasks that the session itself would let run on.
+final class SessionDelegate: NSObject, URLSessionDataDelegate {
+    typealias Continuation = CheckedContinuation<Result<HTTPReply, ExperimentationError>, Never>
+
+    static let cancelled = ExperimentationError(.cancelled, "the task was cancelled")
+
+    private struct Pending {
+        let limit: Int
+        let continuation: Continuation
+        var response: HTTPURLResponse?
+        var body: [UInt8] = []
+    }
+
+    private let pending = Mutex<[Int: Pending]>([:])
+
+    /// Remembers who waits for a task.
+    func begin(_ task: URLSessionTask, limit: Int, _ continuation: Continuation) {
+        pending.withLock { $0[task.taskIdentifier] = Pending(limit: limit, continuation: continuation) }
+    }
+
+    /// Gives the caller an error at once and gives the task up; nothing if the caller has been answered.
+    func end(_ task: URLSessionTask, with error: ExperimentationError) {
+        guard let waiting = take(task) else { return }
+        waiting.continuation.resume(returning: .failure(error))
+        task.cancel()
+    }
+
+    private func take(_ task: URLSessionTask) -> Pending? {
+        pending.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    }
+
+    // MARK: The session's calls
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        // Only certificates are the session's affair; a 401 is an answer like any other.
+        #if canImport(FoundationNetworking)
+            completionHandler(.rejectProtectionSpace, nil)
+        #else
+            let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
+            completionHandler(isTrust ? .performDefaultHandling : .rejectProtectionSpace, nil)
+        #endif
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        pending.withLock { $0[dataTask.taskIdentifier]?.response = response as? HTTPURLResponse }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let limit = pending.withLock { pending -> Int? in
+            guard let entry = pending[dataTask.taskIdentifier] else { return nil }
+            guard data.count <= entry.limit - entry.body.count else { return entry.limit }
+            pending[dataTask.taskIdentifier]?.body.append(contentsOf: data)
+            return nil
+        }
+        guard let limit else { return }
+        end(dataTask, with: ExperimentationError(.tooLarge, "the response's body is larger than \(limit) bytes"))
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let waiting = take(task) else { return }
+        waiting.continuation.resume(returning: Self.outcome(waiting, task.response, error))
+    }
+
+    private static func outcome(
+        _ waiting: Pending,
+        _ response: URLResponse?,
+        _ error: (any Error)?
+    ) -> Result<HTTPReply, ExperimentationError> {
+        if let error { return .failure(translated(error)) }
+        guard let response = waiting.response ?? response as? HTTPURLResponse,
+            (200...999).contains(response.statusCode)
+        else { return .failure(ExperimentationError(.transport, "no valid status")) }
+        var fields = HTTPFields()
+        for case (let name as String, let value as String) in response.allHeaderFields {
+            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+        }
+        if fields[.contentEncoding] != nil {
+            fields[.contentEncoding] = nil
+            fields[.contentLength] = nil
+        }
+        let head = HTTPResponse(status: .init(code: response.statusCode), headerFields: fields)
+        return .success(HTTPReply(response: head, body: waiting.body))
+    }
+
+    private static func translated(_ error: any Error) -> ExperimentationError {
+        guard let error = error as? URLError else {
+            return ExperimentationError(.transport, "no complete response came")
+        }
+        switch error.code {
+        case .timedOut:
+            return ExperimentationError(.timeout, "no complete response within the deadline")
+        case .cancelled:
+            return cancelled
+        case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateHasUnknownRoot,
+            .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired,
+            .appTransportSecurityRequiresSecureConnection:
+            return ExperimentationError(.configuration, "the server's certificate isn't trusted")
+        case .badURL, .unsupportedURL:
+            return ExperimentationError(.transport, "no valid answer came")
+        default:
+            // On Linux a certificate that isn't trusted has no code of its own, only a text.
+            if error.localizedDescription.localizedCaseInsensitiveContains("certificate") {
+                return ExperimentationError(.configuration, "the server's certificate isn't trusted")
+            }
+            return ExperimentationError(.transport, "no complete response came (\(error.code.rawValue))")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import AdapterKit
+import Experimentation
+import HTTPTypes
+import Testing
+
+/// The engines that the hostile server meets.
+enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    #if os(Linux)
+        case curl
+    #endif
+    case urlSession
+
+    var testDescription: String { rawValue }
+
+    /// Whether this is the engine that Linux has only for comparison.
+    var isFoundationOnLinux: Bool {
+        #if os(Linux)
+            self == .urlSession
+        #else
+            false
+        #endif
+    }
+
+    func make() -> any HTTPTransport {
+        switch self {
+        #if os(Linux)
+            case .curl: CurlTransport()
+        #endif
+        case .urlSession: URLSessionTransport()
+        }
+    }
+}
+
+/// Sends a request to a raw server and says how it ended.
+func exchange(
+    _ engine: Engine,
+    _ server: RawServer,
+    _ method: HTTPRequest.Method = .get,
+    path: String = "/x",
+    headers: HTTPFields = [:],
+    body: String = "",
+    limits: HTTPLimits = HTTPLimits(deadline: .seconds(10), responseBytes: 1 << 20)
+) async -> Result<HTTPReply, ExperimentationError> {
+    let request = HTTPRequest(
+        method: method,
+        scheme: "http",
+        authority: "127.0.0.1:\(server.port)",
+        path: path,
+        headerFields: headers
+    )
+    do throws(ExperimentationError) {
+        return .success(try await engine.make().send(request, body: Array(body.utf8), limits: limits))
+    } catch {
+        return .failure(error)
+    }
+}
+
+extension Result where Failure == ExperimentationError {
+    /// The error's code, if it is one.
+    var code: ErrorCode? {
+        if case .failure(let error) = self { error.code } else { nil }
+    }
+}
+
+extension Result where Success == HTTPReply {
+    /// The status, if there is one.
+    var status: Int? { (try? get())?.status }
+}
