@@ -69,9 +69,13 @@ extension OutboxTable {
                         INSERT INTO attempt (sequence, leased, noted, due, attempts, reason)
                         SELECT sequence, 0, ?, ?, ?, ? FROM event WHERE sequence = ?
                         ON CONFLICT (sequence) DO UPDATE SET leased = 0, noted = excluded.noted, due = excluded.due,
-                            attempts = excluded.attempts, reason = excluded.reason
+                            attempts = excluded.attempts, reason = coalesce(excluded.reason, reason)
                         """
-                ).execute(arguments: [now, date.timeIntervalSince1970, attempts, reason, known.sequence])
+                ).execute(
+                    arguments: [
+                        now, date.timeIntervalSince1970, attempts, reason.isEmpty ? nil : reason, known.sequence,
+                    ]
+                )
             }
         }
         if accounts.isEmpty { return }

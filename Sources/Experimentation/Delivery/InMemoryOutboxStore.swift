@@ -134,7 +134,7 @@ public final class InMemoryOutboxStore: OutboxStore {
                 case .retry(_, let date, let attempts, let reason):
                     row.wait = Wait(isLease: false, noted: state.now, due: date)
                     row.envelope.attempts = attempts
-                    row.failure = reason
+                    if !reason.isEmpty { row.failure = reason }
                     kept.append(row)
                 }
             }

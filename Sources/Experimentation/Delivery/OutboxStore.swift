@@ -61,7 +61,7 @@ public enum Settlement: Sendable, Hashable {
     ///   - id: The event.
     ///   - at: When it may be tried again.
     ///   - attempts: How many attempts have counted against it.
-    ///   - reason: Why it wasn't delivered.
+    ///   - reason: Why it wasn't delivered; empty if it wasn't tried.
     case retry(id: String, at: Date, attempts: Int, reason: String)
     /// It is given up.
     case dropped(id: String, reason: Ledger.DropReason, detail: String)

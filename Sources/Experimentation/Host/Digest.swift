@@ -1,7 +1,7 @@
 /// SHA-256, for names of cached things: keys from outside must not choose where something is kept.
 ///
 /// Foundation has no digest on Linux and the core imports nothing else; the algorithm is FIPS 180-4's.
-enum Digest {
+package enum Digest {
     private static let constants: [UInt32] = [
         0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
         0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
@@ -45,7 +45,7 @@ enum Digest {
     }
 
     /// The digest of texts as 64 hexadecimal digits; the texts are kept apart, so `["ab", "c"]` isn't `["a", "bc"]`.
-    static func hex(_ parts: String...) -> String {
+    package static func hex(_ parts: String...) -> String {
         var bytes: [UInt8] = []
         for part in parts {
             bytes.append(contentsOf: Array("\(part.utf8.count):".utf8))
