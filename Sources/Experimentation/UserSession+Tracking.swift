@@ -28,12 +28,26 @@ extension UserSession {
             throw ExperimentationError(.consentDenied, "The user has denied consent; the event was not accepted.")
         }
         let envelope = envelope(event, at: date, surface: surface)
+        let isHeld = core.holds(user.consent) && !event.isConsentSignal
         do throws(ExperimentationError) {
-            try await core.outbox.accept(envelope, isHeld: core.holds(user.consent) && !event.isConsentSignal)
+            try await core.outbox.accept(envelope, isHeld: isHeld, isWanted: isWanted(event, of: user.id))
         } catch {
             giveBack(envelope.attributeChanges)
             throw error
         }
+        try await letGo(of: user.id, ifHeld: isHeld)
+    }
+
+    /// Whether the user still agrees to an event, asked again when it is stored.
+    private func isWanted(_ event: TrackingEvent, of userID: String) -> @Sendable () -> Bool {
+        if event.isConsentSignal { return { true } }
+        return { [self] in state.withLock { $0.user.id != userID || $0.user.consent != .denied } }
+    }
+
+    /// Lets an event go that was stored as held, if consent was given just then.
+    private func letGo(of userID: String, ifHeld isHeld: Bool) async throws(ExperimentationError) {
+        guard isHeld, state.withLock({ $0.user.id == userID && $0.user.consent == .granted }) else { return }
+        try await core.outbox.release(userID: userID)
     }
 
     private func envelope(_ event: TrackingEvent, at date: Date?, surface: String?) -> Envelope {
@@ -109,7 +123,11 @@ extension UserSession {
         do throws(ExperimentationError) {
             try sink.check(event)
         } catch {
-            core.environment.log.log(.debug, "exposure.unsupported", "\(core.provider.name) takes no exposures: \(error)")
+            core.environment.log.log(
+                .debug,
+                "exposure.unsupported",
+                "\(core.provider.name) takes no exposures: \(error)"
+            )
             return mark(assignment, at: place)
         }
         // Whether it is new is decided in one place; the snapshot's mark only spares the way here.
@@ -120,7 +138,12 @@ extension UserSession {
         }
         guard let consent else { return }
         mark(assignment, at: place)
-        core.outbox.note(envelope(event, at: nil, surface: nil), isHeld: core.holds(consent))
+        let envelope = envelope(event, at: nil, surface: nil)
+        let userID = envelope.identity.id
+        core.outbox.note(envelope, isHeld: core.holds(consent), isWanted: isWanted(event, of: userID))
+        if core.holds(consent), user.consent == .granted {
+            Task { try await letGo(of: userID, ifHeld: true) }
+        }
     }
 
     private func mark(_ assignment: Assignment, at place: Int) {

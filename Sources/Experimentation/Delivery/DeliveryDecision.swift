@@ -84,7 +84,7 @@ enum RetrySchedule {
     static func wait(beforeAttempt attempt: Int, jitter: Double) -> Duration {
         // Ten doublings are past the longest wait; more would overflow.
         let bound = min(base * (1 << min(max(attempt, 0), 10)), longest)
-        return bound * min(max(jitter, 0), 1)
+        return bound * (jitter.isFinite ? min(max(jitter, 0), 1) : 1)
     }
 
     /// A wait that a vendor asked for, within reason.

@@ -18,22 +18,61 @@ actor Outbox {
         var succeeded = false
     }
 
-    private let store: any OutboxStore
-    private let sink: (any EventSink)?
-    private let environment: Environment
-    private let report: @Sendable (News) -> Void
+    /// An event on its way into the store.
+    struct Entry: Sendable {
+        var envelope: Envelope
+        var isHeld: Bool
+        /// Whether the user still agrees, asked again at the last moment.
+        var isWanted: @Sendable () -> Bool = { true }
 
-    private var pauses: Set<Pause> = []
-    private var deniedUsers: Set<String> = []
-    private var waiting = 0
-    private var failures = 0
-    private var notBefore: ContinuousClock.Instant?
+        var userID: String { envelope.identity.id }
+    }
+
+    /// A delivery that has begun.
+    struct UnderWay {
+        var task: Task<DeliveryReport, Never>
+        var users: Set<String>
+    }
+
+    let store: any OutboxStore
+    let sink: (any EventSink)?
+    let environment: Environment
+    let report: @Sendable (News) -> Void
+
+    var pauses: Set<Pause> = []
+    /// Users who have withdrawn their consent, until somebody who has it tracks again.
+    var deniedUsers: Set<String> = []
+    /// About how many events wait for a delivery.
+    var waiting = 0
+    /// How many deliveries have failed in a row.
+    var failures = 0
+    /// When deliveries may go on after an outage.
+    var outageEnds: ContinuousClock.Instant?
+    /// Until when the vendor asked to be left alone; not even a flush goes before.
+    var askedUntil: ContinuousClock.Instant?
+    var underWay: UnderWay?
+    /// Whether ``underWay`` was cancelled because of a user's consent, not because of the vendor.
+    var isInterrupted = false
+    /// What the store couldn't write down.
+    var unsettled: [Settlement] = []
+    /// Batches that got no answer, by their first event: they are sent again as they were, under the same name.
+    var unanswered: [String: [Envelope]] = [:]
+
+    private var appending: [String: Int] = [:]
+    private var appendWaiters: [String: [CheckedContinuation<Void, Never>]] = [:]
     private var drain: Task<Void, Never>?
     private var timer: Task<Void, Never>?
     private var timerDeadline: ContinuousClock.Instant?
+    private var takingNoted: Task<Void, Never>?
+    private let began: (date: Date, instant: ContinuousClock.Instant)
 
-    /// Events of callers who can't wait: exposures recorded by a read. They come before whatever is accepted later.
-    private let intake = Mutex<[(envelope: Envelope, isHeld: Bool)]>([])
+    /// How many noted events wait at most for a store that fails.
+    private static let mostNoted = 10_000
+
+    /// Events of callers who can't wait: exposures recorded by a read.
+    ///
+    /// They come before whatever is accepted later.
+    private let intake = Mutex<[Entry]>([])
 
     init(
         store: any OutboxStore,
@@ -45,64 +84,134 @@ actor Outbox {
         self.sink = sink
         self.environment = environment
         self.report = report
+        began = (environment.time.now, environment.time.instant)
+    }
+
+    /// The time of day as far as it can be trusted: no later than what has passed since the beginning, so that a clock
+    /// that is set ahead doesn't make events old.
+    var cautiousNow: Date {
+        let passed = began.instant.duration(to: environment.time.instant).seconds
+        return min(environment.time.now, began.date + passed)
     }
 
     // MARK: Taking
 
     /// Accepts an event: when this returns, the store has it.
-    func accept(_ envelope: Envelope, isHeld: Bool) async throws(ExperimentationError) {
+    ///
+    /// - Parameters:
+    ///   - envelope: The event.
+    ///   - isHeld: Whether it waits for consent.
+    ///   - isWanted: Whether the user still agrees; asked before the event is stored, and after.
+    /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
+    func accept(
+        _ envelope: Envelope,
+        isHeld: Bool,
+        isWanted: @escaping @Sendable () -> Bool = { true }
+    ) async throws(ExperimentationError) {
         if pauses.contains(.closed) { throw ExperimentationError(.shutDown, "The client has been shut down.") }
-        try await takeIn(and: (envelope, isHeld))
+        await takeInNoted()
+        let entry = Entry(envelope: envelope, isHeld: isHeld, isWanted: isWanted)
+        guard try await put([entry], isHeld: isHeld) == 1 else {
+            throw ExperimentationError(.consentDenied, "The user has denied consent; the event was not accepted.")
+        }
+        deliverWhenDue()
     }
 
     /// Notes an event that will be accepted in a moment; never waits.
-    nonisolated func note(_ envelope: Envelope, isHeld: Bool) {
-        intake.withLock { $0.append((envelope, isHeld)) }
+    nonisolated func note(
+        _ envelope: Envelope,
+        isHeld: Bool,
+        isWanted: @escaping @Sendable () -> Bool = { true }
+    ) {
+        intake.withLock { $0.append(Entry(envelope: envelope, isHeld: isHeld, isWanted: isWanted)) }
         Task { await self.takeInNoted() }
     }
 
+    /// Moves noted events into the store, one mover at a time so that they stay in order.
     private func takeInNoted() async {
-        do {
-            try await takeIn(and: nil)
-        } catch {
-            environment.log.log(.error, "outbox.refused", "An exposure could not be stored: \(error)")
-        }
+        while let taking = takingNoted { await taking.value }
+        guard intake.withLock({ !$0.isEmpty }) else { return }
+        let task = Task { await self.moveNoted() }
+        takingNoted = task
+        await task.value
     }
 
-    /// Moves noted events, then one more, into the store, in this order.
-    private func takeIn(and last: (envelope: Envelope, isHeld: Bool)?) async throws(ExperimentationError) {
-        var entries = intake.withLock { noted in
+    private func moveNoted() async {
+        defer { takingNoted = nil }
+        let entries = intake.withLock { noted in
             defer { noted = [] }
             return noted
         }
-        entries.removeAll { deniedUsers.contains($0.envelope.identity.id) }
-        if let last { entries.append(last) }
-        var index = 0
-        while index < entries.count {
-            let isHeld = entries[index].isHeld
-            let run = entries[index...].prefix { $0.isHeld == isHeld }.map(\.envelope)
-            try await store.append(run, isHeld: isHeld)
-            if !isHeld { waiting += run.count }
-            index += run.count
+        var rest = entries[...]
+        while let isHeld = rest.first?.isHeld {
+            let run = Array(rest.prefix { $0.isHeld == isHeld })
+            do {
+                _ = try await put(run, isHeld: isHeld)
+                rest = rest.dropFirst(run.count)
+            } catch  where error.code == .store {
+                // The store may recover; the next caller tries again.
+                let kept = Array(rest)
+                intake.withLock { $0 = Array((kept + $0).prefix(Self.mostNoted)) }
+                environment.log.log(.error, "outbox.refused", "Exposures can't be stored at the moment: \(error)")
+                return
+            } catch {
+                environment.log.log(.error, "outbox.refused", "An exposure can't be stored: \(error)")
+                rest = rest.dropFirst(run.count)
+            }
         }
-        if !entries.isEmpty { deliverWhenDue() }
+        deliverWhenDue()
     }
 
-    // MARK: Delivering
+    /// Stores events whose users still agree.
+    ///
+    /// - Returns: How many were stored and are still wanted.
+    private func put(_ entries: [Entry], isHeld: Bool) async throws(ExperimentationError) -> Int {
+        let wanted = entries.filter { $0.isWanted() }
+        guard !wanted.isEmpty else { return 0 }
+        for entry in wanted {
+            deniedUsers.remove(entry.userID)
+            appending[entry.userID, default: 0] += 1
+        }
+        defer { for entry in wanted { appended(entry.userID) } }
+        try await store.append(wanted.map(\.envelope), isHeld: isHeld)
+        let unwanted = wanted.filter { !$0.isWanted() }
+        for userID in Set(unwanted.map(\.userID)) { _ = try await store.purge(userID: userID) }
+        if !isHeld { waiting += wanted.count - unwanted.count }
+        return wanted.count - unwanted.count
+    }
 
-    private var policy: BatchPolicy { sink?.batching ?? BatchPolicy() }
+    private func appended(_ userID: String) {
+        let left = appending[userID, default: 1] - 1
+        appending[userID] = left > 0 ? left : nil
+        guard left <= 0 else { return }
+        for waiter in appendWaiters.removeValue(forKey: userID) ?? [] { waiter.resume() }
+    }
+
+    private func waitForAppends(of userID: String) async {
+        while appending[userID] != nil {
+            await withCheckedContinuation { appendWaiters[userID, default: []].append($0) }
+        }
+    }
+
+    // MARK: When to deliver
+
+    var policy: BatchPolicy { sink?.batching ?? BatchPolicy() }
 
     /// Starts a delivery if enough waits, or sets the timer for when the oldest has waited long enough.
     private func deliverWhenDue() {
         guard sink != nil, pauses.isEmpty, waiting > 0, drain == nil else { return }
-        if waiting >= policy.count, (notBefore ?? environment.time.instant) <= environment.time.instant {
+        let now = environment.time.instant
+        if let outageEnds, outageEnds > now {
+            setTimer(outageEnds)
+        } else if waiting >= policy.count {
             startDrain()
         } else {
-            setTimer(notBefore ?? environment.time.instant.advanced(by: policy.interval))
+            setTimer(now.advanced(by: policy.interval))
         }
     }
 
-    private func setTimer(_ deadline: ContinuousClock.Instant) {
+    /// Sees to it that a delivery begins at a moment, if none does before.
+    func setTimer(_ deadline: ContinuousClock.Instant) {
         if let timerDeadline, timerDeadline <= deadline { return }
         timer?.cancel()
         timerDeadline = deadline
@@ -117,6 +226,7 @@ actor Outbox {
         timer = nil
         timerDeadline = nil
         guard pauses.isEmpty, drain == nil else { return }
+        if let outageEnds, outageEnds > environment.time.instant { return setTimer(outageEnds) }
         startDrain()
     }
 
@@ -127,141 +237,18 @@ actor Outbox {
         timer = nil
         timerDeadline = nil
         let task = Task {
-            await self.deliverAll()
-            self.drainEnded()
+            let next = await self.deliverAll()
+            self.drainEnded(next)
         }
         drain = task
         return task
     }
 
-    private func drainEnded() {
+    private func drainEnded(_ next: ContinuousClock.Instant?) {
         drain = nil
         guard pauses.isEmpty else { return }
-        if let notBefore { setTimer(notBefore) } else { deliverWhenDue() }
-    }
-
-    /// Delivers batch after batch until nothing is left that may be tried now.
-    private func deliverAll() async {
-        notBefore = nil
-        waiting = 0
-        do {
-            while pauses.isEmpty, !Task.isCancelled, let sink {
-                let now = environment.time.now
-                if let age = policy.maximumAge { _ = try await store.expire(before: now - age.seconds) }
-                let batch = try await store.lease(
-                    max(policy.largest, 1),
-                    bytes: policy.bytes,
-                    now: now,
-                    // Longer than any delivery: a lease that outlives its process is given back after this.
-                    until: now + 120
-                )
-                if batch.isEmpty {
-                    try await scheduleDelayed(now: now)
-                    return
-                }
-                guard try await deliver(named(batch), to: sink) else { return }
-            }
-        } catch {
-            environment.log.log(.error, "outbox.store", "Delivery stopped: \(error)")
-        }
-    }
-
-    private func scheduleDelayed(now: Date) async throws(ExperimentationError) {
-        guard let next = try await store.status(now: now).nextAttempt else { return }
-        let wait = max(next.timeIntervalSince(now), 0.001)
-        notBefore = environment.time.instant.advanced(by: .seconds(min(wait, 3_600)))
-    }
-
-    /// Gives the events of a new batch its name; those of an earlier one keep theirs.
-    private func named(_ batch: [Envelope]) -> [Envelope] {
-        let name = environment.makeID()
-        return batch.map { envelope in
-            var envelope = envelope
-            envelope.batch = envelope.batch ?? name
-            return envelope
-        }
-    }
-
-    /// Delivers one batch, in halves if need be.
-    ///
-    /// - Returns: Whether to go on with the next batch.
-    private func deliver(_ batch: [Envelope], to sink: any EventSink) async throws(ExperimentationError) -> Bool {
-        let allowed = batch.filter { !deniedUsers.contains($0.identity.id) || $0.event.isConsentSignal }
-        guard !allowed.isEmpty else { return true }
-        let report = await sink.deliver(allowed)
-        let now = environment.time.now
-        let isWhole = DeliveryDecision.isRefusedAsAWhole(allowed, report.verdicts)
-
-        var settlements: [Settlement] = []
-        var again: [Envelope] = []
-        for envelope in allowed {
-            let decision = DeliveryDecision.about(
-                envelope,
-                verdict: isWhole ? .split("refused with others") : report.verdicts[envelope.id],
-                isAlone: allowed.count == 1,
-                policy: policy,
-                now: now,
-                jitter: environment.jitter()
-            )
-            switch decision {
-            case .settle(let settlement): settlements.append(settlement)
-            case .splitWithOthers: again.append(envelope)
-            }
-        }
-        try await store.settle(settlements)
-        let goesOn = takeNote(of: report, batch: allowed)
-        guard !again.isEmpty else { return goesOn }
-        guard goesOn else {
-            try await store.settle(again.map { .retry(id: $0.id, at: now, attempts: $0.attempts, reason: "outage") })
-            return false
-        }
-        let middle = (again.count + 1) / 2
-        let first = try await deliver(Array(again[..<middle]), to: sink)
-        guard middle < again.count else { return first }
-        guard first else {
-            let rest = again[middle...].map {
-                Settlement.retry(id: $0.id, at: now, attempts: $0.attempts, reason: "outage")
-            }
-            try await store.settle(rest)
-            return false
-        }
-        return try await deliver(Array(again[middle...]), to: sink)
-    }
-
-    /// Learns from a report: how long to pause, what to tell the client.
-    ///
-    /// - Returns: Whether to go on.
-    private func takeNote(of report: DeliveryReport, batch: [Envelope]) -> Bool {
-        var news = News(isDisabled: report.isDisabled)
-        let byID = Dictionary(batch.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        news.campaigns = report.campaigns.compactMap { received in
-            byID[received.eventID].map { ($0, received.campaign) }
-        }
-        var isOutage = false
-        var asked: Duration?
-        for envelope in batch {
-            switch report.verdicts[envelope.id] {
-            case nil: isOutage = true
-            case .outage(let after):
-                isOutage = true
-                if let after { asked = max(asked ?? .zero, RetrySchedule.clamped(after)) }
-            case .stop(let error): news.stopped = error
-            case .delivered: news.succeeded = true
-            default: break
-            }
-        }
-        if report.isDisabled { pauses.insert(.disabled) }
-        if news.stopped != nil { pauses.insert(.stopped) }
-        if isOutage {
-            failures += 1
-            let wait = asked ?? RetrySchedule.wait(beforeAttempt: failures, jitter: environment.jitter())
-            notBefore = environment.time.instant.advanced(by: wait)
-            waiting += 1
-        } else {
-            failures = 0
-        }
-        if news.isDisabled || news.stopped != nil || news.succeeded || !news.campaigns.isEmpty { self.report(news) }
-        return !isOutage && pauses.isEmpty
+        if let next { setTimer(next) }
+        deliverWhenDue()
     }
 
     // MARK: What the client says
@@ -270,7 +257,7 @@ actor Outbox {
     ///
     /// - Returns: Whether nothing is left that could have been delivered.
     func flush(by deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Bool {
-        try await takeIn(and: nil)
+        await takeInNoted()
         guard sink != nil, pauses.isEmpty else { return try await isEmpty() }
         let drain = startDrain()
         await Self.wait(for: drain, until: deadline, by: environment.time)
@@ -308,7 +295,7 @@ actor Outbox {
             pauses.insert(pause)
         } else if pauses.remove(pause) != nil, pauses.isEmpty {
             failures = 0
-            notBefore = nil
+            outageEnds = nil
             waiting = max(waiting, 1)
             startDrain()
         }
@@ -320,21 +307,30 @@ actor Outbox {
     /// Lets a user's held events go.
     func release(userID: String) async throws(ExperimentationError) {
         deniedUsers.remove(userID)
-        try await takeIn(and: nil)
+        await takeInNoted()
+        // What is on its way into the store was to be held when it set out.
+        await waitForAppends(of: userID)
         try await store.release(userID: userID)
         waiting = max(waiting, 1)
         deliverWhenDue()
     }
 
-    /// Removes a user's waiting events; from now on nothing of theirs is sent but the consent signal.
+    /// Removes a user's waiting events; when this returns, nothing of theirs is under way, and nothing will be sent but
+    /// the consent signal.
     func purge(userID: String) async throws(ExperimentationError) {
         deniedUsers.insert(userID)
-        try await takeIn(and: nil)
+        intake.withLock { $0.removeAll { $0.userID == userID && !$0.envelope.event.isConsentSignal } }
+        while let taking = takingNoted { await taking.value }
+        await waitForAppends(of: userID)
+        while let underWay, underWay.users.contains(userID) {
+            // Others' events in it are tried again; that costs less than a request that nobody agreed to.
+            isInterrupted = true
+            underWay.task.cancel()
+            _ = await underWay.task.value
+            await Task.yield()
+        }
         _ = try await store.purge(userID: userID)
     }
-
-    /// Lets events of a user flow again who was never purged.
-    func allow(userID: String) { deniedUsers.remove(userID) }
 
     /// Ends delivery; what waits stays in the store.
     func close() async {
@@ -346,13 +342,13 @@ actor Outbox {
 
     /// The accounts, with everything noted taken in first.
     func ledger() async throws(ExperimentationError) -> Ledger {
-        try await takeIn(and: nil)
+        await takeInNoted()
         return try await store.ledger()
     }
 
     /// What waits, with everything noted taken in first.
     func status() async throws(ExperimentationError) -> OutboxStatus {
-        try await takeIn(and: nil)
+        await takeInNoted()
         return try await store.status(now: environment.time.now)
     }
 }

@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@testable import Experimentation
+
+@Suite("What becomes of an event is decided by a table")
+struct DeliveryDecisionTests {
+    private static let now = Date(timeIntervalSince1970: 1_795_262_400)
+    private static let stop = ExperimentationError(.unauthorized, "The key was refused.")
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var verdict: Verdict?
+        var attempts = 0
+        var isAlone = false
+        var expected: DeliveryDecision
+        var testDescription: String {
+            "\(verdict.map { "\($0)" } ?? "no answer"), attempt \(attempts), alone \(isAlone)"
+        }
+    }
+
+    private static func back(_ seconds: Double, attempts: Int = 0, _ reason: String) -> DeliveryDecision {
+        .settle(.retry(id: "e", at: now + seconds, attempts: attempts, reason: reason))
+    }
+
+    private static func dropped(_ reason: Ledger.DropReason, _ detail: String) -> DeliveryDecision {
+        .settle(.dropped(id: "e", reason: reason, detail: detail))
+    }
+
+    private static let table: [Row] = [
+        Row(verdict: .delivered, expected: .settle(.delivered(id: "e"))),
+        Row(verdict: nil, attempts: 2, expected: back(0, attempts: 2, "no answer")),
+        Row(verdict: .outage(), attempts: 2, expected: back(0, attempts: 2, "outage")),
+        Row(verdict: .outage(after: .seconds(7)), expected: back(7, "outage")),
+        Row(verdict: .outage(after: .seconds(-7)), expected: back(0, "outage")),
+        Row(verdict: .outage(after: .seconds(1_000_000_000)), expected: back(300, "outage")),
+        Row(verdict: .outage(after: .seconds(Int64.max)), expected: back(300, "outage")),
+        Row(verdict: .failed("400"), expected: back(1, attempts: 1, "400")),
+        Row(verdict: .failed("400"), attempts: 1, expected: back(2, attempts: 2, "400")),
+        Row(verdict: .failed("400"), attempts: 2, expected: dropped(.exhausted, "400")),
+        Row(verdict: .failed("400"), attempts: .max - 1, expected: dropped(.exhausted, "400")),
+        Row(verdict: .split("413"), expected: .splitWithOthers),
+        Row(verdict: .split("413"), isAlone: true, expected: dropped(.rejected, "413")),
+        Row(verdict: .rejected("unknown"), expected: dropped(.rejected, "unknown")),
+        Row(verdict: .stop(stop), attempts: 1, expected: back(0, attempts: 1, stop.description)),
+    ]
+
+    @Test("P10 each verdict leads to what the table says", arguments: table)
+    func decides(_ row: Row) {
+        let envelope = Envelope(
+            id: "e",
+            identity: Identity(id: "ada"),
+            event: .custom("a"),
+            date: Self.now,
+            attempts: row.attempts
+        )
+        let decision = DeliveryDecision.about(
+            envelope,
+            verdict: row.verdict,
+            isAlone: row.isAlone,
+            policy: BatchPolicy(attempts: 3),
+            now: Self.now,
+            jitter: 0.5
+        )
+        #expect(decision == row.expected)
+    }
+
+    @Test("P11 waits grow, are drawn from nothing up to their bound, and never pass five minutes")
+    func schedule() {
+        let bounds = (0...70).map { RetrySchedule.wait(beforeAttempt: $0, jitter: 1) }
+        #expect(bounds.prefix(10).map(\.seconds) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300])
+        #expect(bounds.dropFirst(9).allSatisfy { $0 == .seconds(300) })
+        #expect(RetrySchedule.wait(beforeAttempt: .max, jitter: 1) == .seconds(300))
+        #expect(RetrySchedule.wait(beforeAttempt: .min, jitter: 1) == .seconds(1))
+        for jitter in [-1.0, 0, .nan, .infinity, 2] {
+            let wait = RetrySchedule.wait(beforeAttempt: 3, jitter: jitter)
+            #expect(wait >= .zero && wait <= .seconds(8))
+        }
+    }
+
+    @Test("P11 ten thousand clients that failed together don't come back together")
+    func storm() {
+        let dice = Dice(11)
+        // An hour's outage; each client goes on by its own schedule, and the first attempt after the hour succeeds.
+        var perSecond: [Int: Int] = [:]
+        for _ in 0..<10_000 {
+            var time = dice.fraction()
+            var failures = 0
+            while time < 3_600 {
+                failures += 1
+                time += RetrySchedule.wait(beforeAttempt: failures, jitter: dice.fraction()).seconds
+            }
+            perSecond[Int(time), default: 0] += 1
+        }
+        let last = perSecond.keys.max() ?? 3_600
+        let mean = 10_000 / Double(last - 3_600 + 1)
+        let peak = Double(perSecond.values.max() ?? 0)
+        #expect(peak <= 3 * mean, "peak \(peak), mean \(mean)")
+        #expect(last <= 3_900)
+    }
+
+    @Test("P12 what a vendor asks for is clamped to five minutes")
+    func clamp() {
+        let asked: [Duration] = [
+            .zero, .seconds(1), .seconds(299), .seconds(300), .seconds(301), .seconds(-1), .seconds(Int64.max),
+            .seconds(Int64.min), .nanoseconds(1),
+        ]
+        let waits = asked.map { RetrySchedule.clamped($0) }
+        let expected: [Duration] = [
+            .zero, .seconds(1), .seconds(299), .seconds(300), .seconds(300), .zero, .seconds(300), .zero,
+            .nanoseconds(1),
+        ]
+        #expect(waits == expected)
+    }
+}

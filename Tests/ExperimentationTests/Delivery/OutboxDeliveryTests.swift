@@ -1,0 +1,323 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@Suite("The outbox delivers")
+struct OutboxDeliveryTests {
+    private let time = ManualTime()
+
+    @Test("P03 a batch that got no answer goes out again as it was, under the same name; a new batch has a new one")
+    func batchNames() async throws {
+        let dice = Dice(3)
+        let rounds = isSoak ? 1_000 : 200
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, largest: 5, interval: .seconds(3_600))) {
+            batch in
+            DeliveryReport(dice.below(10) < 3 ? .outage() : .delivered, for: batch)
+        }
+        let client = try await vendor.client(time: time, jitter: { dice.fraction() })
+        let session = client.session(for: User(id: "ada"))
+        for round in 0..<rounds {
+            for _ in 0...dice.below(7) { try await session.track(.numbered(round)) }
+            try await client.flush()
+            time.advance(by: .seconds(300))
+        }
+        try await client.drain(time)
+        var contents: [String: [String]] = [:]
+        for batch in vendor.record.batches {
+            let names = Set(batch.map(\.batch))
+            let name = try #require(names.first ?? nil)
+            #expect(names.count == 1)
+            #expect(contents[name, default: batch.map(\.id)] == batch.map(\.id))
+            contents[name] = batch.map(\.id)
+        }
+        #expect(vendor.record.batches.count > contents.count)
+        let received = vendor.record.received
+        #expect(Set(received.map(\.id)).count == received.count)
+        try await client.expectBalance(Ledger(accepted: received.count, delivered: received.count))
+    }
+
+    @Test("P05 concurrent producers lose nothing while events are flushed")
+    func producers() async throws {
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 50, largest: 100, interval: .milliseconds(1)))
+        let client = try await vendor.client(time: SystemTime())
+        let each = isSoak ? 20_000 : 250
+        try await withThrowingTaskGroup { group in
+            for producer in 0..<16 {
+                let session = client.session(for: User(id: "u\(producer)"))
+                group.addTask { for number in 0..<each { try await session.track(.numbered(number)) } }
+            }
+            group.addTask { for _ in 0..<20 { try await client.flush() } }
+            try await group.waitForAll()
+        }
+        while try await !client.flush() {}
+        let lost = try await client.ledger().dropped[.overflow, default: 0]
+        try await client.expectBalance(
+            Ledger(
+                accepted: 16 * each,
+                delivered: 16 * each - lost,
+                dropped: lost == 0 ? [:] : [.overflow: lost]
+            )
+        )
+        #expect(Set(vendor.record.received.map(\.id)).count == 16 * each - lost)
+        try expectOrder(of: vendor.record.received)
+        await client.shutdown()
+    }
+
+    @Test("P06 every batch is whole: its events are distinct, and no more than it may hold")
+    func batches() async throws {
+        let vendor = ScriptedVendor(
+            batching: BatchPolicy(count: 7, largest: 20, bytes: 4_000, interval: .milliseconds(1))
+        )
+        let client = try await vendor.client(time: SystemTime())
+        let total = isSoak ? 100_000 : 2_000
+        try await withThrowingTaskGroup { group in
+            for producer in 0..<4 {
+                let session = client.session(for: User(id: "u\(producer)"))
+                group.addTask { for number in 0..<(total / 4) { try await session.track(.numbered(number)) } }
+            }
+            group.addTask { for _ in 0..<50 { try await client.flush() } }
+            try await group.waitForAll()
+        }
+        while try await !client.flush() {}
+        for batch in vendor.record.batches {
+            #expect(!batch.isEmpty && batch.count <= 20)
+            #expect(Set(batch.map(\.id)).count == batch.count)
+        }
+        #expect(vendor.record.received.count == total)
+        await client.shutdown()
+    }
+
+    @Test("P07 each user's events arrive in order, whatever goes wrong", arguments: 0..<(isSoak ? 200 : 12))
+    func order(seed: Int) async throws {
+        let dice = Dice(seed)
+        let vendor = ScriptedVendor { batch in
+            // One fault a call, or none; never one that says that an event itself is bad.
+            switch dice.below(8) {
+            case 0: return DeliveryReport(.outage(), for: batch)
+            case 1: return DeliveryReport(.outage(after: .seconds(3)), for: batch)
+            case 2: return DeliveryReport()
+            case 3 where batch.count > 1: return DeliveryReport(.split("too large"), for: batch)
+            case 4:
+                // The connection broke in the middle.
+                return DeliveryReport(.delivered, for: Array(batch.prefix(batch.count / 2)))
+            default: return DeliveryReport(.delivered, for: batch)
+            }
+        }
+        let client = try await vendor.client(time: time, jitter: { dice.fraction() })
+        let sessions = (0..<10).map { client.session(for: User(id: "u\($0)")) }
+        for number in 0..<40 {
+            for session in sessions { try await session.track(.numbered(number)) }
+            if dice.below(4) == 0 { try await client.flush() }
+            if dice.below(4) == 0 { time.advance(by: .seconds(30)) }
+        }
+        try await client.drain(time)
+        try expectOrder(of: vendor.record.received)
+        try await client.expectBalance(Ledger(accepted: 400, delivered: 400))
+    }
+
+    private func expectOrder(of received: [Envelope]) throws {
+        var last: [String: Int] = [:]
+        for envelope in received {
+            let number = try #require(envelope.event.number)
+            #expect(number > last[envelope.identity.id, default: -1])
+            last[envelope.identity.id] = number
+        }
+    }
+
+    @Test("P13 one event that is too large is found in no more than seventeen requests")
+    func tooLarge() async throws {
+        let vendor = ScriptedVendor(
+            batching: BatchPolicy(count: 1_000, largest: 256, bytes: .max, interval: .seconds(60))
+        ) { batch in
+            let isTooLarge = batch.contains { $0.event.number == 131 }
+            return DeliveryReport(isTooLarge ? .split("413") : .delivered, for: batch)
+        }
+        let client = try await vendor.client(time: time)
+        let session = client.session(for: User(id: "ada"))
+        for number in 0..<256 { try await session.track(.numbered(number)) }
+        #expect(try await client.flush())
+        #expect(vendor.record.batches.count <= 17)
+        #expect(vendor.record.received.compactMap(\.event.number) == (0..<256).filter { $0 != 131 })
+        try await client.expectBalance(Ledger(accepted: 256, delivered: 255, dropped: [.rejected: 1]))
+    }
+
+    @Test("P14 a poison event never blocks the rest", arguments: [true, false])
+    func poison(isWhole: Bool) async throws {
+        let tries = Shared(0)
+        let vendor = ScriptedVendor { batch in
+            guard batch.contains(where: { $0.event.number == 357 }) else {
+                return DeliveryReport(.delivered, for: batch)
+            }
+            if batch.count == 1 { tries.change { $0 += 1 } }
+            // Some vendors refuse the whole batch, others the one event.
+            if isWhole { return DeliveryReport(.failed("HTTP 400"), for: batch) }
+            var report = DeliveryReport(.delivered, for: batch)
+            for envelope in batch where envelope.event.number == 357 {
+                report.verdicts[envelope.id] = .failed("HTTP 400")
+            }
+            return report
+        }
+        let client = try await vendor.client(time: time)
+        let sessions = (0..<4).map { client.session(for: User(id: "u\($0)")) }
+        for number in 0..<1_000 { try await sessions[number % 4].track(.numbered(number)) }
+        try await client.flush()
+        // Everybody else's events are there at once; the poison's user waits for the verdict on it.
+        let others = (0..<1_000).filter { $0 % 4 != 1 }
+        #expect(Set(vendor.record.received.compactMap(\.event.number)).isSuperset(of: others))
+        try await client.drain(time)
+        #expect(Set(vendor.record.received.compactMap(\.event.number)) == Set(0..<1_000).subtracting([357]))
+        #expect(tries.value <= 3)
+        try await client.expectBalance(Ledger(accepted: 1_000, delivered: 999, dropped: [.exhausted: 1]))
+        try await sessions[1].track(.numbered(1_000))
+        #expect(try await client.flush())
+    }
+
+    @Test("P14 while one user's event waits for its next attempt, others' go at their own pace")
+    func poisonDoesNotSlow() async throws {
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1, interval: .seconds(1))) { batch in
+            DeliveryReport(
+                verdicts: Dictionary(
+                    batch.map { ($0.id, $0.identity.id == "mallory" ? .failed("HTTP 400") : .delivered) },
+                    uniquingKeysWith: { $1 }
+                )
+            )
+        }
+        let client = try await vendor.client(time: time, jitter: { 1 })
+        try await client.session(for: User(id: "mallory")).track(.numbered(1))
+        try await client.flush()
+        try await client.session(for: User(id: "ada")).track(.numbered(2))
+        // No time passes: the event alone starts its delivery.
+        while vendor.record.received.isEmpty { await Task.yield() }
+        #expect(vendor.record.received.compactMap(\.event.number) == [2])
+    }
+
+    @Test("P15 an outage of a day loses nothing and costs no attempt")
+    func outage() async throws {
+        let isUp = Shared(false)
+        let vendor = ScriptedVendor { batch in
+            DeliveryReport(isUp.value ? .delivered : .outage(), for: batch)
+        }
+        let client = try await vendor.client(time: time)
+        let session = client.session(for: User(id: "ada"))
+        for number in 0..<5_000 { try await session.track(.numbered(number)) }
+        try await client.flush()
+        for _ in 0..<(24 * 12) {
+            await time.waitForSleepers(1)
+            time.advance(by: .seconds(300))
+        }
+        #expect(vendor.record.batches.count > 50)
+        try await client.expectBalance(Ledger(accepted: 5_000, pending: 5_000))
+        isUp.value = true
+        try await client.drain(time)
+        #expect(vendor.record.received.allSatisfy { $0.attempts == 0 })
+        #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<5_000))
+        try await client.expectBalance(Ledger(accepted: 5_000, delivered: 5_000))
+    }
+
+    @Test("P12 nothing is sent before the moment that the vendor asked for, not even by a flush")
+    func retryAfter() async throws {
+        let vendor = ScriptedVendor { DeliveryReport(.outage(after: .seconds(40)), for: $0) }
+        let client = try await vendor.client(time: time)
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        #expect(try await !client.flush())
+        try await client.session(for: User(id: "bob")).track(.numbered(2))
+        time.advance(by: .seconds(39))
+        #expect(try await !client.flush())
+        #expect(vendor.record.batches.count == 1)
+        vendor.answer { DeliveryReport(.delivered, for: $0) }
+        time.advance(by: .seconds(1))
+        #expect(try await client.flush())
+        #expect(vendor.record.received.count == 2)
+    }
+
+    @Test("a refusal of the credentials stops deliveries, keeps everything and says so")
+    func stopped() async throws {
+        let vendor = ScriptedVendor {
+            DeliveryReport(.stop(ExperimentationError(.unauthorized, "The key was refused.")), for: $0)
+        }
+        let store = ClientStore.inMemory()
+        let client = try await vendor.client(store: store, time: time)
+        let session = client.session(for: User(id: "ada"))
+        try await session.track(.numbered(1))
+        #expect(try await !client.flush())
+        try await session.track(.numbered(2))
+        #expect(try await !client.flush())
+        #expect(vendor.record.batches.count == 1)
+        #expect(client.status == .error)
+        #expect(try await client.outboxStatus().failures.keys.contains { $0.contains("UNAUTHORIZED") })
+        await client.shutdown()
+        // The next run tries again.
+        let mended = ScriptedVendor()
+        let next = try await mended.client(store: store, time: time)
+        #expect(try await next.flush())
+        #expect(mended.record.received.count == 2)
+    }
+
+    @Test("an event older than the vendor takes is dropped and counted; a clock set ahead makes no event old")
+    func expiry() async throws {
+        let vendor = ScriptedVendor(
+            batching: BatchPolicy(count: 100, interval: .seconds(60), maximumAge: .seconds(14_400))
+        ) { DeliveryReport(.outage(), for: $0) }
+        let client = try await vendor.client(time: time)
+        let session = client.session(for: User(id: "ada"))
+        try await session.track(.numbered(1))
+        time.setNow(time.now + 3_650 * 86_400)
+        try await client.flush()
+        try await client.expectBalance(Ledger(accepted: 1, pending: 1))
+        time.advance(by: .seconds(14_401))
+        try await session.track(.numbered(2))
+        vendor.answer { DeliveryReport(.delivered, for: $0) }
+        try await client.drain(time)
+        #expect(vendor.record.received.compactMap(\.event.number) == [2])
+        try await client.expectBalance(Ledger(accepted: 2, delivered: 1, dropped: [.expired: 1]))
+    }
+
+    @Test("P23 clocks that jump neither lose, nor disorder, nor delay for long", arguments: 0..<(isSoak ? 500 : 25))
+    func clockJumps(seed: Int) async throws {
+        let dice = Dice(seed)
+        let vendor = ScriptedVendor { batch in
+            DeliveryReport(dice.below(3) == 0 ? .outage(after: .seconds(dice.below(600))) : .delivered, for: batch)
+        }
+        let client = try await vendor.client(time: time, jitter: { dice.fraction() })
+        let session = client.session(for: User(id: "ada"))
+        let jumps: [Double] = [-86_400, 86_400, -3_650 * 86_400, 3_650 * 86_400, -1, 1]
+        for number in 0..<40 {
+            try await session.track(.numbered(number))
+            if dice.below(3) == 0 { time.setNow(time.now + jumps[dice.below(jumps.count)]) }
+            if dice.below(3) == 0 { try await client.flush() }
+            time.advance(by: .seconds(dice.below(60)))
+        }
+        vendor.answer { DeliveryReport(.delivered, for: $0) }
+        // No wait is longer than five minutes, whatever the clock says.
+        time.advance(by: .seconds(301))
+        #expect(try await client.flush())
+        #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<40))
+        try await client.expectBalance(Ledger(accepted: 40, delivered: 40))
+    }
+
+    @Test("P25 flush and shutdown end by their deadline with a vendor that hangs")
+    func bounded() async throws {
+        let vendor = ScriptedVendor { batch in
+            // Doesn't even listen to a cancellation.
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                DispatchQueue.global().asyncAfter(deadline: .now() + 30) { continuation.resume() }
+            }
+            return DeliveryReport(.delivered, for: batch)
+        }
+        let client = try await vendor.client(time: SystemTime())
+        let session = client.session(for: User(id: "ada"))
+        try await session.track(.numbered(1))
+        let clock = ContinuousClock()
+        for _ in 0..<(isSoak ? 50 : 5) {
+            var isDone = true
+            let took = try await clock.measure { isDone = try await client.flush(within: .milliseconds(20)) }
+            #expect(!isDone)
+            #expect(took >= .milliseconds(20) && took <= .milliseconds(120), "\(took)")
+        }
+        let took = await clock.measure { await client.shutdown(within: .milliseconds(50)) }
+        #expect(took <= .milliseconds(150), "\(took)")
+        await #expect(throws: ExperimentationError.self) { try await session.track(.numbered(2)) }
+        try await client.expectBalance(Ledger(accepted: 1, pending: 1))
+    }
+}

@@ -1,0 +1,129 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// A vendor that takes events as a test says, and remembers them.
+final class ScriptedVendor: ExperimentationProvider, EventSink {
+    typealias Answer = @Sendable ([Envelope]) async -> DeliveryReport
+
+    struct Record: Sendable {
+        /// The batches, in the order in which they were begun.
+        var batches: [[Envelope]] = []
+        /// The events that the vendor has, repeats included.
+        var received: [Envelope] = []
+    }
+
+    let name = "scripted"
+    let scope: String
+    let batching: BatchPolicy
+    let needsConsent: Bool
+    private let state: Mutex<(record: Record, answer: Answer)>
+
+    init(
+        scope: String = "",
+        batching: BatchPolicy = BatchPolicy(count: 1_000_000, largest: 100, bytes: .max, interval: .seconds(3_600)),
+        needsConsent: Bool = false,
+        _ answer: @escaping Answer = { DeliveryReport(.delivered, for: $0) }
+    ) {
+        self.scope = scope
+        self.batching = batching
+        self.needsConsent = needsConsent
+        state = Mutex((Record(), answer))
+    }
+
+    var roles: ProviderRoles { ProviderRoles(events: self, needsConsent: needsConsent) }
+    var capabilities: Set<Capability> { [.tracking] }
+    var record: Record { state.withLock { $0.record } }
+
+    func answer(_ answer: @escaping Answer) { state.withLock { $0.answer = answer } }
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {}
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        let answer = state.withLock { state in
+            state.record.batches.append(batch)
+            return state.answer
+        }
+        let report = await answer(batch)
+        state.withLock { state in
+            for envelope in batch where report.verdicts[envelope.id] == .delivered {
+                state.record.received.append(envelope)
+            }
+        }
+        return report
+    }
+
+    /// A client of this vendor.
+    func client(
+        store: ClientStore = .inMemory(),
+        time: any TimeSource = ManualTime(),
+        jitter: @escaping @Sendable () -> Double = { 0.5 }
+    ) async throws -> ExperimentationClient {
+        try await ExperimentationClient(
+            provider: self,
+            store: store,
+            environment: Environment(time: time, jitter: jitter)
+        )
+    }
+}
+
+/// A value that several tasks look at.
+final class Shared<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+    init(_ value: Value) { state = Mutex(value) }
+    var value: Value {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+    func change(_ body: @Sendable (inout Value) -> Void) { state.withLock { body(&$0) } }
+}
+
+/// The same numbers for the same seed, for any task.
+final class Dice: Sendable {
+    private let state: Mutex<UInt64>
+
+    init(_ seed: Int) { state = Mutex(UInt64(bitPattern: Int64(seed))) }
+
+    func roll() -> UInt64 {
+        state.withLock { state in
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return z ^ (z >> 31)
+        }
+    }
+
+    func below(_ bound: Int) -> Int { Int(roll() % UInt64(bound)) }
+    func fraction() -> Double { Double(roll() >> 11) / Double(UInt64(1) << 53) }
+}
+
+/// Whether the figures of the long run are asked for.
+let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
+
+extension ExperimentationClient {
+    /// P09: holds the accounts against each other.
+    func expectBalance(_ expected: Ledger? = nil, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let ledger = try await ledger()
+        #expect(ledger.isBalanced, "\(ledger)", sourceLocation: sourceLocation)
+        if let expected { #expect(ledger == expected, sourceLocation: sourceLocation) }
+    }
+
+    /// Delivers until nothing is left or so much time has passed.
+    func drain(_ time: ManualTime, for limit: Duration = .seconds(7_200)) async throws {
+        let end = time.instant.advanced(by: limit)
+        while try await !flush(), time.instant < end { time.advance(by: .seconds(10)) }
+    }
+}
+
+extension TrackingEvent {
+    /// An event that carries a number.
+    static func numbered(_ number: Int) -> TrackingEvent { .custom("numbered", value: Double(number)) }
+
+    /// The number.
+    var number: Int? {
+        if case .custom("numbered", let value?) = kind { Int(exactly: value) } else { nil }
+    }
+}
