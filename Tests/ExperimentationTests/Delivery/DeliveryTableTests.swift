@@ -4,7 +4,7 @@ import Testing
 @testable import Experimentation
 
 @Suite("What becomes of an event is decided by a table")
-struct DeliveryDecisionTests {
+struct DeliveryTableTests {
     private static let now = Date(timeIntervalSince1970: 1_795_262_400)
     private static let stop = ExperimentationError(.unauthorized, "The key was refused.")
 
