@@ -229,6 +229,8 @@ final class ClientCore: Sendable {
         for (envelope, campaigns) in news.bySession {
             session(envelope.session)?.receive(campaigns, for: envelope)
         }
+        guard roles.campaigns != nil else { return }
+        for envelope in news.settled { session(envelope.session)?.forgetEpoch(of: envelope) }
     }
 
     /// A session that is still in use, by its id.

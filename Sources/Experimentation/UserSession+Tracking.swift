@@ -19,14 +19,7 @@ extension UserSession {
         at date: Date? = nil,
         on surface: String? = nil
     ) async throws(ExperimentationError) {
-        guard let sink = core.roles.events else { throw .unsupported("events", by: core.provider.name) }
-        try event.validate()
-        try sink.check(event)
-        let user = user
-        try user.validate()
-        if user.consent == .denied, !event.isConsentSignal {
-            throw ExperimentationError(.consentDenied, "The user has denied consent; the event was not accepted.")
-        }
+        let user = try check(event)
         let envelope = envelope(event, at: date, surface: surface)
         let isHeld = core.holds(user.consent) && !event.isConsentSignal
         do throws(ExperimentationError) {
@@ -36,6 +29,44 @@ extension UserSession {
             throw error
         }
         try await letGo(of: user.id, ifHeld: isHeld)
+    }
+
+    /// Notes an event for callers who can't wait; it is accepted in a moment, in the order of the calls.
+    ///
+    /// The event, the user and the surface are taken as they are now. Prefer ``track(_:at:on:)``: what is noted is lost if
+    /// the process dies before the store has it, and a store that fails is only logged.
+    ///
+    /// - Parameters:
+    ///   - event: What happened.
+    ///   - date: When; now if `nil`.
+    ///   - surface: The part of the application it happened in.
+    /// - Throws: ``ErrorCode/unsupported``, ``ErrorCode/invalidArgument``, ``ErrorCode/consentDenied``.
+    public func note(
+        _ event: TrackingEvent,
+        at date: Date? = nil,
+        on surface: String? = nil
+    ) throws(ExperimentationError) {
+        let user = try check(event)
+        core.outbox.note(
+            envelope(event, at: date, surface: surface),
+            isHeld: core.holds(user.consent) && !event.isConsentSignal,
+            isWanted: isWanted(event, of: user.id)
+        )
+    }
+
+    /// Checks what can be checked of an event and its user.
+    ///
+    /// - Returns: The user as they are now.
+    private func check(_ event: TrackingEvent) throws(ExperimentationError) -> User {
+        guard let sink = core.roles.events else { throw .unsupported("events", by: core.provider.name) }
+        try event.validate()
+        try sink.check(event)
+        let user = user
+        try user.validate()
+        if user.consent == .denied, !event.isConsentSignal {
+            throw ExperimentationError(.consentDenied, "The user has denied consent; the event was not accepted.")
+        }
+        return user
     }
 
     /// Whether the user still agrees to an event, asked again when it is stored.

@@ -64,7 +64,9 @@ public final class UserSession: Sendable {
     /// The user as they are known now.
     public var user: User { state.withLock { $0.user } }
 
-    /// Changes attributes; ``FlagValue/null`` removes one. Decisions follow with the next ``refresh(force:)``.
+    /// Changes attributes; ``FlagValue/null`` removes one.
+    ///
+    /// Decisions follow with the next ``refresh(force:)``.
     ///
     /// - Parameter attributes: The ones to change; the others stay.
     /// - Throws: ``ErrorCode/invalidContext`` for a value that is nested deeper than 16 levels or isn't finite; then
@@ -162,10 +164,18 @@ public final class UserSession: Sendable {
         hand(over: state.withLock { $0.board.clear(surface: surface) })
     }
 
+    /// Forgets a part of the application that won't come back, whole: what answers its events is dropped from now on.
+    public func closeSurface(_ surface: String) {
+        state.withLock { $0.board.close(surface: surface) }
+    }
+
     /// The campaigns that wait, for a part of the application or the whole.
     public func heldCampaigns(on surface: String? = nil) -> [Campaign] {
         state.withLock { $0.board.held(surface: surface) }
     }
+
+    /// Forgets when an event was tracked, of which nothing more will come.
+    func forgetEpoch(of envelope: Envelope) { state.withLock { _ = $0.epochs.removeValue(forKey: envelope.id) } }
 
     func setInUse(_ isInUse: Bool) { hand(over: state.withLock { $0.board.setInUse(isInUse) }) }
 
@@ -210,7 +220,10 @@ extension Attributes {
                 )
             }
             if !value.isFinite {
-                throw ExperimentationError(.invalidContext, "The attribute \"\(name)\" holds a number that isn't finite.")
+                throw ExperimentationError(
+                    .invalidContext,
+                    "The attribute \"\(name)\" holds a number that isn't finite."
+                )
             }
         }
     }

@@ -208,7 +208,10 @@ extension Outbox {
                 isOutage = true
                 if let after { asked = max(asked ?? .zero, RetrySchedule.clamped(after)) }
             case .stop(let error): news.stopped = error
-            case .delivered: news.succeeded = true
+            case .delivered:
+                news.succeeded = true
+                news.settled.append(envelope)
+            case .rejected: news.settled.append(envelope)
             default: break
             }
         }
@@ -227,7 +230,9 @@ extension Outbox {
             let end = pause(for: wait)
             if asked != nil { askedUntil = end }
         }
-        if news.isDisabled || news.stopped != nil || news.succeeded || !news.campaigns.isEmpty { self.report(news) }
+        if news.isDisabled || news.stopped != nil || !news.settled.isEmpty || !news.campaigns.isEmpty {
+            self.report(news)
+        }
         return !isOutage && pauses.isEmpty
     }
 

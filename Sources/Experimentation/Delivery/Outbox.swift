@@ -12,6 +12,8 @@ actor Outbox {
     /// What a delivery brought back, for the client to act on.
     struct News: Sendable {
         var campaigns: [(envelope: Envelope, campaign: Campaign)] = []
+        /// The events that the vendor has taken or refused for good: nothing more will come of them.
+        var settled: [Envelope] = []
         var isDisabled = false
         var stopped: ExperimentationError?
         /// Whether anything was delivered.
@@ -259,6 +261,12 @@ actor Outbox {
     func flush(by deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Bool {
         await takeInNoted()
         guard sink != nil, pauses.isEmpty else { return try await isEmpty() }
+        if let earlier = drain {
+            // It may have looked into the store before the last events were there.
+            await Self.wait(for: earlier, until: deadline, by: environment.time)
+            let isOver = environment.time.instant >= deadline
+            if isOver || failures > 0 || !pauses.isEmpty { return try await isEmpty() }
+        }
         let drain = startDrain()
         await Self.wait(for: drain, until: deadline, by: environment.time)
         return try await isEmpty()

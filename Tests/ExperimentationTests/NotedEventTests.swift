@@ -1,0 +1,41 @@
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@testable import Experimentation
+
+@Suite("Noted events")
+struct NotedEventTests {
+    @Test("what is noted is accepted in the order of the calls, with the user of that moment, and checked at once")
+    func order() async throws {
+        let provider = InMemoryProvider()
+        let client = try await ExperimentationClient(
+            provider: provider,
+            environment: Environment(time: ManualTime(), log: RecordingLog())
+        )
+        let session = client.session(for: User(id: "before", consent: .granted))
+        try session.note(.custom("one"))
+        session.identify(Identity(id: "after"))
+        try session.note(.custom("two"))
+        #expect(throws: ExperimentationError.self) { try session.note(.custom("")) }
+        try await client.flush()
+        let ledger = try await client.ledger()
+        #expect(ledger == Ledger(accepted: 2, delivered: 2))
+        #expect(provider.record.delivered.map(\.identity.id) == ["before", "after"])
+    }
+
+    @Test("nothing is kept of an event that is settled, nor of a surface that is closed")
+    func memory() async throws {
+        let provider = InMemoryProvider()
+        let client = try await ExperimentationClient(
+            provider: provider,
+            environment: Environment(time: ManualTime(), log: RecordingLog())
+        )
+        let session = client.session(for: User(id: "u", consent: .granted))
+        for index in 0..<20 { try await session.track(.custom("e"), on: "screen-\(index)") }
+        try await client.flush()
+        #expect(session.state.withLock { $0.epochs.count } == 0)
+        for index in 0..<20 { session.closeSurface("screen-\(index)") }
+        #expect(session.state.withLock { $0.board.count } == 0)
+    }
+}
