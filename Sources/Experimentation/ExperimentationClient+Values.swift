@@ -80,8 +80,10 @@ extension ExperimentationClient {
 
     /// Decides everything for a user, asking the vendor if it must be asked; what it says is kept for the synchronous reads.
     ///
-    /// - Parameter user: The user; earlier assignments are honoured if they are named.
-    /// - Parameter earlierAssignments: Variation ids by variation group, to be honoured where the vendor promises that.
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - earlierAssignments: Variation ids by variation group, to be honoured where the vendor promises that.
+    /// - Returns: The decisions; none while the kill switch is on.
     /// - Throws: Why there are no decisions.
     public func decisions(
         for user: User,

@@ -51,7 +51,9 @@ public final class ExperimentationClient: Sendable {
 
     // MARK: Sessions
 
-    /// Begins a session for a user. It has no decisions until it is refreshed.
+    /// Begins a session for a user.
+    ///
+    /// It has no decisions until it is refreshed.
     public func session(for user: User) -> UserSession {
         let session = UserSession(core: core, user: user)
         core.register(session)
@@ -74,7 +76,9 @@ public final class ExperimentationClient: Sendable {
     /// Adds code that runs with every evaluation, after the hooks that are there.
     public func addHooks(_ hooks: any Hook...) { core.hooks.append(hooks) }
 
-    /// Tells whether the application is in front of its user. Going to the background delivers what waits.
+    /// Tells whether the application is in front of its user.
+    ///
+    /// Going to the background delivers what waits.
     public func setApplicationState(_ applicationState: ApplicationState) async {
         for session in core.sessions { session.setInUse(applicationState == .foreground) }
         if applicationState == .background {
@@ -82,7 +86,9 @@ public final class ExperimentationClient: Sendable {
         }
     }
 
-    /// Tells whether there is a network. Without one, deliveries wait instead of failing.
+    /// Tells whether there is a network.
+    ///
+    /// Without one, deliveries wait instead of failing.
     public func setConnectivity(_ connectivity: Connectivity) async {
         await core.outbox.setPause(.offline, connectivity == .offline)
     }
@@ -159,12 +165,15 @@ public final class ExperimentationClient: Sendable {
     ///
     /// - Parameter duration: How long to wait at most; whatever is under way then goes on.
     /// - Returns: Whether nothing is left that could have been delivered. Events held for consent don't count.
+    /// - Throws: ``ErrorCode/store`` when the store can't be read or written.
     @discardableResult
     public func flush(within duration: Duration = .seconds(30)) async throws(ExperimentationError) -> Bool {
         try await core.outbox.flush(by: core.environment.time.instant.advanced(by: duration))
     }
 
-    /// Delivers what it can within a deadline, and ends. What is left stays in the store.
+    /// Delivers what it can within a deadline, and ends.
+    ///
+    /// What is left stays in the store.
     ///
     /// - Parameter duration: How long it takes at most; what the options say if `nil`.
     public func shutdown(within duration: Duration? = nil) async {

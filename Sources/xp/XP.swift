@@ -1,3 +1,4 @@
 import ArgumentParser
 import Yams
+
 @main struct XP: AsyncParsableCommand { func run() async throws {} }

@@ -1,6 +1,7 @@
-@testable import Experimentation
 import Foundation
 import Testing
+
+@testable import Experimentation
 
 @Suite("What is done with an event after an attempt")
 struct DeliveryDecisionTests {
@@ -38,7 +39,11 @@ struct DeliveryDecisionTests {
     func decides(index: Int) {
         let row = Self.table[index]
         let envelope = Envelope(
-            id: "e", identity: Identity(id: "ada"), event: .custom("x"), date: Self.now, attempts: row.attempts
+            id: "e",
+            identity: Identity(id: "ada"),
+            event: .custom("x"),
+            date: Self.now,
+            attempts: row.attempts
         )
         let decision = DeliveryDecision.about(
             envelope,
@@ -51,22 +56,28 @@ struct DeliveryDecisionTests {
         #expect(decision == row.expected)
     }
 
-    @Test("waits double up to a bound and are drawn from nothing on", arguments: [
-        (0, 1.0, 1.0), (1, 1.0, 2.0), (1, 0.0, 0.0), (3, 0.5, 4.0), (8, 1.0, 256.0), (9, 1.0, 300.0),
-        (.max, 1.0, 300.0), (.min, 1.0, 1.0), (2, 7.0, 4.0), (2, -7.0, 0.0),
-    ])
+    @Test(
+        "waits double up to a bound and are drawn from nothing on",
+        arguments: [
+            (0, 1.0, 1.0), (1, 1.0, 2.0), (1, 0.0, 0.0), (3, 0.5, 4.0), (8, 1.0, 256.0), (9, 1.0, 300.0),
+            (.max, 1.0, 300.0), (.min, 1.0, 1.0), (2, 7.0, 4.0), (2, -7.0, 0.0),
+        ]
+    )
     func waits(attempt: Int, jitter: Double, seconds: Double) {
         #expect(RetrySchedule.wait(beforeAttempt: attempt, jitter: jitter) == .seconds(seconds))
     }
 
-    @Test("SHA-256 gives the digests of the standard's examples", arguments: [
-        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-        (
-            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
-        ),
-    ])
+    @Test(
+        "SHA-256 gives the digests of the standard's examples",
+        arguments: [
+            ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            (
+                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+            ),
+        ]
+    )
     func digest(text: String, expected: String) {
         #expect(Digest.sha256(Array(text.utf8)).map { String(format: "%02x", $0) }.joined() == expected)
     }

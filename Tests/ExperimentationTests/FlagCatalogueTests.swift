@@ -3,7 +3,8 @@ import Testing
 
 @Suite("A catalogue finds flags by their bytes")
 struct FlagCatalogueTests {
-    static let keys = ["", "a", "sevenby", "eight-by", "nine-byte", "é", "e\u{301}", "👩‍👩‍👧", "a.key.longer.than.fifteen.bytes"]
+    static let keys =
+        ["", "a", "sevenby", "eight-by", "nine-byte", "é", "e\u{301}", "👩‍👩‍👧", "a.key.longer.than.fifteen.bytes"]
         + (0..<2_000).map { "generated.flag.\($0)" }
 
     @Test("every key of two thousand is found at its own index, and no other is")

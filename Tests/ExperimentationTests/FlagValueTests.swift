@@ -42,9 +42,12 @@ struct FlagValueTests {
         #expect(row.value.stringValue == row.string)
     }
 
-    @Test("JSON is read and written without change", arguments: [
-        #"null"#, #"true"#, #"1"#, #"1.5"#, #""a""#, #"[1,"b",null]"#, #"{"a":{"b":[true]}}"#,
-    ])
+    @Test(
+        "JSON is read and written without change",
+        arguments: [
+            #"null"#, #"true"#, #"1"#, #"1.5"#, #""a""#, #"[1,"b",null]"#, #"{"a":{"b":[true]}}"#,
+        ]
+    )
     func roundTrip(text: String) throws {
         let value = try JSONDecoder().decode(FlagValue.self, from: Data(text.utf8))
         let encoder = JSONEncoder()

@@ -71,16 +71,19 @@ struct HookTests {
         #expect(diary.all == ["1 before missing", "1 error FLAG_NOT_FOUND", "1 finally false"])
     }
 
-    @Test("a hook that fails before or after gives the default, and the later hooks' stage doesn't run", arguments: [
-        (true, false, ["1 before a", "2 error GENERAL", "1 error GENERAL", "2 finally false", "1 finally false"]),
-        (
-            false, true,
-            [
-                "1 before a", "2 before a", "2 after true \"2\"", "1 after true \"1\"", "2 error GENERAL",
-                "1 error GENERAL", "2 finally false", "1 finally false",
-            ]
-        ),
-    ])
+    @Test(
+        "a hook that fails before or after gives the default, and the later hooks' stage doesn't run",
+        arguments: [
+            (true, false, ["1 before a", "2 error GENERAL", "1 error GENERAL", "2 finally false", "1 finally false"]),
+            (
+                false, true,
+                [
+                    "1 before a", "2 before a", "2 after true \"2\"", "1 after true \"1\"", "2 error GENERAL",
+                    "1 error GENERAL", "2 finally false", "1 finally false",
+                ]
+            ),
+        ]
+    )
     func refusing(before: Bool, after: Bool, expected: [String]) async throws {
         let diary = Diary()
         let session = try await session([

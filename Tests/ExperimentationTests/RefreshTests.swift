@@ -26,9 +26,12 @@ struct RefreshTests {
         #expect(client.status == .ready)
     }
 
-    @Test("overdue decisions are stale, or not there, as the policy says", arguments: [
-        (Freshness.AfterExpiry.stale, Reason.stale, true), (.notReady, .error, false),
-    ])
+    @Test(
+        "overdue decisions are stale, or not there, as the policy says",
+        arguments: [
+            (Freshness.AfterExpiry.stale, Reason.stale, true), (.notReady, .error, false),
+        ]
+    )
     func overdue(policy: Freshness.AfterExpiry, reason: Reason, value: Bool) async throws {
         let time = ManualTime()
         let provider = InMemoryProvider(
@@ -69,7 +72,10 @@ struct RefreshTests {
     func swapped() async throws {
         let store = ClientStore.inMemory()
         let flags = [InMemoryFlag("a", true)]
-        let first = try await ExperimentationClient(provider: InMemoryProvider(scope: "one", flags: flags), store: store)
+        let first = try await ExperimentationClient(
+            provider: InMemoryProvider(scope: "one", flags: flags),
+            store: store
+        )
         try await first.session(for: User(id: "ada")).refresh()
         let other = InMemoryProvider(scope: "two", flags: flags)
         other.setFailure(ExperimentationError(.transport, "gone"))

@@ -52,7 +52,11 @@ struct SessionReadingTests {
         #expect(
             session.details("told", default: 0)
                 == EvaluationDetails(
-                    flagKey: "told", value: 1, variant: "x", reason: .static, metadata: ["owner": "shop"]
+                    flagKey: "told",
+                    value: 1,
+                    variant: "x",
+                    reason: .static,
+                    metadata: ["owner": "shop"]
                 )
         )
         #expect(
@@ -68,7 +72,9 @@ struct SessionReadingTests {
         #expect(session.details("missing", default: 1).errorCode == .flagNotFound)
         #expect(session.details("off", default: false).reason == .disabled)
         #expect(session.details("off", default: false).errorCode == nil)
-        #expect(session.details("left", default: true) == EvaluationDetails(flagKey: "left", value: true, reason: .default))
+        #expect(
+            session.details("left", default: true) == EvaluationDetails(flagKey: "left", value: true, reason: .default)
+        )
     }
 
     @Test("before the first refresh everything is the default, because the provider isn't ready")
@@ -83,11 +89,13 @@ struct SessionReadingTests {
     @Test("without a session, a user is decided for by the rules at hand")
     func stateless() async throws {
         let client = try await ExperimentationClient(
-            provider: InMemoryProvider(flags: Self.flags + [
-                InMemoryFlag("vip", variants: ["y": true, "n": false], defaultVariant: "n") { context in
-                    context["vip"] == true ? "y" : nil
-                }
-            ])
+            provider: InMemoryProvider(
+                flags: Self.flags + [
+                    InMemoryFlag("vip", variants: ["y": true, "n": false], defaultVariant: "n") { context in
+                        context["vip"] == true ? "y" : nil
+                    }
+                ]
+            )
         )
         let ada = User(id: "ada", attributes: ["vip": true])
         #expect(client.details("vip", default: false, for: ada).errorCode == .providerNotReady)

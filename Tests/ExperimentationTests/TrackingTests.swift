@@ -82,7 +82,11 @@ struct TrackingTests {
         // Refuses every batch with the poison in it, as a vendor does that takes all or nothing.
         let poison = PoisonedProvider(inner: provider, poison: "event 40")
         let store = ClientStore.inMemory()
-        let other = try await ExperimentationClient(provider: poison, store: store, environment: Environment(time: time))
+        let other = try await ExperimentationClient(
+            provider: poison,
+            store: store,
+            environment: Environment(time: time)
+        )
         let poisoned = other.session(for: Self.ada)
         for number in 0..<64 { try await poisoned.track(.custom("event \(number)")) }
         try await other.flush()
@@ -102,11 +106,14 @@ struct TrackingTests {
         #expect(try await client.ledger() == Ledger())
     }
 
-    @Test("what makes no sense for any vendor is refused", arguments: [
-        TrackingEvent.custom(""), .custom("a", value: .nan), .custom("a", attributes: ["x": .double(.infinity)]),
-        .screenView(""), .pageView(""), .goalCompleted(""), .sessionEnded(seconds: -1),
-        TrackingEvent(.native(NativeEvent(type: "x", payload: ["y": .double(.nan)]))),
-    ])
+    @Test(
+        "what makes no sense for any vendor is refused",
+        arguments: [
+            TrackingEvent.custom(""), .custom("a", value: .nan), .custom("a", attributes: ["x": .double(.infinity)]),
+            .screenView(""), .pageView(""), .goalCompleted(""), .sessionEnded(seconds: -1),
+            TrackingEvent(.native(NativeEvent(type: "x", payload: ["y": .double(.nan)]))),
+        ]
+    )
     func invalid(event: TrackingEvent) async throws {
         let client = try await client(InMemoryProvider())
         let session = client.session(for: Self.ada)

@@ -14,6 +14,7 @@ public struct Cost: Sendable {
     ///   - count: How many operations a round has.
     ///   - rounds: How many rounds there are, after one that isn't counted.
     ///   - body: Does that many operations.
+    /// - Returns: What one operation costs.
     public static func of(_ count: Int, rounds: Int = 9, _ body: (Int) -> Void) -> Cost {
         body(count)
         var times: [Double] = []
@@ -57,7 +58,8 @@ public struct Table: Sendable {
     }
 
     private static func row(_ name: String, _ value: String, _ bar: String, _ verdict: String) -> String {
-        name.padding(toLength: 58, withPad: " ", startingAt: 0) + String(repeating: " ", count: max(0, 14 - value.count))
+        name.padding(toLength: 58, withPad: " ", startingAt: 0)
+            + String(repeating: " ", count: max(0, 14 - value.count))
             + value + String(repeating: " ", count: max(0, 14 - bar.count)) + bar + "  " + verdict
     }
 

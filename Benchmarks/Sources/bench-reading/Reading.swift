@@ -131,7 +131,9 @@ enum Reading {
         return (ContinuousClock.now - start).nanoseconds
     }
 
-    static func wall(_ threads: Int, _ session: UserSession, _ rotates: Bool, _ isDetailed: Bool, _ count: Int) -> Double {
+    static func wall(_ threads: Int, _ session: UserSession, _ rotates: Bool, _ isDetailed: Bool, _ count: Int)
+        -> Double
+    {
         let ready = DispatchSemaphore(value: 0)
         let go = DispatchSemaphore(value: 0)
         let done = DispatchSemaphore(value: 0)

@@ -26,6 +26,7 @@ enum DeliveryDecision: Equatable {
     ///   - policy: How many attempts it has.
     ///   - now: The time.
     ///   - jitter: A number from 0 up to 1.
+    /// - Returns: What to write down, or that the batch is to be halved.
     static func about(
         _ envelope: Envelope,
         verdict: Verdict?,
@@ -81,6 +82,7 @@ enum RetrySchedule {
     /// - Parameters:
     ///   - attempt: How many attempts have failed.
     ///   - jitter: A number from 0 up to 1.
+    /// - Returns: The wait.
     static func wait(beforeAttempt attempt: Int, jitter: Double) -> Duration {
         // Ten doublings are past the longest wait; more would overflow.
         let bound = min(base * (1 << min(max(attempt, 0), 10)), longest)

@@ -34,7 +34,9 @@ struct KeptState: Sendable {
         return try? JSONDecoder().decode(type, from: Data(content))
     }
 
-    /// Writes a value, or removes it with `nil`. What can't be written is logged: a cache that fails must not stop anybody.
+    /// Writes a value, or removes it with `nil`.
+    ///
+    /// What can't be written is logged: a cache that fails must not stop anybody.
     func write<Value: Encodable>(_ value: Value?, _ key: Key) async {
         guard let value else { return await write(bytes: nil, key) }
         let encoder = JSONEncoder()

@@ -7,8 +7,9 @@ enum HookRun {
     /// - Parameters:
     ///   - hooks: In the order of *before*.
     ///   - context: What is evaluated, for whom.
-    ///   - default: What to give if anything fails.
+    ///   - defaultValue: What to give if anything fails.
     ///   - evaluate: The evaluation itself, with the attributes that hooks laid over the user's, if any did.
+    /// - Returns: What the caller gets.
     static func around<Value: FlagReadable>(
         _ hooks: [any Hook],
         _ context: HookContext,

@@ -70,6 +70,8 @@ actor RulesetKeeper {
     /// Returns rules that are good, fetching them if need be.
     ///
     /// - Parameter force: Whether to ask the vendor although the rules are good.
+    /// - Returns: The rules, or that the vendor has switched itself off.
+    /// - Throws: Why there are no new rules.
     func current(force: Bool) async throws(ExperimentationError) -> Outcome {
         if !force, let kept, isGood(kept) { return .current(kept) }
         return try await flight(0) { () async throws(ExperimentationError) -> Outcome in try await self.fetch() }
@@ -94,7 +96,10 @@ actor RulesetKeeper {
         switch answer {
         case .unchanged:
             guard let old = kept else {
-                throw ExperimentationError(.vendorFault, "The vendor says that rules are unchanged which it never gave.")
+                throw ExperimentationError(
+                    .vendorFault,
+                    "The vendor says that rules are unchanged which it never gave."
+                )
             }
             let confirmed = Kept(old.ruleset, validator: old.validator, date: now, instant: instant, isRestored: false)
             kept = confirmed

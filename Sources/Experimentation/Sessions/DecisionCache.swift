@@ -42,7 +42,8 @@ final class DecisionCache: Sendable {
         shard(user.id).state.withLock { shard in
             shard.clock += 1
             shard.entries[user.id] = Entry(decisions: decisions, attributes: user.attributes, used: shard.clock)
-            while shard.entries.count > limitPerShard, let oldest = shard.entries.min(by: { $0.value.used < $1.value.used })
+            while shard.entries.count > limitPerShard,
+                let oldest = shard.entries.min(by: { $0.value.used < $1.value.used })
             {
                 shard.entries[oldest.key] = nil
             }

@@ -91,10 +91,11 @@ enum FlagReader {
     ///
     /// - Parameters:
     ///   - key: The key that was asked for.
-    ///   - default: What to give if there is no value.
+    ///   - defaultValue: What to give if there is no value.
     ///   - outcome: What was decided, or `nil` for a flag that isn't there.
     ///   - reason: What to say instead of the outcome's reason, if the decisions are old.
     ///   - age: How old they are.
+    /// - Returns: What the caller gets, and the place in an experiment that it reveals.
     @inline(__always)
     static func details<Value: FlagReadable>(
         _ key: String,

@@ -1,8 +1,9 @@
 import Foundation
 import Synchronization
 
-/// What a session reads: the decisions for one user at one moment. Replaced whole, never changed, but for the marks that
-/// say which exposures need not be recorded again.
+/// What a session reads: the decisions for one user at one moment.
+///
+/// It is replaced whole and never changed, but for the marks that say which exposures need not be recorded again.
 final class Snapshot: Sendable {
     /// Where the decisions come from.
     enum Origin: Sendable {

@@ -1,0 +1,48 @@
+.PHONY: help setup compare test lint format bench docs soak fuzz race clean
+
+SWIFT ?= swift
+SOURCES = Package.swift Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources
+
+help:            ## Lists what can be made
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 18
+
+setup:           ## Installs the system packages that are missing
+	@.ci/setup
+
+compare: setup   ## Runs the shop scenario through all four vendors and lays the outcomes side by side
+	@$(SWIFT) run -q xp compare
+
+test: setup      ## Runs all tests, then every conformance case for every subject, by name
+	@$(SWIFT) build --build-tests
+	@$(SWIFT) test --skip-build
+	@$(SWIFT) run -q --skip-build xp conform
+
+lint: setup      ## Checks format and documentation comments
+	@$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
+
+format:          ## Formats the sources
+	@$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
+
+bench: setup     ## Measures, in release mode, and prints the figures beside their bars
+	@cd Benchmarks && for each in reading delivery flagship sigma engage evergage; do \
+	  if grep -q "\"bench-$$each\"" Package.swift; then $(SWIFT) run -q -c release "bench-$$each" || exit 1; fi; \
+	done
+
+docs: setup      ## Writes docs/comparison.md anew, and the reference of the libraries into .build/docs
+	@$(SWIFT) run -q xp compare --format markdown --output docs/comparison.md --without-timings
+	@$(SWIFT) package dump-symbol-graph --minimum-access-level public --skip-synthesized-members > /dev/null
+	@mkdir -p .build/docs && docc convert --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" \
+	  --fallback-display-name swift-experimentation --fallback-bundle-identifier swift-experimentation \
+	  --output-dir .build/docs/reference.doccarchive && echo "docs: .build/docs/reference.doccarchive"
+
+soak: setup      ## Runs the reliability tests at their full figures; takes long
+	@SOAK=1 $(SWIFT) test --filter "P[0-9][0-9]"
+
+race: setup      ## Runs the race suite alone under the thread sanitizer
+	@$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --filter RaceTests
+
+fuzz: setup      ## Fuzzes every parser for half a minute
+	@cd Fuzz && ./fuzz.sh
+
+clean:           ## Removes what was built
+	@rm -rf .build .build-tsan Benchmarks/.build Fuzz/.build
