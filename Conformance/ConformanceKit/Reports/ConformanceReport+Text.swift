@@ -33,6 +33,11 @@ extension ConformanceReport.Subject {
 }
 
 extension CaseResult {
+    /// The outcome, what wasn't met, the steps and the exchanges; for people.
+    public var account: String {
+        (["\(name): \(outcome.word)\(outcome.reason.map { ": \($0)" } ?? "")"] + storyLines).joined(separator: "\n")
+    }
+
     /// What happened, for people.
     var storyLines: [String] {
         var lines = outcome.failures.map { "✘ \($0)" }

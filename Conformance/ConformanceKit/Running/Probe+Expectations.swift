@@ -158,6 +158,40 @@ extension Probe {
         return expect(false, "\(message), within \(limit)", file: file, line: line)
     }
 
+    /// Expects something to become so after a wait that is pushed, over and over, a few times.
+    ///
+    /// Somebody may begin to wait only after the first push, so one push proves nothing.
+    ///
+    /// - Parameters:
+    ///   - message: What is expected, in words.
+    ///   - step: How far time is pushed each time.
+    ///   - file: The place of the expectation.
+    ///   - line: The place of the expectation.
+    ///   - condition: What is expected.
+    /// - Returns: Whether it became so.
+    /// - Throws: What the condition throws, and when the case is cancelled.
+    @discardableResult
+    public func eventually(
+        _ message: String,
+        pushing step: Duration,
+        file: String = #fileID,
+        line: Int = #line,
+        _ condition: () async throws -> Bool
+    ) async throws -> Bool {
+        for _ in 0..<6 {
+            push(step)
+            let deadline = ContinuousClock.now.advanced(by: .milliseconds(400))
+            while ContinuousClock.now < deadline {
+                if try await condition() {
+                    state.withLock { $0.expectations += 1 }
+                    return true
+                }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+        }
+        return expect(false, "\(message), after pushing \(step) six times", file: file, line: line)
+    }
+
     /// Notes a failure.
     public func fail(_ message: String, file: String = #fileID, line: Int = #line) {
         state.withLock { state in

@@ -16,6 +16,8 @@ public final class Probe: Sendable {
 
     struct State {
         var client: ExperimentationClient?
+        var provider: (any ExperimentationProvider)?
+        var store: ClientStore
         var cut: CutStore?
         var options = ClientOptions()
         var steps: [String] = []
@@ -25,8 +27,7 @@ public final class Probe: Sendable {
         var killed: [ExperimentationClient] = []
     }
 
-    let state = Mutex(State())
-    private let store: ClientStore
+    let state: Mutex<State>
 
     /// Creates a probe on a stage.
     ///
@@ -44,7 +45,7 @@ public final class Probe: Sendable {
         self.subject = subject
         self.stage = stage
         self.world = world
-        self.store = store
+        state = Mutex(State(store: store))
         time = SuiteTime()
         log = LogRecorder()
     }
@@ -82,15 +83,17 @@ public final class Probe: Sendable {
         if let client = state.withLock({ $0.client }) { return client }
         if let options { state.withLock { $0.options = options } }
         let environment = environment
-        let cut = CutStore(store)
+        let cut = CutStore(state.withLock { $0.store })
+        let provider = try await stage.makeProvider(environment)
         let client = try await ExperimentationClient(
-            provider: try await stage.makeProvider(environment),
+            provider: provider,
             store: cut.clientStore,
             options: state.withLock { $0.options },
             environment: environment
         )
         state.withLock { state in
             state.client = client
+            state.provider = provider
             state.cut = cut
         }
         return client
@@ -240,6 +243,12 @@ public final class Probe: Sendable {
         time.push(by: duration)
     }
 
-    /// What the provider plays.
-    public func roles() async throws -> ProviderRoles { try await stage.makeProvider(environment).roles }
+    /// The provider behind the client.
+    public func provider() async throws -> any ExperimentationProvider {
+        _ = try await client()
+        return try unwrap(state.withLock { $0.provider }, "the provider")
+    }
+
+    /// Puts another store under the client that is made next.
+    public func use(_ store: ClientStore) { state.withLock { $0.store = store } }
 }

@@ -1,0 +1,298 @@
+import Experimentation
+import Foundation
+
+extension ConformanceCase {
+    /// Promises 16 and 17: consent holds, releases and purges; linking keeps and resumes.
+    static let consent: [ConformanceCase] = [
+        delivery(
+            "consent/unknown",
+            16,
+            "Unknown consent holds events where the vendor needs consent, and elsewhere they flow"
+        ) { probe in
+            let session = try await probe.session(for: .cleo)
+            try await probe.trackMarks(1...2, in: session)
+            try await probe.deliverAll()
+            let isHeld = try await probe.provider().roles.needsConsent
+            probe.expect(try await probe.marks(), equals: isHeld ? [] : [1, 2], "what the vendor took")
+            probe.expect(try await probe.ledger().pending, equals: isHeld ? 2 : 0, "what waits")
+        },
+        delivery("consent/granted-lets-go", 16, "Once consent is given, what was held arrives, in its order") { probe in
+            let session = try await probe.session(for: .cleo)
+            try await probe.trackMarks(1...3, in: session)
+            try await session.setConsent(.granted)
+            try await probe.trackMarks(4...4, in: session)
+            try await probe.deliverAll()
+            probe.expect(try await probe.marks(), equals: [1, 2, 3, 4], "what the vendor took")
+        },
+        delivery(
+            "consent/granted-with-original-times",
+            16,
+            "What was held carries the time when it happened",
+            fields: [.date]
+        ) { probe in
+            let session = try await probe.session(for: .cleo)
+            let happened = probe.time.now
+            try await probe.trackMarks(1...1, in: session)
+            probe.push(.seconds(1_200))
+            try await session.setConsent(.granted)
+            try await probe.deliverAll()
+            let date = try probe.unwrap(try await probe.received().first?.date, "the time on the wire")
+            let difference = abs(date.timeIntervalSince(happened))
+            probe.expect(difference < 30, "the time on the wire is \(difference) s off")
+        },
+        delivery("consent/held-survives-a-restart", 16, "What is held for consent is still held after a kill") {
+            probe in
+            guard try await probe.provider().roles.needsConsent else {
+                throw SubjectError.unsupported("\(probe.subject.name) doesn't need consent")
+            }
+            try await probe.trackMarks(1...2, in: try await probe.session(for: .cleo))
+            try await probe.kill()
+            try await probe.deliverAll()
+            probe.expect(try await probe.marks(), equals: [], "before consent")
+            try await probe.session(for: .cleo).setConsent(.granted)
+            try await probe.deliverAll()
+            probe.expect(try await probe.marks(), equals: [1, 2], "after consent")
+        },
+        delivery(
+            "consent/denied-refuses",
+            16,
+            "Without consent an event is refused with CONSENT_DENIED and leaves no trace"
+        ) { probe in
+            let session = try await probe.session(for: .dan)
+            let event = try await probe.event(1)
+            await probe.expectError("track", .consentDenied) { try await session.track(event) }
+            try await probe.deliverAll()
+            probe.expect(try await probe.marks(), equals: [], "what the vendor took")
+            probe.expect(try await probe.ledger().accepted, equals: 0, "accepted")
+        },
+        delivery("consent/denied-purges", 16, "When consent is withdrawn, what waits is gone and counted as purged") {
+            probe in
+            try await probe.setReachable(false)
+            let session = try await probe.session()
+            try await probe.trackMarks(1...3, in: session)
+            try await session.setConsent(.denied)
+            let ledger = try await probe.ledger()
+            probe.expect(ledger.purged, equals: 3, "purged")
+            try await probe.setReachable(true)
+            probe.push(.seconds(600))
+            try await probe.deliverAll()
+            probe.expect(try await probe.marks(), equals: [], "what the vendor took")
+        },
+        delivery("consent/denied-purges-what-was-held", 16, "Denied instead of granted, held events are gone for good")
+        { probe in
+            guard try await probe.provider().roles.needsConsent else {
+                throw SubjectError.unsupported("\(probe.subject.name) doesn't need consent")
+            }
+            let session = try await probe.session(for: .cleo)
+            try await probe.trackMarks(1...2, in: session)
+            try await session.setConsent(.denied)
+            try await session.setConsent(.granted)
+            try await probe.trackMarks(3...3, in: session)
+            try await probe.deliverAll()
+            probe.expect(try await probe.marks(), equals: [3], "what the vendor took")
+        },
+        delivery(
+            "consent/withdrawn-and-given-again",
+            16,
+            "After consent is given again, new events flow and old ones stay gone"
+        ) { probe in
+            try await probe.setReachable(false)
+            let session = try await probe.session()
+            try await probe.trackMarks(1...2, in: session)
+            try await session.setConsent(.denied)
+            try await session.setConsent(.granted)
+            try await probe.trackMarks(3...3, in: session)
+            try await probe.setReachable(true)
+            probe.push(.seconds(600))
+            try await probe.deliverAll()
+            probe.expect(try await probe.marks(), equals: [3], "what the vendor took")
+        },
+        delivery("consent/one-users-own", 16, "One user's withdrawal doesn't touch another's events") { probe in
+            try await probe.setReachable(false)
+            let ada = try await probe.session(for: .ada)
+            let ben = try await probe.session(for: .ben)
+            try await probe.trackMarks(1...2, in: ada)
+            try await probe.trackMarks(3...4, in: ben)
+            try await ada.setConsent(.denied)
+            try await probe.setReachable(true)
+            probe.push(.seconds(600))
+            try await probe.deliverAll()
+            probe.expect(try await probe.marks(), equals: [3, 4], "what the vendor took")
+        },
+        delivery("consent/denied-meanwhile", 16, "What an earlier run left of a user who denies now isn't sent") {
+            probe in
+            try await probe.setReachable(false)
+            try await probe.trackMarks(1...2, in: try await probe.session(for: .ada))
+            try await probe.restart()
+            var user = User.ada
+            user.consent = .denied
+            _ = try await probe.session(for: user)
+            try await probe.eventually("the events are purged") { try await probe.ledger().purged == 2 }
+            try await probe.setReachable(true)
+            probe.push(.seconds(600))
+            try await probe.deliverAll()
+            probe.expect(try await probe.marks(), equals: [], "what the vendor took")
+        },
+        delivery(
+            "consent/signal-when-withdrawn",
+            16,
+            "The vendor is told that consent was withdrawn, and of nothing else",
+            requires: [.consentSignal],
+            probes: .consentSignal
+        ) { probe in
+            let session = try await probe.session()
+            try await session.setConsent(.denied)
+            try await probe.deliverAll()
+            let signals = try await probe.received("consentChanged")
+            probe.expect(signals.map(\.isGranted), equals: [false], "the signals")
+            probe.expect(try await probe.received().count, equals: 0, "other events")
+        },
+        delivery(
+            "consent/signal-when-given",
+            16,
+            "The vendor is told that consent was given, once",
+            requires: [.consentSignal]
+        ) { probe in
+            let session = try await probe.session(for: .cleo)
+            try await session.setConsent(.granted)
+            try await session.setConsent(.granted)
+            try await probe.deliverAll()
+            let signals = try await probe.received("consentChanged")
+            probe.expect(signals.map(\.isGranted), equals: [true], "the signals")
+        },
+        ConformanceCase(
+            "consent/reading-needs-none",
+            promise: 16,
+            "Flags can be read without consent",
+            requires: [.flags],
+            needs: ["flags/welcome"],
+            world: .oneFlag
+        ) { probe in
+            for user in [User.cleo, .dan] {
+                let session = try await probe.readySession(for: user)
+                probe.expect(session.string("welcome", default: "x"), equals: "Hello!", "\(user.id)'s value")
+            }
+        },
+        ConformanceCase(
+            "consent/nothing-kept-of-who-denies",
+            promise: 16,
+            "Decisions of a user who denied aren't kept for the next start",
+            requires: [.flags, .offlineStart],
+            needs: ["flags/welcome"],
+            world: .oneFlag
+        ) { probe in
+            guard case .asked = try await probe.provider().roles.decisions else {
+                throw SubjectError.unsupported(
+                    "\(probe.subject.name)'s rules are the same for everybody; nothing of a user is kept"
+                )
+            }
+            let session = try await probe.readySession(for: .ada)
+            try await session.setConsent(.denied)
+            try await probe.setReachable(false)
+            try await probe.restart()
+            let again = try await probe.session(for: .ada)
+            await probe.refresh(again)
+            probe.expect(again.string("welcome", default: "x"), equals: "x", "the value")
+        },
+        ConformanceCase(
+            "identity/login-changes-the-user",
+            promise: 17,
+            "After a login decisions are the known user's, and until the refresh the old ones are stale",
+            requires: [.flags, .experiments],
+            needs: ["experiments/checkout/forced", "flags/checkout-color"],
+            world: .forced
+        ) { probe in
+            let session = try await probe.readySession(for: .ada)
+            session.identify(Identity(id: "ben", isAuthenticated: true))
+            let between = session.details("checkout-color", default: "?")
+            probe.expect(between.reason, equals: .stale, "the reason before the refresh")
+            await probe.refresh(session)
+            probe.expect(session.string("checkout-color", default: "?"), equals: "green", "ben's value")
+        },
+        delivery(
+            "identity/both-ids-travel",
+            17,
+            "After a login events carry the known id and the anonymous one",
+            fields: [.userID, .anonymousID]
+        ) { probe in
+            let session = try await probe.session(for: User(id: "guest-1", consent: .granted))
+            session.identify(Identity(id: "ada", anonymousID: "guest-1", isAuthenticated: true))
+            try await probe.trackMarks(1...1, in: session)
+            try await probe.deliverAll()
+            let received = try await probe.received()
+            probe.expect(received.map(\.userID), equals: ["ada"], "the user's id")
+            probe.expect(received.map(\.anonymousID), equals: ["guest-1"], "the anonymous id")
+        },
+        linking("identity/link", "Linking makes the session the known user's, at the vendor too") { probe in
+            let session = try await probe.session(for: guest)
+            let identity = try await session.link(
+                to: Identity(id: "ada", anonymousID: "guest-1", isAuthenticated: true),
+                criteria: ["email": "ada@example.com"]
+            )
+            probe.expect(session.user.id, equals: identity.id, "the session's user")
+            probe.expect(session.user.identity, equals: identity, "the session's ids")
+        },
+        linking(
+            "identity/link-that-was-interrupted",
+            "A linking that failed leaves the user as they were, and goes on when it is called again"
+        ) { probe in
+            let session = try await probe.session(for: guest)
+            try await probe.setReachable(false)
+            let known = Identity(id: "ada", anonymousID: "guest-1", isAuthenticated: true)
+            await probe.expectError("link") {
+                try await session.link(to: known, criteria: ["email": "ada@example.com"])
+            }
+            probe.expect(session.user.id, equals: "guest-1", "the user after the failure")
+            try await probe.setReachable(true)
+            probe.push(.seconds(60))
+            let identity = try await session.link(to: known, criteria: ["email": "ada@example.com"])
+            probe.expect(session.user.id, equals: identity.id, "the user after the second call")
+        },
+        linking("identity/link-over-a-kill", "A linking that a kill interrupted is taken up by the next run") { probe in
+            let session = try await probe.session(for: guest)
+            let known = Identity(id: "ada", anonymousID: "guest-1", isAuthenticated: true)
+            try await probe.setReachable(false)
+            await probe.expectError("link") {
+                try await session.link(to: known, criteria: ["email": "ada@example.com"])
+            }
+            try await probe.kill()
+            try await probe.setReachable(true)
+            probe.push(.seconds(60))
+            let again = try await probe.session(for: guest)
+            let identity = try await again.link(to: known, criteria: ["email": "ada@example.com"])
+            probe.expect(again.user.id, equals: identity.id, "the user afterwards")
+        },
+        ConformanceCase(
+            "identity/link-without-steps",
+            promise: 17,
+            "Where linking takes no remote step, it is done at once and asks nobody",
+            world: .oneFlag
+        ) { probe in
+            guard try await probe.provider().roles.identity == nil else {
+                throw SubjectError.unsupported("\(probe.subject.name) links in steps")
+            }
+            let session = try await probe.session(for: guest)
+            try await session.link(to: Identity(id: "ada", anonymousID: "guest-1"))
+            probe.expect(session.user.id, equals: "ada", "the user")
+            probe.expect(try await probe.exchanges(.identity).count, equals: 0, "requests")
+        },
+    ]
+
+    private static let guest = User(id: "guest-1", consent: .granted)
+
+    private static func linking(_ name: String, _ summary: String, _ steps: @escaping Steps) -> ConformanceCase {
+        ConformanceCase(
+            name,
+            promise: 17,
+            summary,
+            requires: [.identityLinking],
+            probes: name == "identity/link" ? .identityLinking : nil,
+            world: .oneFlag
+        ) { probe in
+            guard try await probe.provider().roles.identity != nil else {
+                throw SubjectError.unsupported("\(probe.subject.name) links by sending both ids; there are no steps")
+            }
+            try await steps(probe)
+        }
+    }
+}

@@ -1,0 +1,308 @@
+import Experimentation
+
+extension ConformanceCase {
+    /// Promises 8 and 9: assignments, their stickiness, holdouts, control groups, forced users and overrides.
+    static let experiments: [ConformanceCase] = [
+        ConformanceCase(
+            "experiments/everybody-in-one-variation",
+            promise: 9,
+            "With all the weight on one variation everybody is in it and reads its value",
+            requires: [.flags, .experiments],
+            needs: ["flags/checkout-color", "experiments/checkout"],
+            probes: .experiments,
+            world: .shop
+        ) { probe in
+            for user in [User.ada, .ben] {
+                let session = try await probe.readySession(for: user)
+                probe.expect(session.string("checkout-color", default: "?"), equals: "green", "\(user.id)'s value")
+                let place = probe.place(in: "checkout", of: session)
+                probe.expect(
+                    probe.isVariation(place, "green", of: "checkout"),
+                    "\(user.id)'s place: \(String(describing: place?.variation))"
+                )
+            }
+        },
+        ConformanceCase(
+            "experiments/control-is-visible",
+            promise: 9,
+            "The control variation is told as such, and the other isn't",
+            requires: [.experiments, .controlGroups],
+            needs: ["experiments/checkout/forced", "flags/checkout-color"],
+            probes: .controlGroups,
+            world: .forced
+        ) { probe in
+            let ada = probe.place(in: "checkout", of: try await probe.readySession(for: .ada))
+            let ben = probe.place(in: "checkout", of: try await probe.readySession(for: .ben))
+            probe.expect(ada?.variation.isControl, equals: true, "ada, in the control")
+            probe.expect(ben?.variation.isControl, equals: false, "ben, in the test")
+        },
+        ConformanceCase(
+            "experiments/forced-by-the-vendor",
+            promise: 9,
+            "The vendor's forced users get the variation they were given, and it says that it was forced",
+            requires: [.experiments],
+            needs: ["experiments/checkout/forced", "flags/checkout-color"],
+            world: .forced
+        ) { probe in
+            for (user, variation, color) in [(User.ada, "control", "grey"), (.ben, "green", "green")] {
+                let session = try await probe.readySession(for: user)
+                let place = probe.place(in: "checkout", of: session)
+                probe.expect(probe.isVariation(place, variation, of: "checkout"), "\(user.id)'s variation")
+                probe.expect(session.string("checkout-color", default: "?"), equals: color, "\(user.id)'s value")
+                probe.expect(place?.origin, equals: .forcedByVendor, "how \(user.id) came there")
+            }
+        },
+        ConformanceCase(
+            "experiments/same-in-every-run",
+            promise: 8,
+            "A fresh client decides the same for the same user",
+            requires: [.experiments],
+            needs: ["experiments/checkout", "flags/checkout-color"],
+            world: .split
+        ) { probe in
+            let users = (1...12).map { User(id: "user-\($0)", consent: .granted) }
+            func colors() async throws -> [String] {
+                var colors: [String] = []
+                for user in users {
+                    colors.append(try await probe.readySession(for: user).string("checkout-color", default: "?"))
+                }
+                return colors
+            }
+            let first = try await colors()
+            probe.use(ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore()))
+            try await probe.restart()
+            probe.expect(try await colors(), equals: first, "the colours of twelve users")
+        },
+        ConformanceCase(
+            "experiments/both-halves-are-used",
+            promise: 8,
+            "Of a hundred users about half see each variation",
+            requires: [.experiments],
+            needs: ["experiments/checkout", "flags/checkout-color"],
+            world: .split
+        ) { probe in
+            var green = 0
+            for number in 1...100 {
+                let session = try await probe.readySession(for: User(id: "visitor-\(number)", consent: .granted))
+                if session.string("checkout-color", default: "?") == "green" { green += 1 }
+            }
+            // Five standard deviations to each side: a fair coin fails this once in two million runs, and the ids are fixed.
+            probe.expect((25...75).contains(green), "\(green) of 100 users see green")
+        },
+        ConformanceCase(
+            "experiments/outside-the-audience",
+            promise: 9,
+            "Users whom an experiment isn't meant for have no place in it",
+            requires: [.flags, .experiments, .targeting],
+            needs: ["experiments/checkout/targeting", "flags/checkout-color"],
+            world: World.shop.changing {
+                $0.name = "targeted-experiment"
+                $0.experiments[0].targeting = [.init("plan", .equals, "pro")]
+            }
+        ) { probe in
+            let ada = try await probe.readySession(for: .ada)
+            let ben = try await probe.readySession(for: .ben)
+            probe.expect(probe.place(in: "checkout", of: ada) != nil, "ada, on the plan pro, takes part")
+            probe.expect(probe.place(in: "checkout", of: ben) == nil, "ben, on the plan free, must not take part")
+            probe.expect(ben.string("checkout-color", default: "grey"), equals: "grey", "ben's value")
+        },
+        ConformanceCase(
+            "experiments/not-running",
+            promise: 9,
+            "An experiment that was stopped assigns nobody",
+            requires: [.experiments],
+            needs: ["experiments/checkout", "flags/checkout-color"],
+            world: World.shop.changing {
+                $0.name = "stopped-experiment"
+                $0.experiments[0].isRunning = false
+            }
+        ) { probe in
+            let session = try await probe.readySession()
+            probe.expect(probe.place(in: "checkout", of: session) == nil, "nobody takes part")
+            probe.expect(session.string("checkout-color", default: "grey"), equals: "grey", "the value")
+        },
+        ConformanceCase(
+            "experiments/ended-meanwhile",
+            promise: 9,
+            "An experiment that is stopped has no places after the next refresh",
+            requires: [.experiments],
+            needs: ["experiments/checkout", "flags/checkout-color"],
+            world: .shop
+        ) { probe in
+            let session = try await probe.readySession()
+            probe.expect(probe.place(in: "checkout", of: session) != nil, "ada takes part")
+            try await probe.change { $0.experiments[0].isRunning = false }
+            await probe.refresh(session)
+            probe.expect(probe.place(in: "checkout", of: session) == nil, "nobody takes part any more")
+        },
+        ConformanceCase(
+            "experiments/each-place-once",
+            promise: 9,
+            "Two flags of one experiment are one place in it",
+            requires: [.flags, .experiments],
+            needs: ["experiments/checkout", "flags/checkout-color", "flags/checkout-label"],
+            world: twoFlags
+        ) { probe in
+            let session = try await probe.readySession()
+            let places = session.assignments.filter { !$0.isHoldout }
+            probe.expect(places.count, equals: 1, "places")
+            probe.expect(session.string("checkout-label", default: "?"), equals: "Buy now", "the other flag")
+        },
+        ConformanceCase(
+            "experiments/sticky",
+            promise: 8,
+            "A user keeps a variation although all the weight goes to the other",
+            requires: [.experiments, .stickyAssignments],
+            needs: ["experiments/checkout/sticky", "flags/checkout-color"],
+            probes: .stickyAssignments,
+            world: .split
+        ) { probe in
+            let session = try await probe.readySession()
+            let first = session.string("checkout-color", default: "?")
+            try await probe.change { $0.experiments[0].swapWeights(for: first) }
+            await probe.refresh(session)
+            probe.expect(session.string("checkout-color", default: "?"), equals: first, "the value afterwards")
+        },
+        ConformanceCase(
+            "experiments/sticky-over-a-restart",
+            promise: 8,
+            "A kept variation survives a restart",
+            requires: [.experiments, .stickyAssignments],
+            needs: ["experiments/checkout/sticky", "flags/checkout-color"],
+            world: .split
+        ) { probe in
+            let first = try await probe.readySession().string("checkout-color", default: "?")
+            try await probe.change { $0.experiments[0].swapWeights(for: first) }
+            try await probe.restart()
+            let session = try await probe.readySession()
+            probe.expect(session.string("checkout-color", default: "?"), equals: first, "the value afterwards")
+        },
+        ConformanceCase(
+            "experiments/sticky-for-the-old-only",
+            promise: 8,
+            "New weights count for users who come later",
+            requires: [.experiments, .stickyAssignments],
+            needs: ["experiments/checkout/sticky", "flags/checkout-color"],
+            world: .split
+        ) { probe in
+            let first = try await probe.readySession().string("checkout-color", default: "?")
+            try await probe.change { $0.experiments[0].swapWeights(for: first) }
+            try await probe.restart()
+            let other = first == "green" ? "grey" : "green"
+            for number in 1...5 {
+                let newcomer = try await probe.readySession(for: User(id: "newcomer-\(number)", consent: .granted))
+                probe.expect(newcomer.string("checkout-color", default: "?"), equals: other, "newcomer \(number)")
+            }
+        },
+        ConformanceCase(
+            "experiments/holdout-is-visible",
+            promise: 9,
+            "A user in a holdout has a place that says so",
+            requires: [.experiments, .holdouts],
+            needs: ["holdouts", "experiments/checkout"],
+            probes: .holdouts,
+            world: .heldOut
+        ) { probe in
+            let session = try await probe.readySession()
+            probe.expect(
+                session.assignments.contains { $0.isHoldout },
+                "a place in the holdout: \(session.assignments.map(\.experiment.id))"
+            )
+        },
+        ConformanceCase(
+            "experiments/holdout-keeps-out",
+            promise: 9,
+            "A user in a holdout isn't in the experiments that it covers and sees nothing new",
+            requires: [.flags, .experiments, .holdouts],
+            needs: ["holdouts", "experiments/checkout", "flags/checkout-color"],
+            world: .heldOut
+        ) { probe in
+            let session = try await probe.readySession()
+            probe.expect(probe.place(in: "checkout", of: session) == nil, "no place in the experiment")
+            probe.expect(session.string("checkout-color", default: "grey"), equals: "grey", "the value")
+        },
+        ConformanceCase(
+            "overrides/include",
+            promise: 9,
+            "A device can put its users into a variation, and the place says so",
+            requires: [.flags, .experiments, .overrides],
+            needs: ["experiments/checkout", "flags/checkout-color"],
+            probes: .overrides,
+            world: .shop
+        ) { probe in
+            try await probe.client().force(.include(experiment: "checkout", variation: "control"))
+            let session = try await probe.readySession()
+            let place = probe.place(in: "checkout", of: session)
+            probe.expect(
+                probe.isVariation(place, "control", of: "checkout"),
+                "the variation: \(String(describing: place?.variation.id))"
+            )
+            probe.expect(place?.origin, equals: .forcedHere, "how the user came there")
+            probe.expect(session.string("checkout-color", default: "?"), equals: "grey", "the value")
+        },
+        ConformanceCase(
+            "overrides/exclude",
+            promise: 9,
+            "A device can take its users out of an experiment",
+            requires: [.flags, .experiments, .overrides],
+            needs: ["experiments/checkout", "flags/checkout-color"],
+            world: .shop
+        ) { probe in
+            try await probe.client().force(.exclude(experiment: "checkout"))
+            let session = try await probe.readySession()
+            probe.expect(probe.place(in: "checkout", of: session) == nil, "no place in the experiment")
+            probe.expect(session.string("checkout-color", default: "grey"), equals: "grey", "the value")
+        },
+        ConformanceCase(
+            "overrides/survive-a-restart",
+            promise: 9,
+            "What a device forces holds after a restart, and letting go of it works",
+            requires: [.flags, .experiments, .overrides],
+            needs: ["experiments/checkout", "flags/checkout-color"],
+            world: .shop
+        ) { probe in
+            try await probe.client().force(.exclude(experiment: "checkout"))
+            try await probe.restart()
+            let session = try await probe.readySession()
+            probe.expect(probe.place(in: "checkout", of: session) == nil, "no place after the restart")
+            try await probe.client().removeOverrides()
+            await probe.refresh(session)
+            probe.expect(probe.place(in: "checkout", of: session) != nil, "a place after letting go")
+        },
+        ConformanceCase(
+            "overrides/unsupported-is-said",
+            promise: 9,
+            "A vendor whose decisions can't be forced says UNSUPPORTED, and one that declares it doesn't",
+            world: .shop
+        ) { probe in
+            let client = try await probe.client()
+            if probe.subject.capabilities.contains(.overrides) {
+                try await client.force(.exclude(experiment: "checkout"))
+                probe.expect(client.overrides, equals: [.exclude(experiment: "checkout")], "what is forced")
+            } else {
+                await probe.expectError("force", .unsupported) {
+                    try await client.force(.exclude(experiment: "checkout"))
+                }
+                probe.expect(client.overrides.isEmpty, "nothing must be forced")
+            }
+        },
+    ]
+
+    /// A checkout experiment that changes two flags.
+    static let twoFlags = World.shop.changing {
+        $0.name = "two-flags"
+        $0.flags.append(
+            .init("checkout-label", "Buy", experiment: "checkout", variations: ["control": "Buy", "green": "Buy now"])
+        )
+    }
+}
+
+extension World.Experiment {
+    /// Gives all the weight to the variation that a reader of this value isn't in.
+    fileprivate mutating func swapWeights(for color: String) {
+        for index in variations.indices {
+            let isMine = variations[index].id == (color == "green" ? "green" : "control")
+            variations[index].weight = isMine ? 0 : 100
+        }
+    }
+}

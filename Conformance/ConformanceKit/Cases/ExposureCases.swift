@@ -1,0 +1,211 @@
+import Experimentation
+
+extension ConformanceCase {
+    /// Promise 10: an exposure is recorded once, and never for a default, an error or without consent.
+    static let exposures: [ConformanceCase] = [
+        exposure("exposures/recorded-once", "Many reads of an experiment's flag are one exposure", probes: .exposures) {
+            probe in
+            let session = try await probe.readySession()
+            for _ in 0..<5 { _ = session.string("checkout-color", default: "?") }
+            _ = session.details("checkout-color", default: "?")
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 1, "exposures")
+        },
+        ConformanceCase(
+            "exposures/say-what-was-seen",
+            promise: 10,
+            "An exposure names the experiment and the variation",
+            requires: [.flags, .experiments, .exposures],
+            needs: checkout,
+            fields: [.experiment],
+            world: .shop
+        ) { probe in
+            let session = try await probe.readySession()
+            _ = session.string("checkout-color", default: "?")
+            try await probe.deliverAll()
+            let seen = try await probe.exposures()
+            probe.expect(seen.map(\.experiment), equals: ["checkout"], "the experiment")
+            probe.expect(seen.map(\.variation), equals: ["green"], "the variation")
+        },
+        ConformanceCase(
+            "exposures/say-who-saw-it",
+            promise: 10,
+            "Each user's exposure carries that user's id",
+            requires: [.flags, .experiments, .exposures],
+            needs: checkout,
+            fields: [.userID],
+            world: .shop
+        ) { probe in
+            for user in [User.ada, .ben] {
+                _ = try await probe.readySession(for: user).string("checkout-color", default: "?")
+            }
+            try await probe.deliverAll()
+            let users = try await probe.exposures().compactMap(\.userID).sorted()
+            probe.expect(users, equals: ["ada", "ben"], "the users")
+        },
+        exposure("exposures/once-for-two-flags", "Two flags of one experiment are one exposure", world: twoFlags) {
+            probe in
+            let session = try await probe.readySession()
+            _ = session.string("checkout-color", default: "?")
+            _ = session.string("checkout-label", default: "?")
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 1, "exposures")
+        },
+        exposure("exposures/once-from-many-tasks", "Reads from many tasks at once are one exposure") { probe in
+            let session = try await probe.readySession()
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 { group.addTask { _ = session.string("checkout-color", default: "?") } }
+            }
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 1, "exposures")
+        },
+        exposure(
+            "exposures/not-again-after-a-refresh",
+            "A refresh that changes nothing is no reason for another exposure"
+        ) { probe in
+            let session = try await probe.readySession()
+            _ = session.string("checkout-color", default: "?")
+            await probe.refresh(session)
+            _ = session.string("checkout-color", default: "?")
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 1, "exposures")
+        },
+        exposure("exposures/again-in-another-session", "Another session of the same user is another exposure") {
+            probe in
+            for _ in 0..<2 { _ = try await probe.readySession().string("checkout-color", default: "?") }
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 2, "exposures")
+        },
+        exposure(
+            "exposures/of-the-control-too",
+            "Who sees the control is exposed as well",
+            needs: ["experiments/checkout/forced"],
+            world: .forced
+        ) { probe in
+            _ = try await probe.readySession(for: .ada).string("checkout-color", default: "?")
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 1, "exposures")
+        },
+        exposure("exposures/none-for-a-default", "A read that gives the default is no exposure") { probe in
+            let session = try await probe.readySession()
+            _ = session.string("no-such-flag-7c1", default: "?")
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 0, "exposures")
+        },
+        exposure("exposures/none-for-a-mismatch", "A read with the wrong type is no exposure") { probe in
+            let session = try await probe.readySession()
+            _ = session.int("checkout-color", default: 1)
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 0, "exposures")
+        },
+        exposure("exposures/none-before-decisions", "A read before the first decisions is no exposure") { probe in
+            let session = try await probe.session()
+            _ = session.string("checkout-color", default: "?")
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 0, "exposures")
+        },
+        exposure("exposures/none-for-looking-around", "Looking at decisions and assignments is no exposure") { probe in
+            let session = try await probe.readySession()
+            _ = session.decisions["checkout-color"]
+            _ = session.assignments
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 0, "exposures")
+        },
+        exposure("exposures/none-when-denied", "Without consent nothing is recorded, and nothing is sent later") {
+            probe in
+            let session = try await probe.readySession(for: .dan)
+            _ = session.string("checkout-color", default: "?")
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 0, "exposures")
+            probe.expect(try await probe.ledger().accepted, equals: 0, "accepted events")
+        },
+        exposure("exposures/unknown-consent", "Unknown consent holds an exposure where consent is needed, and no other")
+        { probe in
+            let session = try await probe.readySession(for: .cleo)
+            _ = session.string("checkout-color", default: "?")
+            try await probe.deliverAll()
+            let isHeld = try await probe.provider().roles.needsConsent
+            probe.expect(try await probe.exposures().count, equals: isHeld ? 0 : 1, "exposures before consent")
+            try await session.setConsent(.granted)
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 1, "exposures after consent")
+        },
+        exposure("exposures/every-read", "By the policy everyRead each read is an exposure") { probe in
+            _ = try await probe.client(ClientOptions(exposurePolicy: .everyRead))
+            let session = try await probe.readySession()
+            for _ in 0..<3 { _ = session.string("checkout-color", default: "?") }
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 3, "exposures")
+        },
+        exposure("exposures/by-hand", "By the policy manual only the application records exposures, once") { probe in
+            _ = try await probe.client(ClientOptions(exposurePolicy: .manual))
+            let session = try await probe.readySession()
+            _ = session.string("checkout-color", default: "?")
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 0, "exposures by reading")
+            let place = try probe.unwrap(probe.place(in: "checkout", of: session), "the place")
+            try session.expose(place.experiment.id)
+            try session.expose(place.experiment.id)
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 1, "exposures by hand")
+        },
+        exposure("exposures/by-hand-without-a-place", "Recording an experiment that the user isn't in is refused") {
+            probe in
+            let session = try await probe.readySession()
+            await probe.expectError("expose", .invalidArgument) { try session.expose("no-such-experiment") }
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 0, "exposures")
+        },
+        exposure("exposures/survive-a-kill", "An exposure that was recorded is delivered after a kill") { probe in
+            let session = try await probe.readySession()
+            try await probe.setReachable(false)
+            _ = session.string("checkout-color", default: "?")
+            try await probe.eventually("the exposure is stored") { try await probe.ledger().accepted == 1 }
+            try await probe.kill()
+            try await probe.setReachable(true)
+            probe.push(.seconds(600))
+            try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 1, "exposures")
+        },
+        exposure("exposures/outlive-an-outage", "An exposure waits while the vendor fails, and arrives once it doesn't")
+        { probe in
+            let session = try await probe.readySession()
+            try await probe.inject(WorldFault(.status(503), on: .exposures, times: 3))
+            _ = session.string("checkout-color", default: "?")
+            let ledger = try await probe.deliverAll()
+            probe.expect(try await probe.exposures().count, equals: 1, "exposures")
+            probe.expect(ledger.pending, equals: 0, "what waits")
+        },
+        exposure("exposures/before-what-follows", "An exposure reaches the vendor before the purchase that it led to") {
+            probe in
+            let session = try await probe.readySession()
+            _ = session.string("checkout-color", default: "?")
+            try await probe.track(try await probe.event(1), in: session)
+            try await probe.deliverAll()
+            let types = try await probe.received().map { $0.type == "exposure" ? "exposure" : "event" }
+            probe.expect(types, equals: ["exposure", "event"], "the order")
+        },
+    ]
+
+    private static let checkout = ["experiments/checkout", "flags/checkout-color"]
+
+    private static func exposure(
+        _ name: String,
+        _ summary: String,
+        needs: [String] = [],
+        probes: Capability? = nil,
+        world: World = .shop,
+        _ steps: @escaping Steps
+    ) -> ConformanceCase {
+        ConformanceCase(
+            name,
+            promise: 10,
+            summary,
+            requires: [.flags, .experiments, .exposures],
+            needs: checkout + needs,
+            probes: probes,
+            world: world,
+            steps: steps
+        )
+    }
+}

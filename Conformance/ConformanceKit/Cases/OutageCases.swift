@@ -1,0 +1,251 @@
+import Experimentation
+import Foundation
+
+extension ConformanceCase {
+    /// Promises 13, 14 and 15: bounds, poison, outages, what is no delivery, deadlines.
+    static let outages: [ConformanceCase] =
+        notDelivered + [
+            delivery("outages/ten-rounds-lose-nothing", 14, "However often the vendor fails, nothing is given up") {
+                probe in
+                try await probe.inject(WorldFault(.status(503), on: .events, times: nil))
+                try await probe.trackMarks(1...5, in: try await probe.session())
+                for _ in 0..<10 {
+                    _ = try await probe.flush(within: .seconds(1))
+                    probe.push(.seconds(600))
+                }
+                probe.expect(try await probe.ledger(), equals: Ledger(accepted: 5, pending: 5), "the ledger meanwhile")
+                try await probe.stage.clearFaults()
+                let ledger = try await probe.deliverAll()
+                probe.expect(ledger, equals: Ledger(accepted: 5, delivered: 5), "the ledger at the end")
+                probe.expect(try await probe.marks(), equals: Array(1...5), "what the vendor took")
+            },
+            delivery(
+                "outages/vendor-away-for-a-day",
+                14,
+                "A vendor that is away for hours gets everything when it is back"
+            ) { probe in
+                try await probe.setReachable(false)
+                let session = try await probe.session()
+                for number in 1...4 {
+                    try await probe.trackMarks(number...number, in: session)
+                    _ = try await probe.flush(within: .milliseconds(500))
+                    probe.push(.seconds(1_800))
+                }
+                try await probe.setReachable(true)
+                try await probe.deliverAll()
+                probe.expect(try await probe.marks(), equals: Array(1...4), "what the vendor took")
+            },
+            delivery("outages/retry-after-is-honoured", 14, "A vendor that asks for a minute isn't asked again before")
+            { probe in
+                try await probe.inject(WorldFault(.status(429, retryAfter: 60), on: .events, times: 1))
+                try await probe.trackMarks(1...1, in: try await probe.session())
+                _ = try await probe.flush(within: .seconds(1))
+                let first = try await probe.exchanges(.events).count
+                probe.push(.seconds(20))
+                _ = try await probe.flush(within: .milliseconds(300))
+                probe.expect(try await probe.exchanges(.events).count, equals: first, "requests within the minute")
+                probe.push(.seconds(60))
+                try await probe.deliverAll()
+                probe.expect(try await probe.marks(), equals: [1], "what the vendor took")
+            },
+            delivery(
+                "outages/retries-slow-down",
+                14,
+                "A failing vendor isn't hammered: within a second there are few attempts"
+            ) { probe in
+                try await probe.inject(WorldFault(.status(500), on: .events, times: nil))
+                try await probe.trackMarks(1...1, in: try await probe.session())
+                for _ in 0..<20 { _ = try await probe.flush(within: .milliseconds(50)) }
+                let attempts = try await probe.exchanges(.events).count
+                probe.expect(attempts <= 21, "\(attempts) attempts for twenty flushes")
+                probe.push(.milliseconds(900))
+                try await probe.stage.clearFaults()
+                try await probe.deliverAll()
+                probe.expect(try await probe.ledger().delivered, equals: 1, "delivered at the end")
+            },
+            delivery(
+                "outages/refused-credentials-keep-everything",
+                14,
+                "Refused credentials lose nothing: after they are mended all is delivered"
+            ) { probe in
+                try await probe.inject(WorldFault(.status(401), on: .events, times: nil))
+                try await probe.trackMarks(1...3, in: try await probe.session())
+                _ = try await probe.flush(within: .seconds(2))
+                let ledger = try await probe.ledger()
+                probe.expect(ledger.pending, equals: 3, "what waits")
+                try await probe.stage.clearFaults()
+                try await probe.restart()
+                probe.push(.seconds(3_600))
+                try await probe.deliverAll()
+                probe.expect(Probe.first(try await probe.marks()), equals: [1, 2, 3], "what the vendor took")
+            },
+            delivery(
+                "outages/poison-blocks-nobody",
+                14,
+                "An event that the vendor refuses is given up, counted, and the others arrive"
+            ) { probe in
+                try await probe.inject(WorldFault(.status(400), on: .events, times: 5))
+                _ = try await probe.client(
+                    ClientOptions(batching: BatchPolicy(count: 1, largest: 1, interval: .seconds(1), attempts: 2))
+                )
+                try await probe.trackMarks(1...8, in: try await probe.session())
+                let ledger = try await probe.deliverAll(rounds: 30)
+                probe.expect(ledger.pending, equals: 0, "what waits")
+                probe.expect(ledger.delivered >= 3, "most arrive: \(ledger)")
+                probe.expect(ledger.dropped.values.reduce(0, +) >= 1, "what was refused is counted: \(ledger)")
+                probe.expect(ledger.delivered + ledger.dropped.values.reduce(0, +), equals: 8, "delivered and dropped")
+            },
+            delivery("outages/refused-for-a-while", 14, "A refusal that passes costs an attempt, not the event") {
+                probe in
+                try await probe.inject(WorldFault(.status(400), on: .events, times: 1))
+                _ = try await probe.client(
+                    ClientOptions(batching: BatchPolicy(count: 1, largest: 1, interval: .seconds(1), attempts: 3))
+                )
+                try await probe.trackMarks(1...1, in: try await probe.session())
+                let ledger = try await probe.deliverAll(rounds: 12)
+                probe.expect(ledger.pending, equals: 0, "what waits")
+                probe.expect(
+                    ledger.delivered + (ledger.dropped[.rejected] ?? 0),
+                    equals: 1,
+                    "delivered, or refused for good: \(ledger)"
+                )
+            },
+            delivery("bounds/overflow-is-counted", 13, "A full store makes room by dropping the oldest, and counts it")
+            { probe in
+                probe.use(ClientStore(outbox: InMemoryOutboxStore(maximumCount: 5), state: InMemoryStateStore()))
+                try await probe.setReachable(false)
+                try await probe.trackMarks(1...8, in: try await probe.session())
+                let ledger = try await probe.ledger()
+                probe.expect(ledger.pending, equals: 5, "what waits")
+                probe.expect(ledger.dropped, equals: [.overflow: 3], "what was dropped")
+                try await probe.setReachable(true)
+                probe.push(.seconds(600))
+                try await probe.deliverAll()
+                probe.expect(try await probe.marks(), equals: [4, 5, 6, 7, 8], "what is left")
+            },
+            ConformanceCase(
+                "bounds/what-is-dear-stays",
+                promise: 13,
+                "A purchase is kept when views have to make room",
+                requires: [.tracking, .commerce],
+                world: .shop
+            ) { probe in
+                probe.use(ClientStore(outbox: InMemoryOutboxStore(maximumCount: 4), state: InMemoryStateStore()))
+                try await probe.setReachable(false)
+                let session = try await probe.session()
+                let order = Order(id: "order-1", lines: [LineItem(item: .mug)], total: 12.5, currency: "EUR")
+                try await probe.track(.purchase(order), in: session)
+                for number in 1...8 {
+                    try await probe.track(
+                        .viewItem(CatalogItem(id: "item-\(number)", name: "Item", price: 1)),
+                        in: session
+                    )
+                }
+                try await probe.setReachable(true)
+                probe.push(.seconds(600))
+                try await probe.deliverAll()
+                probe.expect(try await probe.received("purchase").count, equals: 1, "the purchase")
+            },
+            delivery("bounds/too-large", 13, "An event over the limit is refused with TOO_LARGE and leaves no trace") {
+                probe in
+                let session = try await probe.session()
+                let text = String(repeating: "x", count: 100_000)
+                var event = try await probe.event(1)
+                event.attributes["text"] = .string(text)
+                let large = event
+                await probe.expectError("the event", .tooLarge, .invalidArgument) { try await session.track(large) }
+                probe.expect(try await probe.ledger(), equals: Ledger(), "the ledger")
+            },
+            delivery("deadlines/flush", 15, "A flush ends by its deadline although the vendor never answers") { probe in
+                try await probe.inject(WorldFault(.stall, on: .events, times: nil))
+                try await probe.trackMarks(1...1, in: try await probe.session())
+                let start = ContinuousClock.now
+                let isDone = try await probe.flush(within: .milliseconds(300))
+                let took = start.duration(to: .now)
+                probe.expect(took < .milliseconds(1_500), "the flush took \(took)")
+                probe.expect(isDone, equals: false, "whether all was delivered")
+                probe.expect(try await probe.ledger().pending, equals: 1, "what waits")
+            },
+            delivery("deadlines/shutdown", 15, "A shutdown ends by its deadline although the vendor never answers") {
+                probe in
+                try await probe.inject(WorldFault(.stall, on: .events, times: nil))
+                try await probe.trackMarks(1...1, in: try await probe.session())
+                let start = ContinuousClock.now
+                await (try await probe.client()).shutdown(within: .milliseconds(300))
+                let took = start.duration(to: .now)
+                probe.expect(took < .milliseconds(1_500), "the shutdown took \(took)")
+            },
+            delivery("deadlines/shutdown-delivers", 15, "A shutdown delivers what it can") { probe in
+                try await probe.trackMarks(1...3, in: try await probe.session())
+                await (try await probe.client()).shutdown(within: .seconds(3))
+                probe.expect(try await probe.marks(), equals: [1, 2, 3], "what the vendor took")
+            },
+            delivery(
+                "deadlines/shutdown-keeps-the-rest",
+                15,
+                "What a shutdown can't deliver is delivered by the next run"
+            ) { probe in
+                try await probe.setReachable(false)
+                try await probe.trackMarks(1...3, in: try await probe.session())
+                try await probe.restart()
+                try await probe.setReachable(true)
+                probe.push(.seconds(600))
+                try await probe.deliverAll()
+                probe.expect(try await probe.marks(), equals: [1, 2, 3], "what the vendor took")
+            },
+            delivery(
+                "deadlines/after-shutdown",
+                15,
+                "After a shutdown track says SHUT_DOWN, and a second shutdown does no harm"
+            ) { probe in
+                let session = try await probe.session()
+                let event = try await probe.event(1)
+                let client = try await probe.client()
+                await client.shutdown(within: .seconds(1))
+                await client.shutdown(within: .seconds(1))
+                await probe.expectError("track", .shutDown) { try await session.track(event) }
+            },
+            delivery(
+                "deadlines/nothing-to-flush",
+                15,
+                "A flush with nothing to deliver is done at once and asks nobody"
+            ) { probe in
+                let start = ContinuousClock.now
+                let isDone = try await probe.flush()
+                probe.expect(isDone, equals: true, "whether all was delivered")
+                probe.expect(start.duration(to: .now) < .milliseconds(500), "it took too long")
+                probe.expect(try await probe.exchanges(.events).count, equals: 0, "requests")
+            },
+        ]
+
+    private static let notDelivered: [ConformanceCase] = [
+        ("a-redirect", "a redirect", WorldFault.Kind.redirect),
+        ("a-500", "a 500", .status(500)),
+        ("a-502", "a 502", .status(502)),
+        ("a-408", "a 408", .status(408)),
+        ("a-429", "a 429", .status(429, retryAfter: 1)),
+        ("a-reset", "a connection that breaks", .reset),
+        ("a-login-page", "a captive portal's page with status 200", .html200),
+        ("garbage", "bytes that mean nothing, with status 200", .garbage),
+        ("a-truncated-answer", "an answer that ends in the middle", .truncate),
+        ("a-failure-with-200", "a failure that the vendor reports with status 200", .vendorFailure200),
+    ]
+    .map { bad in
+        delivery(
+            "outages/not-delivered-by-\(bad.0)",
+            14,
+            "After \(bad.1) the event isn't counted as delivered, and is sent again"
+        ) { probe in
+            try await probe.inject(WorldFault(bad.2, on: .events, times: nil))
+            try await probe.trackMarks(1...2, in: try await probe.session())
+            _ = try await probe.flush(within: .seconds(2))
+            let ledger = try await probe.ledger()
+            probe.expect(ledger.delivered, equals: 0, "delivered")
+            probe.expect(ledger.pending, equals: 2, "what waits")
+            try await probe.stage.clearFaults()
+            let end = try await probe.deliverAll()
+            probe.expect(Probe.first(try await probe.marks()), equals: [1, 2], "what the vendor took in the end")
+            probe.expect(end.delivered, equals: 2, "delivered in the end")
+        }
+    }
+}

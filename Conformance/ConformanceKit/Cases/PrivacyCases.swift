@@ -1,0 +1,100 @@
+import Experimentation
+
+extension ConformanceCase {
+    /// Promise 20: secrets and personal data appear in no log, error or dump.
+    static let privacy: [ConformanceCase] = [
+        ConformanceCase(
+            "privacy/no-secrets-in-dumps",
+            promise: 20,
+            "Printing or dumping the provider shows no secret",
+            world: .oneFlag
+        ) { probe in
+            let provider = try await probe.provider()
+            var text = String(reflecting: provider) + String(describing: provider)
+            dump(provider, to: &text)
+            for secret in probe.stage.secrets where secret.count >= 4 {
+                probe.expect(!text.contains(secret), "a secret stands in the dump of \(type(of: provider))")
+            }
+            probe.expect(!text.isEmpty, "a provider can be printed")
+        },
+        ConformanceCase(
+            "privacy/no-secrets-in-errors-of-reading",
+            promise: 20,
+            "When decisions fail, neither the error nor the log shows a secret",
+            requires: [.flags],
+            world: .oneFlag
+        ) { probe in
+            let session = try await probe.session()
+            for kind in [WorldFault.Kind.status(401), .status(500), .reset, .html200, .redirect] {
+                try await probe.inject(WorldFault(kind, on: .decisions, times: nil))
+                let error = await probe.refresh(session)
+                let text = (error.map { "\($0) \($0.message)" } ?? "") + probe.log.text
+                for secret in probe.stage.secrets where secret.count >= 4 {
+                    probe.expect(!text.contains(secret), "a secret stands in what is said of \(kind.name)")
+                }
+                probe.expect(error != nil, "\(kind.name) is an error")
+                try await probe.stage.clearFaults()
+            }
+        },
+        delivery(
+            "privacy/no-secrets-in-failures-of-delivery",
+            20,
+            "When deliveries fail, neither the reasons nor the log show a secret"
+        ) { probe in
+            try await probe.inject(
+                WorldFault(.status(500), on: .events, times: 1),
+                WorldFault(.status(400), on: .events, times: 1),
+                WorldFault(.reset, on: .events, times: 1)
+            )
+            try await probe.trackMarks(1...2, in: try await probe.session())
+            var text = ""
+            for _ in 0..<4 {
+                _ = try await probe.flush(within: .seconds(1))
+                text += try await probe.client().outboxStatus().failures.keys.joined(separator: "\n")
+                probe.push(.seconds(600))
+            }
+            text += probe.log.text
+            for secret in probe.stage.secrets where secret.count >= 4 {
+                probe.expect(!text.contains(secret), "a secret stands in what is said of the failures")
+            }
+            probe.expect(!text.isEmpty, "failures leave a reason")
+        },
+        ConformanceCase(
+            "privacy/no-personal-data-in-the-log",
+            promise: 20,
+            "Neither ids nor attributes of a user are logged, whatever goes wrong",
+            requires: [.flags],
+            world: .oneFlag
+        ) { probe in
+            let user = User(
+                id: "visitor-93f2a7",
+                attributes: ["email": "grace@example.com", "phone": "+49-30-5550139"],
+                consent: .granted
+            )
+            let session = try await probe.session(for: user)
+            try await probe.inject(WorldFault(.status(500), on: .decisions, times: nil))
+            let error = await probe.refresh(session)
+            try await probe.stage.clearFaults()
+            probe.push(.seconds(600))
+            await probe.refresh(session)
+            let text = probe.log.text + (error.map { "\($0)" } ?? "")
+            for piece in ["visitor-93f2a7", "grace@example.com", "5550139"] {
+                probe.expect(!text.contains(piece), "\"\(piece)\" stands in the log or in an error")
+            }
+        },
+        delivery(
+            "privacy/no-personal-data-in-the-log-of-deliveries",
+            20,
+            "Neither ids nor attributes of an event's user are logged, whatever goes wrong"
+        ) { probe in
+            let user = User(id: "visitor-93f2a7", attributes: ["email": "grace@example.com"], consent: .granted)
+            try await probe.inject(WorldFault(.status(500), on: .events, times: 2))
+            try await probe.trackMarks(1...1, in: try await probe.session(for: user))
+            try await probe.deliverAll()
+            let text = probe.log.text
+            for piece in ["visitor-93f2a7", "grace@example.com"] {
+                probe.expect(!text.contains(piece), "\"\(piece)\" stands in the log")
+            }
+        },
+    ]
+}

@@ -1,0 +1,321 @@
+import Experimentation
+
+extension ConformanceCase {
+    /// Promises 3, 4, 6 and 7: snapshots, reasons, malformed flags, coalescing.
+    static let snapshots: [ConformanceCase] = [
+        ConformanceCase(
+            "snapshots/users-are-kept-apart",
+            promise: 3,
+            "Two users of one client read their own decisions",
+            requires: [.flags, .targeting],
+            needs: ["flags/support", "flags/adult"],
+            probes: .targeting,
+            world: .targeted
+        ) { probe in
+            let ada = try await probe.readySession(for: .ada)
+            let ben = try await probe.readySession(for: .ben)
+            probe.expect(ada.string("support", default: "?"), equals: "phone", "ada, on the plan pro")
+            probe.expect(ben.string("support", default: "?"), equals: "mail", "ben, on the plan free")
+            probe.expect(ada.bool("adult", default: false), equals: true, "ada is 36")
+            probe.expect(ben.bool("adult", default: true), equals: false, "ben is 17")
+        },
+        ConformanceCase(
+            "snapshots/another-refresh-changes-nothing-here",
+            promise: 3,
+            "The refresh of one session doesn't touch another user's",
+            requires: [.flags, .targeting],
+            needs: ["flags/support"],
+            world: .targeted
+        ) { probe in
+            let ada = try await probe.readySession(for: .ada)
+            let ben = try await probe.readySession(for: .ben)
+            for _ in 0..<3 { await probe.refresh(ben) }
+            probe.expect(ada.string("support", default: "?"), equals: "phone", "ada afterwards")
+        },
+        ConformanceCase(
+            "snapshots/replaced-whole",
+            promise: 3,
+            "A refresh brings new flags and takes away those that are gone",
+            requires: [.flags],
+            needs: ["flags/welcome"],
+            world: .oneFlag
+        ) { probe in
+            let session = try await probe.readySession()
+            let held = session.decisions
+            try await probe.change { $0.flags = [.init("farewell", "Bye!")] }
+            await probe.refresh(session)
+            probe.expect(session.string("farewell", default: "x"), equals: "Bye!", "the new flag")
+            probe.expect(session.details("welcome", default: "x").errorCode, equals: .flagNotFound, "the old flag")
+            probe.expect(held["welcome"]?.value, equals: "Hello!", "decisions held from before")
+        },
+        ConformanceCase(
+            "snapshots/changed-value",
+            promise: 3,
+            "A changed value is read after the refresh, and not before",
+            requires: [.flags],
+            needs: ["flags/welcome"],
+            world: .oneFlag
+        ) { probe in
+            let session = try await probe.readySession()
+            try await probe.change { $0.flags = [.init("welcome", "Good day!")] }
+            probe.expect(session.string("welcome", default: "x"), equals: "Hello!", "before the refresh")
+            await probe.refresh(session)
+            probe.expect(session.string("welcome", default: "x"), equals: "Good day!", "after the refresh")
+        },
+        ConformanceCase(
+            "snapshots/attributes-count-at-refresh",
+            promise: 3,
+            "A changed attribute counts from the next refresh on",
+            requires: [.flags, .targeting],
+            needs: ["flags/support"],
+            world: .targeted
+        ) { probe in
+            let session = try await probe.readySession(for: .ben)
+            try session.update(["plan": "pro"])
+            probe.expect(session.string("support", default: "?"), equals: "mail", "before the refresh")
+            await probe.refresh(session)
+            probe.expect(session.string("support", default: "?"), equals: "phone", "after the refresh")
+        },
+        ConformanceCase(
+            "snapshots/removed-attribute",
+            promise: 3,
+            "A removed attribute is no longer decided by",
+            requires: [.flags, .targeting],
+            needs: ["flags/support"],
+            world: .targeted
+        ) { probe in
+            let session = try await probe.readySession(for: .ada)
+            try session.update(["plan": .null])
+            await probe.refresh(session)
+            probe.expect(session.string("support", default: "?"), equals: "mail", "without a plan")
+        },
+        ConformanceCase(
+            "snapshots/second-session-of-a-user",
+            promise: 3,
+            "A second session of the same user is decided the same",
+            requires: [.flags, .experiments],
+            needs: ["flags/checkout-color", "experiments/checkout"],
+            world: .split
+        ) { probe in
+            let one = try await probe.readySession()
+            let other = try await probe.readySession()
+            let first = one.string("checkout-color", default: "?")
+            probe.expect(other.string("checkout-color", default: "??"), equals: first, "the other session")
+        },
+        ConformanceCase(
+            "reasons/no-error-on-success",
+            promise: 4,
+            "A value that was found has a reason other than ERROR, no code and no message",
+            requires: [.flags],
+            needs: ["flags/welcome"],
+            world: .oneFlag
+        ) { probe in
+            let details = try await probe.readySession().details("welcome", default: "x")
+            probe.expect(details.flagKey, equals: "welcome", "the key")
+            probe.expect(details.value, equals: "Hello!", "the value")
+            probe.expect(details.reason != .error && !details.reason.rawValue.isEmpty, "the reason: \(details.reason)")
+            probe.expect(details.errorCode, equals: nil, "the code")
+            probe.expect(details.errorMessage, equals: nil, "the message")
+        },
+        ConformanceCase(
+            "reasons/message-with-every-error",
+            promise: 4,
+            "An error has a message for people",
+            requires: [.flags],
+            isSafeLive: true,
+            world: .oneFlag
+        ) { probe in
+            let details = try await probe.readySession().details("no-such-flag-7c1", default: "x")
+            probe.expect(!(details.errorMessage ?? "").isEmpty, "the message: \(details.errorMessage ?? "none")")
+            probe.expect(details.variant, equals: nil, "the variant of a default")
+        },
+        ConformanceCase(
+            "reasons/fresh-is-not-stale",
+            promise: 4,
+            "What the vendor has just said is neither stale nor cached, and has no age",
+            requires: [.flags],
+            needs: ["flags/welcome"],
+            world: .oneFlag
+        ) { probe in
+            let details = try await probe.readySession().details("welcome", default: "x")
+            probe.expect(details.reason != .stale && details.reason != .cached, "the reason: \(details.reason)")
+            probe.expect(details.age == nil, "the age: \(String(describing: details.age))")
+        },
+        ConformanceCase(
+            "reasons/variant-of-an-experiment",
+            promise: 4,
+            "A value from an experiment names its variant, another for each variation",
+            requires: [.flags, .experiments, .flagMetadata],
+            needs: ["experiments/checkout/forced", "flags/checkout-color"],
+            world: .forced
+        ) { probe in
+            let ada = try await probe.readySession(for: .ada).details("checkout-color", default: "?")
+            let ben = try await probe.readySession(for: .ben).details("checkout-color", default: "?")
+            probe.expect(ada.variant != nil && ben.variant != nil, "both need a variant")
+            probe.expect(ada.variant != ben.variant, "the variants must differ: \(ada.variant ?? "none")")
+        },
+        ConformanceCase(
+            "reasons/value-and-details-agree",
+            promise: 4,
+            "The short way of reading and the detailed one give the same",
+            requires: [.flags],
+            needs: ["flags/on", "flags/seven", "flags/half", "flags/word"],
+            world: .everyType
+        ) { probe in
+            let session = try await probe.readySession()
+            probe.expect(session.details("on", default: false).value, equals: session.bool("on", default: false), "on")
+            probe.expect(session.details("seven", default: 0).value, equals: session.int("seven", default: 0), "seven")
+            probe.expect(
+                session.details("half", default: 0.1).value,
+                equals: session.double("half", default: 0.1),
+                "half"
+            )
+            probe.expect(
+                session.details("word", default: "").value,
+                equals: session.string("word", default: ""),
+                "word"
+            )
+        },
+        ConformanceCase(
+            "reasons/switched-off-flag",
+            promise: 4,
+            "A flag that somebody switched off doesn't give its value",
+            requires: [.flags],
+            needs: ["flags/off-duty/disabled"],
+            world: World(
+                name: "switched-off",
+                flags: [.init("off-duty", "wrong", isDisabled: true), .init("on-duty", "right")],
+                users: [.ada]
+            )
+        ) { probe in
+            let session = try await probe.readySession()
+            let details = session.details("off-duty", default: "default")
+            probe.expect(details.value, equals: "default", "the value")
+            probe.expect(
+                details.reason == .disabled || details.errorCode == .flagNotFound,
+                "the reason: \(details.reason)"
+            )
+            probe.expect(session.string("on-duty", default: "x"), equals: "right", "its neighbour")
+        },
+        ConformanceCase(
+            "malformed/neighbours-are-read",
+            promise: 6,
+            "A flag whose record is broken hides neither the one before nor the one after",
+            requires: [.flags],
+            needs: ["flags/before", "flags/broken", "flags/after"],
+            world: .oneBrokenFlag
+        ) { probe in
+            let session = try await probe.readySession()
+            probe.expect(session.string("before", default: "x"), equals: "ok", "before")
+            probe.expect(session.string("after", default: "x"), equals: "ok", "after")
+        },
+        ConformanceCase(
+            "malformed/says-so",
+            promise: 6,
+            "The broken flag reads as the default, with a code",
+            requires: [.flags],
+            needs: ["flags/broken"],
+            world: .oneBrokenFlag
+        ) { probe in
+            let details = try await probe.readySession().details("broken", default: "default")
+            probe.expect(details.value, equals: "default", "the value")
+            probe.expect(details.reason, equals: .error, "the reason")
+            probe.expect(
+                [.parseError, .typeMismatch, .flagNotFound].contains(details.errorCode),
+                "the code: \(String(describing: details.errorCode))"
+            )
+        },
+        ConformanceCase(
+            "malformed/unknown-operator",
+            promise: 6,
+            "A rule with an operator that nobody knows never matches",
+            requires: [.flags, .targeting],
+            needs: ["flags/odd"],
+            world: .targeted
+        ) { probe in
+            let session = try await probe.readySession(for: .ada)
+            probe.expect(session.string("odd", default: "usual"), equals: "usual", "the value")
+            probe.expect(session.string("support", default: "?"), equals: "phone", "its neighbour")
+        },
+        ConformanceCase(
+            "malformed/attribute-of-another-type",
+            promise: 6,
+            "A rule over a number doesn't match a text, and nothing breaks",
+            requires: [.flags, .targeting],
+            needs: ["flags/adult"],
+            world: .targeted
+        ) { probe in
+            let session = try await probe.readySession(
+                for: User(id: "eve", attributes: ["age": "old enough", "plan": "free"], consent: .granted)
+            )
+            probe.expect(session.bool("adult", default: false), equals: false, "the value")
+        },
+        ConformanceCase(
+            "coalescing/one-request",
+            promise: 7,
+            "Twenty refreshes of one user at once are one request",
+            requires: [.flags],
+            needs: ["flags/welcome"],
+            world: .oneFlag,
+            faults: [WorldFault(.delay(milliseconds: 150), on: .decisions, times: nil)]
+        ) { probe in
+            let session = try await probe.session()
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 { group.addTask { await probe.refresh(session) } }
+            }
+            probe.expect(session.string("welcome", default: "x"), equals: "Hello!", "the value")
+            probe.expect(try await probe.exchanges(.decisions).count, equals: 1, "requests for decisions")
+        },
+        ConformanceCase(
+            "coalescing/sessions-of-one-user",
+            promise: 7,
+            "Refreshes of several sessions of one user at once are one request",
+            requires: [.flags],
+            needs: ["flags/welcome"],
+            world: .oneFlag,
+            faults: [WorldFault(.delay(milliseconds: 150), on: .decisions, times: nil)]
+        ) { probe in
+            var sessions: [UserSession] = []
+            for _ in 0..<5 { sessions.append(try await probe.session()) }
+            await withTaskGroup(of: Void.self) { group in
+                for session in sessions { group.addTask { await probe.refresh(session) } }
+            }
+            for session in sessions {
+                probe.expect(session.string("welcome", default: "x"), equals: "Hello!", "the value")
+            }
+            probe.expect(try await probe.exchanges(.decisions).count, equals: 1, "requests for decisions")
+        },
+        ConformanceCase(
+            "coalescing/a-caller-may-leave",
+            promise: 7,
+            "A caller who gives up doesn't spoil the others' refresh",
+            requires: [.flags],
+            needs: ["flags/welcome"],
+            world: .oneFlag,
+            faults: [WorldFault(.delay(milliseconds: 200), on: .decisions, times: nil)]
+        ) { probe in
+            let session = try await probe.session()
+            let leaver = Task { await probe.refresh(session) }
+            let stayer = Task { await probe.refresh(session) }
+            try await probe.eventually("the vendor is asked") { try await !probe.exchanges(.decisions).isEmpty }
+            leaver.cancel()
+            let error = await stayer.value
+            probe.expect(error == nil, "the other caller's refresh: \(String(describing: error))")
+            probe.expect(session.string("welcome", default: "x"), equals: "Hello!", "the value")
+            _ = await leaver.value
+        },
+        ConformanceCase(
+            "coalescing/a-later-refresh-asks-again",
+            promise: 7,
+            "A refresh after another has ended is a request of its own",
+            requires: [.flags],
+            needs: ["flags/welcome"],
+            world: .oneFlag
+        ) { probe in
+            let session = try await probe.readySession()
+            let before = try await probe.exchanges(.decisions).count
+            await probe.refresh(session)
+            probe.expect(try await probe.exchanges(.decisions).count, equals: before + 1, "requests for decisions")
+        },
+    ]
+}

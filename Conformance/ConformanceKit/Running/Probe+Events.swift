@@ -1,0 +1,78 @@
+import Experimentation
+import Foundation
+
+/// Events that every vendor with events has a word for, each told apart by a mark.
+extension Probe {
+    /// An event that this vendor takes, with a mark that reaches its wire.
+    ///
+    /// - Parameter number: What tells it from the other events of the case.
+    /// - Returns: The first of a custom event, a screen, a goal, an item and a purchase that the vendor takes.
+    /// - Throws: ``SubjectError/unsupported(_:)`` if the vendor takes none of them.
+    public func event(_ number: Int) async throws -> TrackingEvent {
+        let provider = try await provider()
+        guard let sink = provider.roles.events else { throw SubjectError.unsupported("\(provider.name) has no events") }
+        let mark = "mark-\(number)"
+        let item = CatalogItem(id: mark, name: "Item \(number)", price: 10, currency: "EUR")
+        let candidates: [TrackingEvent] = [
+            .custom(mark), .screenView(mark), .goalCompleted(mark), .viewItem(item),
+            .purchase(Order(id: mark, lines: [LineItem(item: item)], total: 10, currency: "EUR")),
+        ]
+        for candidate in candidates {
+            do throws(ExperimentationError) {
+                try sink.check(candidate)
+                return candidate
+            } catch {
+                continue
+            }
+        }
+        throw SubjectError.unsupported("\(provider.name) has no word for any of the suite's plain events")
+    }
+
+    /// Tracks some marked events.
+    ///
+    /// - Parameters:
+    ///   - numbers: Their numbers.
+    ///   - session: Whose they are.
+    /// - Throws: What `track` throws.
+    public func trackMarks(_ numbers: ClosedRange<Int>, in session: UserSession) async throws {
+        note("track \(numbers.count) events for \(session.user.id)")
+        for number in numbers { try await session.track(try await event(number)) }
+    }
+
+    /// The numbers of the marked events that the vendor took, in the order of arrival, repetitions included.
+    public func marks(of userID: String? = nil) async throws -> [Int] {
+        try await stage.received().filter { $0.type != "exposure" && (userID == nil || $0.userID == userID) }
+            .compactMap(Self.mark)
+    }
+
+    /// The number of a marked event.
+    public static func mark(_ received: Received) -> Int? {
+        let texts = [received.name, received.orderID].compactMap { $0 } + received.items
+        for text in texts {
+            guard let range = text.range(of: "mark-") else { continue }
+            if let number = Int(text[range.upperBound...].prefix { $0.isNumber }) { return number }
+        }
+        return nil
+    }
+
+    /// The numbers without their repetitions, in the order of their first arrival.
+    public static func first(_ marks: [Int]) -> [Int] {
+        var seen: Set<Int> = []
+        return marks.filter { seen.insert($0).inserted }
+    }
+
+    /// The user's place in an experiment of the world, found by its id or name.
+    public func place(in experiment: String, of session: UserSession) -> Assignment? {
+        let named = world.experiment(experiment)?.name ?? experiment
+        return session.assignments.first {
+            !$0.isHoldout && ($0.experiment.id == experiment || $0.experiment.name == named)
+        }
+    }
+
+    /// Whether an assignment is to a variation of the world.
+    public func isVariation(_ assignment: Assignment?, _ variation: String, of experiment: String) -> Bool {
+        guard let assignment else { return false }
+        let named = world.experiment(experiment)?.variations.first { $0.id == variation }?.name ?? variation
+        return assignment.variation.id == variation || assignment.variation.name == named
+    }
+}
