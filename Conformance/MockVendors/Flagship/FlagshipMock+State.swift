@@ -58,6 +58,9 @@ extension FlagshipMock {
     /// The hits taken, in order, each as JSON text with sorted names.
     public var receivedHits: [String] { hits.map { FlagshipMockJSON.object($0.fields).text } }
 
+    /// Exposures and hits together, in the order of arrival.
+    public var receivedInOrder: [FlagshipMockTaken] { taken }
+
     /// Which request each hit came in, in the order of ``receivedHits``.
     public var requestsOfHits: [Int] { hits.map(\.request) }
 

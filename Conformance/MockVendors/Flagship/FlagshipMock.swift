@@ -28,6 +28,7 @@ public actor FlagshipMock: MockVendor {
     var hits: [FlagshipMockHit] = []
     var reports: [FlagshipMockJSON] = []
     var visits: [FlagshipMockJSON] = []
+    var taken: [FlagshipMockTaken] = []
     var requests = 0
     var made = 0
 
@@ -93,6 +94,7 @@ public actor FlagshipMock: MockVendor {
         hits = []
         reports = []
         visits = []
+        taken = []
         requests = 0
         made = 0
     }
@@ -112,7 +114,9 @@ public actor FlagshipMock: MockVendor {
 
     private func collect(_ request: MockRequest) -> MockResponse {
         do {
-            hits += try FlagshipMockCollector.hits(of: request.body, environment: environmentID, request: requests)
+            let new = try FlagshipMockCollector.hits(of: request.body, environment: environmentID, request: requests)
+            hits += new
+            taken += new.map { FlagshipMockTaken(json: FlagshipMockJSON.object($0.fields).text, body: request.body) }
             return MockResponse(status: 200)
         } catch {
             return Self.failure(error.description)
@@ -136,6 +140,7 @@ public actor FlagshipMock: MockVendor {
                 request: requests
             )
             activations += seen
+            taken += seen.map { FlagshipMockTaken(activation: $0, body: request.body) }
             for activation in seen {
                 memory[activation.visitor, default: [:]][activation.group] = FlagshipMockPlace(
                     variation: activation.variation,

@@ -14,6 +14,16 @@ public struct FlagshipMockActivation: Sendable, Hashable, Codable {
     public var request: Int
 }
 
+/// A hit or an exposure, with the body of the request that brought it.
+public struct FlagshipMockTaken: Sendable, Hashable {
+    /// The exposure; `nil` for a hit.
+    public var activation: FlagshipMockActivation?
+    /// The hit as JSON text with sorted names; `nil` for an exposure.
+    public var json: String?
+    /// The whole body that it came in.
+    public var body: [UInt8]
+}
+
 /// A hit that the collector took.
 struct FlagshipMockHit: Sendable, Hashable {
     var request: Int

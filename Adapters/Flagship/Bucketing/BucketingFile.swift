@@ -1,0 +1,139 @@
+import Experimentation
+
+/// What a bucketing file says: campaigns with groups of variations and the rules for whom they are.
+///
+/// Read member by member, as the original SDK does: what is missing or of the wrong type takes its default, and the
+/// rest of the file still counts.
+struct BucketingFile: Sendable {
+    struct Campaign: Sendable {
+        var id: String
+        var name: String
+        var type: String
+        var slug: String
+        /// The parts of all visitors that the campaign is open to; only the server's rules look at them.
+        var bucketRanges: [Range<Double>]
+        var groups: [Group]
+    }
+
+    struct Group: Sendable {
+        var id: String
+        var name: String
+        /// Alternatives, each a list of rules that must all hold; `nil` for one that can't be read.
+        var targeting: [[Rule]?]
+        var variations: [Variation]
+    }
+
+    /// One condition, as it is written.
+    struct Rule: Sendable {
+        var key: String
+        var comparison: String
+        var target: FlagValue
+    }
+
+    struct Variation: Sendable {
+        var id: String
+        var name: String
+        var allocation: Int
+        var isReference: Bool
+        var flags: [(key: String, value: FlagValue)]
+    }
+
+    var isPanicking: Bool
+    /// Whether the account lets a visitor take part in one test alone.
+    var isOneTestPerVisitor: Bool
+    var campaigns: [Campaign]
+    /// How many campaigns, groups and variations couldn't be read at all.
+    var unreadable: Int
+
+    /// Reads a file.
+    ///
+    /// - Throws: ``ErrorCode/parseError`` when it isn't an object, or has neither campaigns nor a panic.
+    init(_ json: FlagValue) throws(ExperimentationError) {
+        guard let members = json.objectValue else {
+            throw ExperimentationError(.parseError, "the bucketing file: an object is expected at the top")
+        }
+        isPanicking = members["panic"]?.boolValue ?? false
+        isOneTestPerVisitor = members["accountSettings"]?.objectValue?["enabled1V1T"]?.boolValue ?? false
+        var reader = Reader()
+        if let list = members["campaigns"]?.arrayValue {
+            campaigns = list.compactMap { reader.campaign($0) }
+        } else if isPanicking {
+            campaigns = []
+        } else {
+            throw ExperimentationError(.parseError, "the bucketing file: 'campaigns' must be a list")
+        }
+        unreadable = reader.unreadable
+    }
+
+    private struct Reader {
+        var unreadable = 0
+
+        mutating func campaign(_ json: FlagValue) -> Campaign? {
+            guard let members = json.objectValue else {
+                unreadable += 1
+                return nil
+            }
+            var campaign = Campaign(
+                id: members.text("id"),
+                name: members.text("name"),
+                type: members.text("type"),
+                slug: members.text("slug"),
+                bucketRanges: [],
+                groups: []
+            )
+            for range in members["bucketRanges"]?.arrayValue ?? [] {
+                let ends = range.objectValue?["r"]?.arrayValue?.compactMap(\.doubleValue) ?? []
+                if ends.count == 2, ends[0] < ends[1] { campaign.bucketRanges.append(ends[0]..<ends[1]) }
+            }
+            for group in objects(members["variationGroups"]) { campaign.groups.append(self.group(group)) }
+            return campaign
+        }
+
+        private mutating func group(_ members: [String: FlagValue]) -> Group {
+            var group = Group(id: members.text("id"), name: members.text("name"), targeting: [], variations: [])
+            for list in objects(members["targeting"]?.objectValue?["targetingGroups"]) {
+                group.targeting.append(rules(list["targetings"]))
+            }
+            for variation in objects(members["variations"]) {
+                let modifications = variation["modifications"]?.objectValue
+                // A variation's flags count only where their type is named too.
+                let hasType = modifications?["type"].map { $0 != .null } ?? false
+                group.variations.append(
+                    Variation(
+                        id: variation.text("id"),
+                        name: variation.text("name"),
+                        allocation: variation["allocation"]?.intValue ?? 0,
+                        isReference: variation["reference"]?.boolValue ?? false,
+                        flags: (hasType ? modifications?["value"]?.objectValue ?? [:] : [:])
+                            .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+                    )
+                )
+            }
+            return group
+        }
+
+        private func rules(_ json: FlagValue?) -> [Rule]? {
+            guard let list = json?.arrayValue else { return nil }
+            let objects = list.compactMap(\.objectValue)
+            // As in the original, one element that isn't an object makes the whole list one that can't be read.
+            guard objects.count == list.count else { return nil }
+            return objects.map {
+                Rule(key: $0.text("key"), comparison: $0.text("operator"), target: $0["value"] ?? .null)
+            }
+        }
+
+        /// The objects of a list; a list with anything else in it counts as empty, as in the original.
+        private mutating func objects(_ json: FlagValue?) -> [[String: FlagValue]] {
+            guard let list = json?.arrayValue else { return [] }
+            let objects = list.compactMap(\.objectValue)
+            if objects.count == list.count { return objects }
+            unreadable += 1
+            return []
+        }
+    }
+}
+
+extension [String: FlagValue] {
+    /// The text of a member, or an empty one.
+    func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
+}

@@ -1,0 +1,266 @@
+import Experimentation
+
+/// All campaigns of a bucketing file, ready to decide for any visitor.
+///
+/// Everything that doesn't depend on the visitor is worked out when it is made: the hash of each group's id, the types
+/// of each condition's target, and which values each flag can have.
+struct BucketingRuleset: Ruleset {
+    struct Campaign: Sendable {
+        var isOpenTo: [Range<Double>]
+        /// Whether it counts where a visitor may take part in one test alone.
+        var isTest: Bool
+        var groups: [Group]
+        /// The number of its first variation, among those of all campaigns.
+        var firstVariation: Int
+    }
+
+    struct Group: Sendable {
+        var id: String
+        /// The hash of the id, to be fed with a visitor's id.
+        var hash: Murmur3
+        var targeting: [[BucketingRule]]
+        /// For each variation its number, its id, and the part of a hundred below which it is chosen.
+        var variations: [Variation]
+    }
+
+    struct Variation: Sendable {
+        var number: Int
+        var id: String
+        var upTo: Int
+        /// The flags that it sets, with the value as the number of an outcome.
+        var flags: [(flag: Int, outcome: Int)]
+    }
+
+    /// A campaign that can set a flag, with the outcome of each of its variations; -1 for those that don't set it.
+    struct Candidate: Sendable {
+        var campaign: Int
+        var outcomes: [Int]
+    }
+
+    let rules: FlagshipRules
+    let catalogue: FlagCatalogue
+    private let isOneTestPerVisitor: Bool
+    private let campaigns: [Campaign]
+    /// For each flag the campaigns that can set it, those that win first.
+    private let candidates: [[Candidate]]
+
+    /// Prepares a file.
+    ///
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - rules: Whose rules to go by.
+    ///   - automatic: The context that the device knows by itself.
+    init(_ file: BucketingFile, rules: FlagshipRules, automatic: [String: FlagValue]) {
+        self.rules = rules
+        isOneTestPerVisitor = rules == .server && file.isOneTestPerVisitor
+        var builder = BucketingRulesetBuilder(rules: rules, automatic: automatic)
+        campaigns = builder.campaigns(of: file)
+        catalogue = FlagCatalogue(flags: builder.flags, assignments: builder.assignments)
+        candidates = builder.candidates
+    }
+
+    func decisions(for context: EvaluationContext) -> Decisions {
+        var outcomes = [Int?](repeating: nil, count: catalogue.count)
+        var hasTest = false
+        for campaign in campaigns {
+            guard let variation = variation(of: campaign, for: context, hasTest: hasTest) else { continue }
+            hasTest = hasTest || campaign.isTest
+            // Later campaigns win over earlier ones that set the same flag.
+            for (flag, outcome) in variation.flags { outcomes[flag] = outcome }
+        }
+        return Decisions(catalogue: catalogue, outcomes: outcomes)
+    }
+
+    func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
+        guard candidates.indices.contains(flag) else { return nil }
+        // Which test is the visitor's only one depends on all campaigns before.
+        if isOneTestPerVisitor { return decisions(for: context).outcome(ofFlag: flag) }
+        for candidate in candidates[flag] {
+            let campaign = campaigns[candidate.campaign]
+            guard let variation = variation(of: campaign, for: context, hasTest: false) else { continue }
+            let outcome = candidate.outcomes[variation.number - campaign.firstVariation]
+            if outcome >= 0 { return outcome }
+        }
+        return nil
+    }
+
+    /// How many campaigns there are.
+    var count: Int { campaigns.count }
+
+    /// Which variation of one campaign a visitor gets, by its number; what the benchmark measures.
+    func variation(ofCampaign index: Int, for context: EvaluationContext) -> Int? {
+        guard campaigns.indices.contains(index) else { return nil }
+        return variation(of: campaigns[index], for: context, hasTest: false)?.number
+    }
+
+    // MARK: One campaign
+
+    private func variation(of campaign: Campaign, for context: EvaluationContext, hasTest: Bool) -> Variation? {
+        if rules == .server {
+            if isOneTestPerVisitor, campaign.isTest, hasTest { return nil }
+            let bucket = Double(Murmur3.hash(context.user.id) % 100)
+            guard campaign.isOpenTo.contains(where: { $0.contains(bucket) }) else { return nil }
+        }
+        for group in campaign.groups where isMeant(group, context) {
+            if let earlier = context.earlierAssignments[group.id] {
+                // A variation that is gone leaves its visitors without the campaign, by either rules; that the original
+                // still reports them as assigned to it is a defect and left out.
+                for variation in group.variations where variation.id == earlier { return variation }
+                return nil
+            }
+            var hash = group.hash
+            hash.feed(context.user.id)
+            let place = Int(hash.value % 100)
+            for variation in group.variations where place < variation.upTo { return variation }
+            // The server looks at the first group alone, the SDK goes on to the next.
+            if rules == .server { return nil }
+        }
+        return nil
+    }
+
+    private func isMeant(_ group: Group, _ context: EvaluationContext) -> Bool {
+        switch rules {
+        case .ios:
+            alternatives: for list in group.targeting {
+                for rule in list where !rule.holdsOnIOS(for: context) { continue alternatives }
+                return true
+            }
+            return false
+        case .server:
+            var isMeant = false
+            for list in group.targeting where !list.isEmpty {
+                var all = true
+                for rule in list {
+                    guard let holds = rule.holdsOnServer(for: context) else { return false }
+                    all = all && holds
+                }
+                isMeant = isMeant || all
+            }
+            return isMeant
+        }
+    }
+}
+
+/// Numbers the variations, flags and outcomes of a file.
+private struct BucketingRulesetBuilder {
+    let rules: FlagshipRules
+    let automatic: [String: FlagValue]
+    private(set) var flags: [FlagCatalogue.Flag] = []
+    private(set) var assignments: [Assignment] = []
+    private(set) var candidates: [[BucketingRuleset.Candidate]] = []
+    private var indices: [[UInt8]: Int] = [:]
+    private var variations = 0
+
+    init(rules: FlagshipRules, automatic: [String: FlagValue]) {
+        self.rules = rules
+        self.automatic = automatic
+    }
+
+    mutating func campaigns(of file: BucketingFile) -> [BucketingRuleset.Campaign] {
+        var seen: Set<String> = []
+        var campaigns: [BucketingRuleset.Campaign] = []
+        for campaign in file.campaigns {
+            // The server takes the first of two campaigns with the same id.
+            if rules == .server, !seen.insert(campaign.id).inserted { continue }
+            campaigns.append(prepare(campaign, index: campaigns.count))
+        }
+        for flag in candidates.indices { candidates[flag].reverse() }
+        return campaigns
+    }
+
+    private mutating func prepare(_ campaign: BucketingFile.Campaign, index: Int) -> BucketingRuleset.Campaign {
+        let first = variations
+        var prepared = BucketingRuleset.Campaign(
+            isOpenTo: campaign.bucketRanges,
+            isTest: campaign.type == "ab",
+            groups: [],
+            firstVariation: first
+        )
+        let count = campaign.groups.reduce(0) { $0 + $1.variations.count }
+        for group in campaign.groups {
+            var hash = Murmur3()
+            hash.feed(group.id)
+            var preparedGroup = BucketingRuleset.Group(
+                id: group.id,
+                hash: hash,
+                targeting: group.targeting.map { list in
+                    (list ?? []).map { BucketingRule($0, rules: rules, automatic: automatic) }
+                },
+                variations: []
+            )
+            var sum = 0
+            for variation in group.variations {
+                let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
+                sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
+                preparedGroup.variations.append(
+                    BucketingRuleset.Variation(
+                        number: variations,
+                        id: variation.id,
+                        upTo: sum,
+                        flags: outcomes(
+                            of: variation,
+                            in: group,
+                            of: campaign,
+                            at: BucketingPlace(campaign: index, offset: variations - first, count: count)
+                        )
+                    )
+                )
+                variations += 1
+            }
+            prepared.groups.append(preparedGroup)
+        }
+        return prepared
+    }
+
+    private struct BucketingPlace {
+        var campaign: Int
+        var offset: Int
+        var count: Int
+    }
+
+    private mutating func outcomes(
+        of variation: BucketingFile.Variation,
+        in group: BucketingFile.Group,
+        of campaign: BucketingFile.Campaign,
+        at place: BucketingPlace
+    ) -> [(flag: Int, outcome: Int)] {
+        guard !variation.flags.isEmpty else { return [] }
+        let origin = FlagshipOrigin(
+            campaignID: campaign.id,
+            campaignName: campaign.name,
+            variationGroupID: group.id,
+            variationGroupName: group.name,
+            variationID: variation.id,
+            variationName: variation.name,
+            isReference: variation.isReference,
+            campaignType: campaign.type,
+            slug: campaign.slug
+        )
+        let assignment = assignments.count
+        assignments.append(origin.assignment)
+        return variation.flags.map { key, value in
+            let flag = index(of: key)
+            let outcome = flags[flag].outcomes.count
+            flags[flag].outcomes.append(origin.resolution(of: value, assignment: assignment))
+            if candidates[flag].last?.campaign != place.campaign {
+                candidates[flag].append(
+                    BucketingRuleset.Candidate(
+                        campaign: place.campaign,
+                        outcomes: Array(repeating: -1, count: place.count)
+                    )
+                )
+            }
+            candidates[flag][candidates[flag].count - 1].outcomes[place.offset] = outcome
+            return (flag, outcome)
+        }
+    }
+
+    private mutating func index(of key: String) -> Int {
+        let bytes = Array(key.utf8)
+        if let index = indices[bytes] { return index }
+        indices[bytes] = flags.count
+        flags.append(FlagCatalogue.Flag(key, outcomes: []))
+        candidates.append([])
+        return flags.count - 1
+    }
+}

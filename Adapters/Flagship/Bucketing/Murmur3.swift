@@ -1,0 +1,70 @@
+/// The vendor's hash, MurmurHash3 in its 32-bit variant for x86 with seed 0, fed piece by piece.
+///
+/// A half-fed hash is a value: the part that many ids share is fed once and copied.
+struct Murmur3: Sendable {
+    private var state: UInt32 = 0
+    private var tail: UInt32 = 0
+    private var tailBits: UInt32 = 0
+    private var count: UInt32 = 0
+
+    /// Feeds the bytes of a text's UTF-8 form.
+    mutating func feed(_ text: String) {
+        let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { feed($0) }
+        if isFed == nil { for byte in text.utf8 { feed(byte) } }
+    }
+
+    /// The hash of everything fed so far.
+    var value: UInt32 {
+        var hash = tailBits == 0 ? state : state ^ Self.scramble(tail)
+        hash ^= count
+        hash = (hash ^ hash >> 16) &* 0x85EB_CA6B
+        hash = (hash ^ hash >> 13) &* 0xC2B2_AE35
+        return hash ^ hash >> 16
+    }
+
+    /// The hash of a text's UTF-8 form.
+    static func hash(_ text: String) -> UInt32 {
+        var hash = Murmur3()
+        hash.feed(text)
+        return hash.value
+    }
+
+    private mutating func feed(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let raw = UnsafeRawBufferPointer(bytes)
+        var index = 0
+        while tailBits != 0, index < raw.count {
+            feed(raw[index])
+            index &+= 1
+        }
+        while index &+ 4 <= raw.count {
+            mix(UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt32.self)))
+            count &+= 4
+            index &+= 4
+        }
+        while index < raw.count {
+            feed(raw[index])
+            index &+= 1
+        }
+    }
+
+    private mutating func feed(_ byte: UInt8) {
+        tail |= UInt32(byte) << tailBits
+        tailBits &+= 8
+        count &+= 1
+        if tailBits == 32 {
+            mix(tail)
+            tail = 0
+            tailBits = 0
+        }
+    }
+
+    private mutating func mix(_ word: UInt32) {
+        state ^= Self.scramble(word)
+        state = (state << 13 | state >> 19) &* 5 &+ 0xE654_6B64
+    }
+
+    private static func scramble(_ word: UInt32) -> UInt32 {
+        let product = word &* 0xCC9E_2D51
+        return (product << 15 | product >> 17) &* 0x1B87_3593
+    }
+}

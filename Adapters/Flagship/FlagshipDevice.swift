@@ -1,0 +1,80 @@
+import Experimentation
+import Foundation
+
+/// What the device says of itself in every visitor's context.
+///
+/// ``current`` asks the system; any part can be replaced, so that a server speaks for its users' devices.
+public struct FlagshipDevice: Sendable, Hashable {
+    /// The language's code: `fr`.
+    public var language: String
+    /// `Mobile`, `Tablet`, `TV`, `Desktop` or `Watch`.
+    public var type: String
+    /// The model, or the machine's architecture where there is no model.
+    public var model: String
+    /// The operating system's name.
+    public var osName: String
+    /// The operating system's version.
+    public var osVersion: String
+
+    /// Creates a description.
+    public init(language: String, type: String, model: String, osName: String, osVersion: String) {
+        self.language = language
+        self.type = type
+        self.model = model
+        self.osName = osName
+        self.osVersion = osVersion
+    }
+
+    /// The device that this runs on.
+    public static var current: FlagshipDevice {
+        let version = ProcessInfo.processInfo.operatingSystemVersion
+        return FlagshipDevice(
+            language: Locale.current.language.languageCode?.identifier ?? "en",
+            type: platform.type,
+            model: machine,
+            osName: platform.name,
+            osVersion: "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"
+        )
+    }
+
+    /// The automatic part of a context, without what depends on the visitor.
+    var context: [String: FlagValue] {
+        let version = FlagshipWire.sdkVersion
+        return [
+            FlagshipContextKey.locale.rawValue: .string(language),
+            FlagshipContextKey.deviceType.rawValue: .string(type),
+            FlagshipContextKey.deviceModel.rawValue: .string(model),
+            FlagshipContextKey.osName.rawValue: .string(osName),
+            FlagshipContextKey.osVersionName.rawValue: .string(osName),
+            FlagshipContextKey.osVersionCode.rawValue: .string(osVersion),
+            FlagshipContextKey.flagshipVersion.rawValue: .string(version),
+            FlagshipContextKey.client: .string(osName),
+            FlagshipContextKey.version: .string(version),
+            FlagshipContextKey.allUsers: "",
+        ]
+    }
+
+    private static var platform: (name: String, type: String) {
+        #if os(iOS)
+            ("iOS", machine.hasPrefix("iPad") ? "Tablet" : "Mobile")
+        #elseif os(tvOS)
+            ("tvOS", "TV")
+        #elseif os(watchOS)
+            ("watchOS", "Watch")
+        #elseif os(macOS)
+            ("macOS", "Desktop")
+        #elseif os(Linux)
+            ("Linux", "Desktop")
+        #else
+            ("unknown", "Desktop")
+        #endif
+    }
+
+    private static var machine: String {
+        var names = utsname()
+        guard uname(&names) == 0 else { return "unknown" }
+        return withUnsafeBytes(of: &names.machine) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}

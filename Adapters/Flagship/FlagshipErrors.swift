@@ -1,0 +1,51 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// What the vendor's statuses mean.
+enum FlagshipErrors {
+    /// Why an answer to a read isn't a good one; `nil` if it is.
+    ///
+    /// - Parameters:
+    ///   - reply: The answer.
+    ///   - what: What was asked for, for a person.
+    static func failure(of reply: HTTPReply, asking what: String) -> ExperimentationError? {
+        switch reply.status {
+        case 200...299: nil
+        case 401, 403:
+            ExperimentationError(.unauthorized, "Flagship refused the API key (\(reply.status)) when asked for \(what)")
+        case 400, 404:
+            ExperimentationError(
+                .configuration,
+                "Flagship doesn't know the environment, or refused the request for \(what) (\(reply.status))"
+            )
+        case 408, 504: ExperimentationError(.timeout, "Flagship took too long for \(what) (\(reply.status))")
+        default: ExperimentationError(.vendorFault, "Flagship answered \(reply.status) when asked for \(what)")
+        }
+    }
+
+    /// What became of events whose request got this answer.
+    ///
+    /// - Parameters:
+    ///   - reply: The answer. What its body says is ignored, as the vendor's SDKs do, unless it is a page: those come from
+    ///     a portal on the way, never from the vendor.
+    ///   - count: How many events were in the request.
+    ///   - now: The time, for an answer that says when to come again.
+    static func verdict(on reply: HTTPReply, events count: Int, now: Date) -> Verdict {
+        switch reply.status {
+        case 200...299 where isPage(reply.body): .outage()
+        // The vendor refuses a whole request for one bad entry.
+        case 400, 422:
+            count > 1
+                ? .split("Flagship refused the batch (\(reply.status))")
+                : .failed("Flagship refused the event (\(reply.status))")
+        default: DeliveryVerdict.of(reply, now: now)
+        }
+    }
+
+    private static func isPage(_ body: [UInt8]) -> Bool {
+        let start = body.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }.prefix(14)
+        let text = String(decoding: start, as: UTF8.self).lowercased()
+        return text.hasPrefix("<!doctype html") || text.hasPrefix("<html")
+    }
+}

@@ -1,0 +1,128 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// Where Flagship takes events: exposures at the Decision API, hits at the collector.
+struct FlagshipEventSink: EventSink {
+    let batching: BatchPolicy
+    let environmentID: String
+    let requests: FlagshipRequests
+    let client: HTTPClient
+    let time: any TimeSource
+    /// Told of each exposure that the vendor has taken.
+    let observations: FlagshipObservations
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        if case .exposure(let exposure) = event.kind {
+            guard !exposure.assignment.group.isEmpty, !exposure.assignment.variation.id.isEmpty else {
+                throw ExperimentationError(
+                    .invalidArgument,
+                    "an exposure needs the variation group and the variation: Flagship reports by these"
+                )
+            }
+            return
+        }
+        _ = try FlagshipTranslation.hits(of: event, id: "check")
+    }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        let now = time.now
+        var report = DeliveryReport()
+        var exposures: [(Envelope, Exposure)] = []
+        var hits: [(Envelope, [FlagValue])] = []
+        for envelope in batch {
+            if case .exposure(let exposure) = envelope.event.kind {
+                exposures.append((envelope, exposure))
+                continue
+            }
+            do throws(ExperimentationError) {
+                let own = try FlagshipTranslation.hits(of: envelope.event, id: envelope.id)
+                hits.append((envelope, own.map { $0.wire(for: envelope, environmentID: environmentID, now: now) }))
+            } catch {
+                // Accepted by an earlier version that knew more, or edited in the store.
+                report.verdicts[envelope.id] = .rejected(error.message)
+            }
+        }
+        // As in the original, exposures go first.
+        var rest = exposures[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(FlagshipWire.largestActivation)
+            rest = rest.dropFirst(part.count)
+            report.merge(await activate(Array(part), now: now))
+        }
+        if !hits.isEmpty { report.merge(await send(hits)) }
+        return report
+    }
+
+    private func activate(_ exposures: [(Envelope, Exposure)], now: Date) async -> DeliveryReport {
+        let entries = exposures.map { envelope, exposure in
+            exposure.wire(for: envelope, environmentID: environmentID, now: now)
+        }
+        let verdict = await verdict(events: exposures.count) { () throws(ExperimentationError) in
+            try requests.activate(entries)
+        }
+        if verdict == .delivered {
+            for (envelope, exposure) in exposures { await observations.exposed(envelope, exposure) }
+        }
+        return DeliveryReport(verdict, for: exposures.map(\.0))
+    }
+
+    private func send(_ hits: [(Envelope, [FlagValue])]) async -> DeliveryReport {
+        let verdict = await verdict(events: hits.count) { () throws(ExperimentationError) in
+            try requests.hits(hits.flatMap(\.1))
+        }
+        return DeliveryReport(verdict, for: hits.map(\.0))
+    }
+
+    private func verdict(
+        events count: Int,
+        of make: () throws(ExperimentationError) -> FlagshipRequests.Prepared
+    ) async -> Verdict {
+        do throws(ExperimentationError) {
+            let prepared = try make()
+            let reply = try await client.send(prepared.request, body: prepared.body, limits: HTTPLimits())
+            return FlagshipErrors.verdict(on: reply, events: count, now: time.now)
+        } catch {
+            return DeliveryVerdict.of(error)
+        }
+    }
+}
+
+// MARK: - The wire of one event
+
+extension FlagshipHit {
+    /// The hit as it goes out: whose, of which environment, how old.
+    func wire(for envelope: Envelope, environmentID: String, now: Date) -> FlagValue {
+        var members = fields
+        members["cid"] = .string(environmentID)
+        members["ds"] = .string(FlagshipWire.dataSource)
+        members["qt"] = .int(envelope.queueTime(at: now))
+        // Hits name the anonymous id first, and the customer's beside it only where there are two.
+        members["vid"] = .string(envelope.identity.anonymousID ?? envelope.identity.id)
+        if envelope.identity.anonymousID != nil { members["cuid"] = .string(envelope.identity.id) }
+        return .object(members)
+    }
+}
+
+extension Exposure {
+    /// The exposure as it goes out. Here it is the visitor's id that comes first, unlike in hits.
+    func wire(for envelope: Envelope, environmentID: String, now: Date) -> FlagValue {
+        var members: [String: FlagValue] = [
+            "cid": .string(environmentID), "vid": .string(envelope.identity.id),
+            "caid": .string(assignment.group), "vaid": .string(assignment.variation.id),
+            "qt": .int(envelope.queueTime(at: now)),
+        ]
+        if let anonymous = envelope.identity.anonymousID { members["aid"] = .string(anonymous) }
+        return .object(members)
+    }
+}
+
+extension Envelope {
+    /// How long the event has waited, in milliseconds: the collector's unit, which the original for iOS mistakes for
+    /// seconds. Never negative, although a clock may have been set back.
+    func queueTime(at now: Date) -> Int {
+        let milliseconds = now.timeIntervalSince(date) * 1_000
+        guard milliseconds.isFinite, milliseconds > 0 else { return 0 }
+        return Int(exactly: milliseconds.rounded()) ?? Int.max
+    }
+}

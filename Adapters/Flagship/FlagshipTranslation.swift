@@ -1,0 +1,205 @@
+import Experimentation
+import Foundation
+
+// MARK: - What the vendor decides
+
+extension FlagshipOrigin {
+    /// The place in an experiment: the campaign is the experiment, and stickiness goes by the variation group.
+    var assignment: Assignment {
+        Assignment(
+            experiment: Experiment(
+                id: campaignID,
+                name: campaignName.isEmpty ? nil : campaignName,
+                kind: campaignType.isEmpty ? nil : campaignType
+            ),
+            group: variationGroupID,
+            variation: Variation(
+                id: variationID,
+                name: variationName.isEmpty ? nil : variationName,
+                isControl: isReference
+            ),
+            metadata: metadata
+        )
+    }
+
+    /// What a flag of this origin resolves to; the variant is the variation's id, which doesn't change when people
+    /// rename it.
+    func resolution(of value: FlagValue, assignment: Int) -> Resolution {
+        Resolution(
+            value,
+            variant: variationID,
+            reason: reason,
+            metadata: metadata,
+            assignment: assignment
+        )
+    }
+
+    /// The vendor doesn't name a reason; the campaign's type is the best that there is: a test splits its visitors, and
+    /// every other kind picks them.
+    var reason: Reason {
+        switch campaignType.lowercased() {
+        case "ab": .split
+        case "": .unknown
+        default: .targetingMatch
+        }
+    }
+
+    /// The origin under the vendor's names.
+    var metadata: [String: FlagValue] {
+        [
+            "campaignId": .string(campaignID), "campaignName": .string(campaignName),
+            "variationGroupId": .string(variationGroupID), "variationGroupName": .string(variationGroupName),
+            "variationId": .string(variationID), "variationName": .string(variationName),
+            "isReference": .bool(isReference), "campaignType": .string(campaignType), "slug": .string(slug),
+        ]
+    }
+}
+
+extension CampaignsAnswer {
+    /// The answer in neutral words; of two campaigns with the same flag the later counts.
+    ///
+    /// As in the original, a campaign none of whose flags is left has no place for the visitor.
+    var decisions: Decisions {
+        var last: [String: Int] = [:]
+        for (index, campaign) in campaigns.enumerated() {
+            for (key, _) in campaign.flags { last[key] = index }
+        }
+        var flags: [(key: String, resolution: Resolution)] = []
+        var assignments: [Assignment] = []
+        for (index, campaign) in campaigns.enumerated() {
+            let kept = campaign.flags.filter { last[$0.key] == index }
+            guard !kept.isEmpty else { continue }
+            for (key, value) in kept {
+                flags.append((key, campaign.origin.resolution(of: value, assignment: assignments.count)))
+            }
+            assignments.append(campaign.origin.assignment)
+        }
+        return Decisions(flags: flags, assignments: assignments)
+    }
+}
+
+// MARK: - Who is asked for
+
+extension EvaluationContext {
+    /// The whole context of a visitor: what the device knows, what the application says, and who it is.
+    ///
+    /// Values that the vendor has no type for (lists, objects, null, numbers that aren't finite) are left out.
+    func flagshipContext(_ automatic: [String: FlagValue]) -> [String: FlagValue] {
+        var context = automatic
+        for (name, value) in user.attributes.values where FlagshipTranslation.isContextValue(value) {
+            context[name] = value
+        }
+        context[FlagshipContextKey.users] = .string(user.id)
+        return context
+    }
+
+    /// The body of the question for campaigns.
+    func flagshipQuestion(_ automatic: [String: FlagValue]) -> FlagValue {
+        var members: [String: FlagValue] = [
+            "visitor_id": .string(user.id),
+            "context": .object(flagshipContext(automatic)),
+            // Exposures are reported when they happen, never by asking.
+            "trigger_hit": false,
+            "visitor_consent": .bool(user.consent == .granted),
+        ]
+        if let anonymous = user.anonymousID { members["anonymousId"] = .string(anonymous) }
+        return .object(members)
+    }
+}
+
+enum FlagshipTranslation {
+    /// Whether the vendor has a type for a value of a context.
+    static func isContextValue(_ value: FlagValue) -> Bool {
+        switch value {
+        case .bool, .int, .string: true
+        case .double(let number): number.isFinite
+        case .null, .array, .object: false
+        }
+    }
+
+    /// The hits that an event becomes; several for a purchase, and none for an exposure, which has a wire of its own.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - id: The event's id, which names an order without an id of its own.
+    /// - Throws: ``ErrorCode/unsupported`` for an event that the vendor has no hit for, ``ErrorCode/invalidArgument``
+    ///   for one that the collector wouldn't take.
+    static func hits(of event: TrackingEvent, id: String) throws(ExperimentationError) -> [FlagshipHit] {
+        var hits: [FlagshipHit]
+        switch event.kind {
+        case .custom(let name, let value):
+            hits = [.event(.actionTracking, action: name, label: label(event), value: try whole(value, name))]
+        case .goalCompleted(let name): hits = [.event(.actionTracking, action: name, label: label(event))]
+        case .screenView(let name): hits = [.screen(name)]
+        case .pageView(let url): hits = [.page(url)]
+        case .purchase(let order): hits = try purchase(order, id: id)
+        case .consentChanged(let isGranted): hits = [.consent(isGranted)]
+        case .native(let native): hits = [try FlagshipHit(native)]
+        case .exposure: hits = []
+        default:
+            throw ExperimentationError(
+                .unsupported,
+                "Flagship has no hit for \(event.type); a custom event can say it in words of your own"
+            )
+        }
+        for index in hits.indices {
+            hits[index].addCommon(event.attributes)
+            try hits[index].validate()
+        }
+        return hits
+    }
+
+    private static func label(_ event: TrackingEvent) -> String? { event.attributes["label"]?.stringValue }
+
+    private static func whole(_ value: Double?, _ name: String) throws(ExperimentationError) -> UInt? {
+        guard let value else { return nil }
+        guard let whole = UInt(exactly: value), whole <= UInt(Int.max) else {
+            throw ExperimentationError(
+                .invalidArgument,
+                "the value of \"\(name)\" must be a whole number from 0 on: Flagship counts in these alone"
+            )
+        }
+        return whole
+    }
+
+    private static func purchase(_ order: Order, id: String) throws(ExperimentationError) -> [FlagshipHit] {
+        let number = order.id ?? id
+        for line in order.lines where line.quantity < 1 {
+            throw ExperimentationError(.invalidArgument, "the quantity of \(line.item.id) must be 1 or more")
+        }
+        let sum = order.lines.reduce(Decimal(0)) { $0 + ($1.item.price ?? 0) * Decimal($1.quantity) }
+        let (count, isOverflow) = order.lines.reduce((0, false)) { sum, line in
+            let (next, overflow) = sum.0.addingReportingOverflow(line.quantity)
+            return (next, sum.1 || overflow)
+        }
+        if isOverflow { throw ExperimentationError(.invalidArgument, "the quantities add up to too much") }
+        let transaction = FlagshipHit.transaction(
+            id: number,
+            // The vendor reports by this name and takes no order without one.
+            affiliation: order.affiliation ?? "purchase",
+            revenue: double(order.total ?? (order.lines.isEmpty ? nil : sum)),
+            shipping: double(order.shipping),
+            tax: double(order.tax),
+            currency: order.currency,
+            paymentMethod: order.paymentMethod,
+            shippingMethod: order.shippingMethod,
+            itemCount: order.lines.isEmpty ? nil : count,
+            couponCode: order.coupon
+        )
+        let items = order.lines.map { line in
+            FlagshipHit.item(
+                transactionID: number,
+                name: line.item.name ?? line.item.id,
+                code: line.item.id,
+                price: double(line.item.price) ?? 0,
+                quantity: line.quantity,
+                category: line.item.categories.first
+            )
+        }
+        return [transaction] + items
+    }
+
+    private static func double(_ value: Decimal?) -> Double? {
+        value.map { NSDecimalNumber(decimal: $0).doubleValue }
+    }
+}

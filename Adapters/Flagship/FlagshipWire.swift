@@ -1,0 +1,103 @@
+import Experimentation
+
+/// The vendor's words on the wire that are the same in every request.
+enum FlagshipWire {
+    /// The SDK that this adapter stands for: the vendor's server tells SDKs apart by it.
+    static let sdkClient = "iOS"
+    /// The version of that SDK.
+    static let sdkVersion = "4.0.3"
+    /// The source of every hit.
+    static let dataSource = "APP"
+
+    /// The largest number of exposures in one request.
+    static let largestActivation = 100
+    /// How old a hit may be before the vendor wants it no more.
+    static let oldestHit = Duration.seconds(14_400)
+}
+
+/// An answer to the question for campaigns.
+///
+/// Read member by member: what is missing or of the wrong type takes its default.
+struct CampaignsAnswer: Sendable {
+    struct Campaign: Sendable {
+        var origin: FlagshipOrigin
+        var flags: [(key: String, value: FlagValue)]
+    }
+
+    var isPanicking: Bool
+    var campaigns: [Campaign]
+    var settings: AccountSettings?
+
+    /// Reads an answer.
+    ///
+    /// - Throws: ``ErrorCode/parseError`` when it isn't an object.
+    init(_ json: FlagValue) throws(ExperimentationError) {
+        guard let members = json.objectValue else {
+            throw ExperimentationError(.parseError, "the Decision API's answer: an object is expected at the top")
+        }
+        isPanicking = members["panic"]?.boolValue ?? false
+        campaigns = (members["campaigns"]?.arrayValue ?? []).compactMap(\.objectValue).compactMap(Self.campaign)
+        settings = members["extras"]?.objectValue?["accountSettings"]?.objectValue.map(AccountSettings.init)
+    }
+
+    private static func campaign(_ members: [String: FlagValue]) -> Campaign? {
+        guard let variation = members["variation"]?.objectValue else { return nil }
+        let modifications = variation["modifications"]?.objectValue
+        // Without a type the flags don't count, as in the original.
+        let hasType = modifications?["type"].map { $0 != .null } ?? false
+        return Campaign(
+            origin: FlagshipOrigin(
+                campaignID: members.text("id"),
+                campaignName: members.text("name"),
+                variationGroupID: members.text("variationGroupId"),
+                variationGroupName: members.text("variationGroupName"),
+                variationID: variation.text("id"),
+                variationName: variation.text("name"),
+                isReference: variation["reference"]?.boolValue ?? false,
+                campaignType: members.text("type"),
+                slug: members.text("slug")
+            ),
+            flags: (hasType ? modifications?["value"]?.objectValue ?? [:] : [:])
+                .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        )
+    }
+}
+
+/// What the account is set to, as far as a client hears of it.
+struct AccountSettings: Sendable, Hashable {
+    var enabledXPC: Bool
+    var enabled1V1T: Bool
+    var troubleshooting: Troubleshooting?
+
+    /// When, and for how many visitors, the vendor wants reports of what goes on.
+    struct Troubleshooting: Sendable, Hashable {
+        var startDate: String
+        var endDate: String
+        var timezone: String
+        var traffic: Int
+    }
+
+    init(_ members: [String: FlagValue]) {
+        enabledXPC = members["enabledXPC"]?.boolValue ?? false
+        enabled1V1T = members["enabled1V1T"]?.boolValue ?? false
+        troubleshooting = members["troubleshooting"]?.objectValue.flatMap { block in
+            guard let start = block["startDate"]?.stringValue, let end = block["endDate"]?.stringValue,
+                let timezone = block["timezone"]?.stringValue, let traffic = block["traffic"]?.intValue
+            else { return nil }
+            return Troubleshooting(startDate: start, endDate: end, timezone: timezone, traffic: traffic)
+        }
+    }
+}
+
+/// The campaign, the group and the variation that a value comes from.
+struct FlagshipOrigin: Sendable, Hashable {
+    var campaignID: String
+    var campaignName: String
+    var variationGroupID: String
+    var variationGroupName: String
+    var variationID: String
+    var variationName: String
+    var isReference: Bool
+    var campaignType: String
+    var slug: String
+}

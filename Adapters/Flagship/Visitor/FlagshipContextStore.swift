@@ -1,0 +1,36 @@
+import Experimentation
+
+/// A visitor's context as the application sets it; pure.
+struct FlagshipContextStore: Sendable, Hashable {
+    private(set) var values: [String: FlagValue]
+
+    /// Creates a context; values without a type of the vendor's are left out.
+    ///
+    /// - Returns: With ``rejected``, the names that were left out.
+    init(_ values: [String: FlagValue] = [:]) {
+        self.values = values.filter { FlagshipTranslation.isContextValue($0.value) }
+    }
+
+    /// The names among some values that the vendor has no type for, sorted.
+    static func rejected(_ values: [String: FlagValue]) -> [String] {
+        values.filter { !FlagshipTranslation.isContextValue($0.value) }.keys.sorted()
+    }
+
+    /// Sets values; those that the vendor has no type for are left out, the others apply.
+    ///
+    /// - Returns: Whether anything changed.
+    mutating func update(_ values: [String: FlagValue]) -> Bool {
+        let before = self.values
+        for (name, value) in values where FlagshipTranslation.isContextValue(value) { self.values[name] = value }
+        return before != self.values
+    }
+
+    /// Removes everything.
+    ///
+    /// - Returns: Whether anything changed.
+    mutating func clear() -> Bool {
+        let before = values
+        values = [:]
+        return !before.isEmpty
+    }
+}

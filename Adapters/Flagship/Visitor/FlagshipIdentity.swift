@@ -1,0 +1,47 @@
+import Experimentation
+
+/// A visitor's two ids, and what signing in and out makes of them; pure.
+struct FlagshipIdentity: Sendable, Hashable {
+    private(set) var visitorID: String
+    private(set) var anonymousID: String?
+    private(set) var isAuthenticated: Bool
+
+    /// Creates the ids of a new visitor.
+    ///
+    /// - Parameters:
+    ///   - visitorID: The id; a made one in its place if it is empty.
+    ///   - isAuthenticated: Whether the id names a signed-in person.
+    ///   - makeID: Makes an id.
+    ///   - deviceID: The id of this installation, which stands for the anonymous visitor where somebody signed in.
+    init(visitorID: String, isAuthenticated: Bool, makeID: () -> String, deviceID: () -> String) {
+        self.visitorID = visitorID.isEmpty ? makeID().uppercased() : visitorID
+        self.isAuthenticated = isAuthenticated
+        anonymousID = isAuthenticated ? deviceID() : nil
+    }
+
+    /// Signs in: the id so far becomes the anonymous one, unless there is one already.
+    ///
+    /// - Returns: Whether anything changed.
+    mutating func authenticate(_ id: String) -> Bool {
+        guard !id.isEmpty else { return false }
+        let before = self
+        if anonymousID == nil { anonymousID = visitorID }
+        visitorID = id
+        isAuthenticated = true
+        return before != self
+    }
+
+    /// Signs out: the anonymous id becomes the visitor's again.
+    ///
+    /// - Returns: Whether anything changed.
+    mutating func unauthenticate() -> Bool {
+        let before = self
+        if let anonymousID { visitorID = anonymousID }
+        anonymousID = nil
+        isAuthenticated = false
+        return before != self
+    }
+
+    /// The ids as the core carries them.
+    var neutral: Identity { Identity(id: visitorID, anonymousID: anonymousID, isAuthenticated: isAuthenticated) }
+}

@@ -1,0 +1,145 @@
+/// How it stands with Flagship as a whole.
+public enum FlagshipStatus: String, Sendable, Hashable, Codable, CaseIterable {
+    /// It hasn't been started, or couldn't be.
+    case notInitialized = "SDK_NOT_INITIALIZED"
+    /// It waits for its first file of campaigns; only in bucketing mode.
+    case initializing = "SDK_INITIALIZING"
+    /// It is ready.
+    case initialized = "SDK_INITIALIZED"
+    /// The vendor's kill switch is on: nothing works but fetching, which learns of its end.
+    case panic = "SDK_PANIC"
+}
+
+/// How it stands with the flags of a visitor.
+public enum FlagshipFetchStatus: String, Sendable, Hashable, Codable, CaseIterable {
+    /// They are up to date.
+    case fetched = "FETCHED"
+    /// They are being fetched.
+    case fetching = "FETCHING"
+    /// They have to be fetched; ``FlagshipFetchReason`` says why.
+    case fetchRequired = "FETCH_REQUIRED"
+    /// The vendor's kill switch is on.
+    case panic = "PANIC"
+}
+
+/// Why flags have to be fetched.
+public enum FlagshipFetchReason: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The visitor is new.
+    case visitorCreate = "VISITOR_CREATE"
+    /// The context has changed.
+    case updateContext = "UPDATE_CONTEXT"
+    /// The visitor has signed in.
+    case authenticate = "AUTHENTICATE"
+    /// The visitor has signed out.
+    case unauthenticate = "UNAUTHENTICATE"
+    /// The last fetch failed.
+    case fetchError = "FETCH_ERROR"
+    /// The flags are those of an earlier run.
+    case fetchedFromCache = "FETCHED_FROM_CACHE"
+    /// They don't have to be fetched.
+    case none = "NONE"
+}
+
+/// How it stands with one flag, at the moment of asking.
+public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterable {
+    /// It is up to date.
+    case fetched = "FETCHED"
+    /// It is known, but has to be fetched again.
+    case fetchRequired = "FETCH_REQUIRED"
+    /// Nobody knows it.
+    case notFound = "NOT_FOUND"
+    /// The vendor's kill switch is on, and reads give defaults.
+    case panic = "PANIC"
+
+    /// Works out a flag's status.
+    ///
+    /// - Parameters:
+    ///   - fetchStatus: How it stands with all flags of the visitor.
+    ///   - isKnown: Whether this flag is among them.
+    init(fetchStatus: FlagshipFetchStatus, isKnown: Bool) {
+        self =
+            switch fetchStatus {
+            case .panic: .panic
+            case .fetched: isKnown ? .fetched : .notFound
+            case .fetching, .fetchRequired: isKnown ? .fetchRequired : .notFound
+            }
+    }
+}
+
+/// A status that tells of its changes: in order, and once each.
+struct FlagshipStatusMachine: Sendable, Hashable {
+    private(set) var status: FlagshipStatus = .notInitialized
+
+    /// Sets the status and says whether that is news.
+    mutating func set(_ status: FlagshipStatus) -> Bool {
+        defer { self.status = status }
+        return self.status != status
+    }
+}
+
+/// The fetch status of a visitor, with the reason, as a pure machine: events in, announcements out.
+struct FlagshipFetchMachine: Sendable, Hashable {
+    /// A status and the reason that belongs to it.
+    struct Announcement: Sendable, Hashable {
+        var status: FlagshipFetchStatus
+        var reason: FlagshipFetchReason
+    }
+
+    /// What happens to a visitor's flags.
+    enum Event: Sendable, Hashable {
+        /// Flags of an earlier run were found.
+        case cacheFound
+        /// The context really changed.
+        case contextChanged
+        /// The visitor signed in under another id.
+        case authenticated
+        /// The visitor signed out.
+        case unauthenticated
+        /// A fetch began.
+        case fetchStarted
+        /// A fetch brought flags.
+        case fetchSucceeded
+        /// A fetch failed.
+        case fetchFailed
+        /// A fetch found the kill switch on.
+        case panicFound
+        /// A fetch was asked for although nothing was started.
+        case fetchedUnstarted
+    }
+
+    private(set) var current = Announcement(status: .fetchRequired, reason: .visitorCreate)
+    /// Counts what makes flags out of date, so that a fetch that began before doesn't end it.
+    private var changes = 0
+    private var changesAtStart = 0
+
+    /// Takes an event and gives what is to be announced, if that is news.
+    mutating func take(_ event: Event) -> Announcement? {
+        let next: Announcement
+        switch event {
+        case .cacheFound: next = Announcement(status: .fetchRequired, reason: .fetchedFromCache)
+        case .contextChanged: next = require(.updateContext)
+        case .authenticated: next = require(.authenticate)
+        case .unauthenticated: next = require(.unauthenticate)
+        case .fetchStarted:
+            changesAtStart = changes
+            // The original still names the old reason here; its own documentation doesn't.
+            next = Announcement(status: .fetching, reason: .none)
+        case .fetchSucceeded:
+            // What changed while the answer was on its way still has to be fetched.
+            if changes != changesAtStart, current.status == .fetchRequired { return nil }
+            next = Announcement(status: .fetched, reason: .none)
+        case .fetchFailed: next = Announcement(status: .fetchRequired, reason: .fetchError)
+        case .panicFound: next = Announcement(status: .panic, reason: .none)
+        case .fetchedUnstarted: next = Announcement(status: .fetchRequired, reason: .none)
+        }
+        guard next != current else { return nil }
+        current = next
+        return next
+    }
+
+    private mutating func require(_ reason: FlagshipFetchReason) -> Announcement {
+        changes += 1
+        // In panic only a fetch leads out of it.
+        return current.status == .panic ? current : Announcement(status: .fetchRequired, reason: reason)
+    }
+}

@@ -1,0 +1,96 @@
+import AdapterKit
+import ConformanceKit
+import Experimentation
+import FlagshipAdapter
+import Foundation
+import MockVendors
+
+/// Flagship's adapter in one of its modes, with its mock.
+public struct FlagshipSubject: ConformanceSubject {
+    /// Where campaigns are decided.
+    public let mode: FlagshipConfiguration.Mode
+
+    /// Creates the subject.
+    public init(mode: FlagshipConfiguration.Mode = .decisionAPI) { self.mode = mode }
+
+    /// `flagship`, and `flagship-bucketing` where this device decides.
+    public var name: String { mode == .decisionAPI ? "flagship" : "flagship-bucketing" }
+
+    /// What the adapter declares in this mode.
+    public var capabilities: Set<Capability> {
+        FlagshipProvider(configuration: FlagshipConfiguration(environmentID: "any", apiKey: "any", mode: mode))
+            .capabilities
+    }
+
+    /// Why the rest isn't declared.
+    public var reasons: [Capability: String] {
+        [
+            .localEvaluation: "In this mode the Decision API decides; flagship-bucketing decides here",
+            .holdouts: "Flagship has no holdouts",
+            .controlGroups: "Flagship has no campaigns that could have a control group",
+            .overrides: "Flagship has no assignments that a device could force",
+            .commerce: "Flagship has transactions, but no views of items and no carts",
+            .eventIDs: "Flagship's hits have no id",
+            .identityLinking: "Flagship takes both ids with every request; there is nothing to link",
+            .campaigns: "Flagship doesn't answer events with campaigns",
+        ]
+    }
+
+    /// What hits and exposures tell.
+    public var wireFields: Set<Received.Field> {
+        [.userID, .anonymousID, .name, .value, .experiment, .orderID, .items]
+    }
+
+    /// Starts the mock with a world.
+    public func open(_ world: World) async throws -> any SubjectStage {
+        try await MockStage(FlagshipMock(), wire: wire, world: world)
+    }
+
+    private var wire: MockWire<FlagshipMock> {
+        let mode = mode
+        return MockWire(
+            operations: [
+                .decisions: [mode == .decisionAPI ? "campaigns" : "bucketing"], .events: ["hits"],
+                .exposures: ["activate"],
+            ],
+            contentType: "application/json",
+            secrets: [FlagshipMock().apiKey],
+            load: { mock, world in
+                let (file, gaps) = FlagshipWorld.file(of: world)
+                try await mock.load(Data(file.utf8))
+                return gaps
+            },
+            makeProvider: { server, environment in
+                FlagshipProvider(
+                    configuration: try Self.configuration(of: server, mode: mode),
+                    environment: environment
+                )
+            },
+            received: { mock, journal in
+                FlagshipWorld.received(await mock.receivedInOrder, journal: journal)
+            },
+            setKillSwitch: { mock, isOn in await mock.setPanic(isOn) }
+        )
+    }
+
+    /// A configuration for a running mock, as impatient as a test wants it.
+    private static func configuration(
+        of server: MockServer,
+        mode: FlagshipConfiguration.Mode
+    ) throws -> FlagshipConfiguration {
+        let endpoints = server.endpoints
+        let credentials = server.vendor.credentials
+        return FlagshipConfiguration(
+            environmentID: credentials["environmentID"] ?? "",
+            apiKey: Secret(credentials["apiKey"] ?? ""),
+            mode: mode,
+            endpoints: FlagshipConfiguration.Endpoints(
+                decision: try Endpoint(endpoints["decision"] ?? ""),
+                cdn: try Endpoint(endpoints["cdn"] ?? ""),
+                events: try Endpoint(endpoints["events"] ?? "")
+            ),
+            timeout: .seconds(1),
+            retry: HTTPRetry(attempts: 3, backoff: Backoff(first: .milliseconds(5), longest: .milliseconds(20)))
+        )
+    }
+}

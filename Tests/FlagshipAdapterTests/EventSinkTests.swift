@@ -1,0 +1,281 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import FlagshipAdapter
+import Foundation
+import MockVendors
+import Testing
+
+@Suite("Exposures and hits")
+struct EventSinkTests {
+    static let ada = User(id: "ada", consent: .granted)
+
+    static func seen(_ bench: Bench, _ user: User = ada) async throws -> (ExperimentationClient, UserSession) {
+        let client = try await bench.client()
+        let session = client.session(for: user)
+        try await session.refresh()
+        return (client, session)
+    }
+
+    @Test("F46 a flag that nobody knows gives the default and no exposure")
+    func unknownFlag() async throws {
+        let bench = try await Bench()
+        let (client, session) = try await Self.seen(bench)
+        #expect(session.string("nobody", default: "none") == "none")
+        try await client.flush()
+        #expect(bench.transport.exchanges("activate").isEmpty)
+    }
+
+    @Test("F47 a value of another type gives the default, the whole metadata, and no exposure")
+    func wrongType() async throws {
+        let bench = try await Bench()
+        let (client, session) = try await Self.seen(bench)
+        let details = session.details("cta", default: 5)
+        #expect(details.value == 5)
+        #expect(details.errorCode == .typeMismatch)
+        #expect(details.metadata["campaignId"] == "camp-test")
+        try await client.flush()
+        #expect(bench.transport.exchanges("activate").isEmpty)
+    }
+
+    @Test(
+        "F50 an exposure names the variation group and the variation, the visitor first and the anonymous id beside it"
+    )
+    func exposureIDs() async throws {
+        let bench = try await Bench()
+        let (client, session) = try await Self.seen(
+            bench,
+            User(id: "ada", anonymousID: "anon", isAuthenticated: true, consent: .granted)
+        )
+        _ = session.string("cta", default: "none")
+        try await client.flush()
+        let exchange = try #require(bench.transport.exchanges("activate").first)
+        #expect(exchange.request.path == "/v2/activate")
+        #expect(
+            exchange.json == [
+                "cid": .string(Bench.environmentID),
+                "batch": [
+                    [
+                        "cid": .string(Bench.environmentID), "vid": "ada", "aid": "anon", "caid": "grp-test",
+                        "vaid": "var-b", "qt": 0,
+                    ]
+                ],
+            ]
+        )
+        #expect(await bench.mock.receivedActivations.count == 1)
+    }
+
+    @Test("several reads of one variation are one exposure")
+    func once() async throws {
+        let bench = try await Bench()
+        let (client, session) = try await Self.seen(bench)
+        for _ in 0..<5 { _ = session.string("cta", default: "none") }
+        try await client.flush()
+        #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
+    }
+
+    static let order = Order(
+        id: "o-9",
+        lines: [
+            LineItem(item: CatalogItem(id: "sku-1", name: "Mug", price: 12.5, categories: ["kitchen"]), quantity: 2),
+            LineItem(item: CatalogItem(id: "sku-2")),
+        ],
+        total: 30.5,
+        currency: "EUR",
+        affiliation: "basket",
+        shipping: 3.5,
+        tax: 2,
+        coupon: "SPRING",
+        paymentMethod: "card",
+        shippingMethod: "post"
+    )
+
+    static let wires: [(TrackingEvent, [[String: FlagValue]])] = [
+        (.screenView("home"), [["t": "SCREENVIEW", "dl": "home"]]),
+        (.pageView("https://a.example/"), [["t": "PAGEVIEW", "dl": "https://a.example/"]]),
+        (
+            .custom("spun", value: 3, attributes: ["label": "wheel"]),
+            [["t": "EVENT", "ec": "Action Tracking", "ea": "spun", "el": "wheel", "ev": 3]]
+        ),
+        (.goalCompleted("signup"), [["t": "EVENT", "ec": "Action Tracking", "ea": "signup"]]),
+        (
+            .purchase(order),
+            [
+                [
+                    "t": "TRANSACTION", "tid": "o-9", "ta": "basket", "tr": 30.5, "ts": 3.5, "tt": 2.0, "tc": "EUR",
+                    "tcc": "SPRING", "pm": "card", "sm": "post", "icn": 3,
+                ],
+                ["t": "ITEM", "tid": "o-9", "in": "Mug", "ic": "sku-1", "ip": 12.5, "iq": 2, "iv": "kitchen"],
+                ["t": "ITEM", "tid": "o-9", "in": "sku-2", "ic": "sku-2", "ip": 0.0, "iq": 1],
+            ]
+        ),
+        (
+            .screenView(
+                "home",
+                attributes: ["userIp": "10.0.0.1", "screenResolution": "1x2", "userLanguage": "fr", "sessionNumber": 4]
+            ),
+            [["t": "SCREENVIEW", "dl": "home", "uip": "10.0.0.1", "sr": "1x2", "ul": "fr", "sn": 4]]
+        ),
+    ]
+
+    @Test("F57 an event becomes its hit with just its keys", arguments: wires.indices)
+    func wire(index: Int) async throws {
+        let (event, expected) = Self.wires[index]
+        let bench = try await Bench()
+        let client = try await bench.client()
+        try await client.session(for: Self.ada).track(event)
+        try await client.flush()
+        let common: [String: FlagValue] = [
+            "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "qt": 0,
+        ]
+        let exchange = try #require(bench.transport.exchanges("hits").first)
+        #expect(exchange.request.path == "/")
+        #expect(
+            exchange.json == [
+                "t": "BATCH", "cid": .string(Bench.environmentID), "ds": "APP",
+                "h": .array(expected.map { .object($0.merging(common) { $1 }) }),
+            ]
+        )
+        #expect(exchange.status == 200)
+    }
+
+    @Test(
+        "what the vendor has no hit for is refused, and the ledger untouched",
+        arguments: [
+            TrackingEvent.viewItem(CatalogItem(id: "x")), .addToCart(LineItem(item: CatalogItem(id: "x"))), .installed,
+            TrackingEvent(.native(NativeEvent(type: "sigma.something"))),
+        ]
+    )
+    func unsupported(event: TrackingEvent) async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        await #expect { try await client.session(for: Self.ada).track(event) } throws: { error in
+            (error as? ExperimentationError)?.code == .unsupported
+        }
+        #expect(try await client.ledger() == Ledger())
+    }
+
+    @Test("a value that the vendor can't count is refused", arguments: [-1, 0.5, 1e300])
+    func badValue(value: Double) async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        await #expect { try await client.session(for: Self.ada).track(.custom("x", value: value)) } throws: { error in
+            (error as? ExperimentationError)?.code == .invalidArgument
+        }
+    }
+
+    @Test("F58 ten hits go out together without waiting, and twenty-five in batches of ten at most")
+    func batches() async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        let session = client.session(for: Self.ada)
+        for index in 0..<25 { try await session.track(.screenView("s-\(index)")) }
+        try await client.flush()
+        let sizes = bench.transport.exchanges("hits").map { $0.json["h"]?.arrayValue?.count ?? 0 }
+        #expect(sizes.reduce(0, +) == 25)
+        #expect(sizes.allSatisfy { $0 <= 10 })
+        #expect(await bench.hits.map { $0["dl"] } == (0..<25).map { .string("s-\($0)") })
+    }
+
+    @Test("F60 after a failure the same hits go out again: none is lost and none is doubled")
+    func retries() async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        let session = client.session(for: Self.ada)
+        bench.transport.fail("hits", .status(503), times: 2)
+        for name in ["a", "b", "c"] { try await session.track(.screenView(name)) }
+        _ = try? await client.flush(within: .zero)
+        for _ in 0..<200 where try await client.ledger().pending > 0 {
+            bench.time.advance(by: .seconds(120))
+            _ = try? await client.flush(within: .zero)
+            await Task.yield()
+        }
+        #expect(await bench.hits.map { $0["dl"] } == ["a", "b", "c"])
+        let ledger = try await client.ledger()
+        #expect(ledger.delivered == 3 && ledger.pending == 0 && ledger.isBalanced)
+    }
+
+    @Test("F62 a hit names the anonymous id as the visitor and the other as the customer, or the visitor alone")
+    func hitIDs() async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        let users = [Self.ada, User(id: "ada", anonymousID: "anon", isAuthenticated: true, consent: .granted)]
+        for user in users { try await client.session(for: user).track(.screenView("home")) }
+        try await client.flush()
+        #expect(await bench.hits.map { [$0["vid"], $0["cuid"]] } == [["ada", nil], ["anon", "ada"]])
+    }
+
+    @Test("F63 the queue time is in milliseconds, grows while a hit waits, and is never negative")
+    func queueTime() async throws {
+        let bench = try await Bench()
+        let sink = try #require(bench.provider().roles.events)
+        let hits = [-2.25, 60].map { offset in
+            Envelope(
+                id: "\(offset)",
+                identity: Identity(id: "a"),
+                event: .screenView("x"),
+                date: bench.time.now.addingTimeInterval(offset)
+            )
+        }
+        _ = await sink.deliver(hits)
+        bench.time.advance(by: .milliseconds(500))
+        _ = await sink.deliver(hits)
+        let times = await bench.hits.map { $0["qt"] }
+        #expect(times == [2_250, 0, 2_750, 0])
+    }
+
+    @Test("a refused batch is halved until the hit that is to blame stands alone")
+    func split() async throws {
+        let bench = try await Bench()
+        let sink = try #require(bench.provider().roles.events)
+        let envelopes = ["a", "b"].map {
+            Envelope(id: $0, identity: Identity(id: "ada"), event: .screenView($0), date: bench.time.now)
+        }
+        bench.transport.fail("hits", .status(400))
+        guard case .split = try #require(await sink.deliver(envelopes).verdicts["a"]) else {
+            Issue.record("a batch of two that is refused must be split")
+            return
+        }
+        bench.transport.fail("hits", .status(400))
+        guard case .failed = try #require(await sink.deliver([envelopes[0]]).verdicts["a"]) else {
+            Issue.record("a single hit that is refused has failed")
+            return
+        }
+    }
+
+    @Test(
+        "only a status of 2xx is a delivery, and a portal's page isn't one",
+        arguments: [
+            (VendorTransport.Failure.status(204), true), (.status(302), false), (.status(500), false),
+            (.body("<!DOCTYPE html><html></html>"), false), (.error(.transport), false), (.body("anything"), true),
+        ]
+    )
+    func deliveries(failure: VendorTransport.Failure, isDelivered: Bool) async throws {
+        let bench = try await Bench()
+        let sink = try #require(bench.provider().roles.events)
+        bench.transport.fail("hits", failure)
+        let envelope = Envelope(id: "1", identity: Identity(id: "a"), event: .screenView("x"), date: bench.time.now)
+        let verdict = try #require(await sink.deliver([envelope]).verdicts["1"])
+        #expect(verdict == (isDelivered ? .delivered : .outage()))
+    }
+
+    @Test("an exposure that fails doesn't hold back hits of the same batch")
+    func independent() async throws {
+        let bench = try await Bench()
+        let sink = try #require(bench.provider().roles.events)
+        let exposure = Exposure(
+            assignment: Assignment(experiment: Experiment(id: "c"), group: "g", variation: Variation(id: "v"))
+        )
+        let batch = [
+            Envelope(
+                id: "1",
+                identity: Identity(id: "a"),
+                event: TrackingEvent(.exposure(exposure)),
+                date: bench.time.now
+            ),
+            Envelope(id: "2", identity: Identity(id: "a"), event: .screenView("x"), date: bench.time.now),
+        ]
+        bench.transport.fail("activate", .status(500))
+        #expect(await sink.deliver(batch).verdicts == ["1": .outage(), "2": .delivered])
+    }
+}

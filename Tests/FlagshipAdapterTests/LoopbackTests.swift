@@ -1,0 +1,65 @@
+import AdapterKit
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import FlagshipAdapter
+import Testing
+
+@Suite("Flagship over a socket")
+struct LoopbackTests {
+    static let subjects = [FlagshipSubject(mode: .decisionAPI), FlagshipSubject(mode: .bucketing)]
+
+    @Test(
+        "the shop of the default scenario is decided, seen, bought in and told in neutral words",
+        arguments: subjects.indices
+    )
+    func story(index: Int) async throws {
+        let subject = Self.subjects[index]
+        let stage = try await subject.open(.shop)
+        let client = try await ExperimentationClient(provider: try await stage.makeProvider(Environment()))
+        let session = client.session(for: .ada)
+        try await session.refresh()
+        let details = session.details("checkout-color", default: "none")
+        #expect(details.value == "green")
+        #expect(details.variant == "green")
+        #expect(details.reason == .split)
+        #expect(session.string("welcome", default: "none") == "Hello!")
+        #expect(session.bool("free-shipping", default: false))
+        #expect(session.int("items-per-page", default: 0) == 24)
+        #expect(session.double("discount", default: 0) == 0.15)
+        #expect(session.object("theme", default: nil) == ["accent": "#06c", "dark": false])
+        try await session.track(.purchase(Order(id: "o-1", lines: [LineItem(item: .teapot)], currency: "EUR")))
+        #expect(try await client.flush())
+        let received = try await stage.received()
+        #expect(received.contains { $0.type == "exposure" && $0.experiment == "checkout" && $0.variation == "green" })
+        let purchase = try #require(received.first { $0.type == "purchase" })
+        #expect(purchase.userID == "ada" && purchase.orderID == "o-1" && purchase.items == ["teapot-7"])
+        #expect(purchase.value == 39.9)
+        await client.shutdown()
+        await stage.close()
+    }
+
+    @Test(
+        "both modes decide the same for everybody in worlds without chance",
+        arguments: [
+            World.shop, .oneFlag, .everyType, .targeted, .forced,
+        ]
+    )
+    func modesAgree(world: World) async throws {
+        var answers: [[String: FlagValue]] = []
+        for subject in Self.subjects {
+            let stage = try await subject.open(world)
+            let client = try await ExperimentationClient(provider: try await stage.makeProvider(Environment()))
+            var values: [String: FlagValue] = [:]
+            for user in world.users {
+                let decisions = try await client.decisions(for: user)
+                for key in decisions.keys { values["\(user.id)/\(key)"] = decisions[key]?.value }
+            }
+            answers.append(values)
+            await client.shutdown()
+            await stage.close()
+        }
+        #expect(answers[0] == answers[1])
+        #expect(!answers[0].isEmpty)
+    }
+}

@@ -1,0 +1,178 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import FlagshipAdapter
+import Foundation
+import HTTPTypes
+import MockVendors
+import Synchronization
+
+/// A transport straight into the mock vendor, without a socket; it can be told to fail.
+final class VendorTransport: HTTPTransport {
+    struct Exchange: Sendable {
+        var operation: String
+        var request: MockRequest
+        var status: Int?
+        var limits: HTTPLimits
+
+        var json: [String: FlagValue] { (try? JSON.parse(request.body))?.objectValue ?? [:] }
+    }
+
+    enum Failure: Sendable {
+        case status(Int)
+        case body(String, status: Int = 200)
+        case error(ErrorCode)
+        /// The vendor takes it, and the answer is lost.
+        case lostAnswer
+    }
+
+    private struct State {
+        var exchanges: [Exchange] = []
+        var failures: [(operation: String, failure: Failure)] = []
+    }
+
+    let mock: FlagshipMock
+    private let state = Mutex(State())
+
+    init(_ mock: FlagshipMock) { self.mock = mock }
+
+    var exchanges: [Exchange] { state.withLock { $0.exchanges } }
+
+    func exchanges(_ operation: String) -> [Exchange] { exchanges.filter { $0.operation == operation } }
+
+    func fail(_ operation: String, _ failure: Failure, times: Int = 1) {
+        state.withLock { $0.failures += Array(repeating: (operation, failure), count: times) }
+    }
+
+    func heal() { state.withLock { $0.failures = [] } }
+
+    func send(
+        _ request: HTTPRequest,
+        body: [UInt8],
+        limits: HTTPLimits
+    ) async throws(ExperimentationError) -> HTTPReply {
+        let parts = (request.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let mockRequest = MockRequest(
+            method: request.method.rawValue,
+            path: String(parts[0]),
+            query: parts.count > 1 ? String(parts[1]) : nil,
+            headers: request.headerFields.map { MockRequest.Header($0.name.rawName, $0.value) },
+            body: body
+        )
+        let operation = mock.operation(of: mockRequest)
+        let failure = state.withLock { state -> Failure? in
+            guard let index = state.failures.firstIndex(where: { $0.operation == operation }) else { return nil }
+            return state.failures.remove(at: index).failure
+        }
+        var reply: HTTPReply?
+        switch failure {
+        case .status(let status): reply = HTTPReply(response: HTTPResponse(status: .init(code: status)))
+        case .body(let text, let status):
+            reply = HTTPReply(response: HTTPResponse(status: .init(code: status)), body: Array(text.utf8))
+        case .error: break
+        case .lostAnswer: _ = await mock.respond(to: mockRequest)
+        case nil:
+            let response = await mock.respond(to: mockRequest)
+            var fields = HTTPFields()
+            for header in response.headers {
+                if let name = HTTPField.Name(header.name) { fields[name] = header.value }
+            }
+            reply = HTTPReply(
+                response: HTTPResponse(status: .init(code: response.status), headerFields: fields),
+                body: response.body
+            )
+        }
+        let exchange = Exchange(operation: operation, request: mockRequest, status: reply?.status, limits: limits)
+        state.withLock { $0.exchanges.append(exchange) }
+        if case .error(let code) = failure { throw ExperimentationError(code, "as the test wants it") }
+        guard let reply else { throw ExperimentationError(.transport, "the answer is lost") }
+        return reply
+    }
+}
+
+/// A mock vendor with a file, and what talks to it.
+struct Bench {
+    static let environmentID = "bkk9glocmjcg0vtmdlng"
+    static let apiKey = "flagship-mock-key"
+
+    let mock = FlagshipMock(environmentID: environmentID, apiKey: apiKey)
+    let transport: VendorTransport
+    let time = ManualTime()
+    let log = RecordingLog()
+    let store = ClientStore.inMemory()
+
+    init(_ file: String = Bench.file) async throws {
+        transport = VendorTransport(mock)
+        try await mock.load(Data(file.utf8))
+    }
+
+    var environment: Environment {
+        Environment(time: time, jitter: { 0.5 }, log: log)
+    }
+
+    func configuration(_ mode: FlagshipConfiguration.Mode = .decisionAPI) -> FlagshipConfiguration {
+        FlagshipConfiguration(
+            environmentID: Self.environmentID,
+            apiKey: Secret(Self.apiKey),
+            mode: mode,
+            device: FlagshipDevice(
+                language: "fr",
+                type: "Mobile",
+                model: "iPhone12,8",
+                osName: "iOS",
+                osVersion: "18.0"
+            ),
+            retry: .none
+        )
+    }
+
+    func provider(
+        _ mode: FlagshipConfiguration.Mode = .decisionAPI,
+        _ change: (inout FlagshipConfiguration) -> Void = { _ in }
+    ) -> FlagshipProvider {
+        var configuration = configuration(mode)
+        change(&configuration)
+        return FlagshipProvider(configuration: configuration, transport: transport, environment: environment)
+    }
+
+    func client(
+        _ mode: FlagshipConfiguration.Mode = .decisionAPI,
+        options: ClientOptions = ClientOptions(),
+        _ change: (inout FlagshipConfiguration) -> Void = { _ in }
+    ) async throws -> ExperimentationClient {
+        try await ExperimentationClient(
+            provider: provider(mode, change),
+            store: store,
+            options: options,
+            environment: environment
+        )
+    }
+
+    /// The hits that the vendor took, as objects.
+    var hits: [[String: FlagValue]] {
+        get async { await mock.receivedHits.compactMap { try? JSON.parse($0).objectValue } }
+    }
+}
+
+extension Bench {
+    /// A test that splits everybody in two, a flag for everybody, and one for Lyon alone.
+    static let file = """
+        {"accountSettings":{"enabledXPC":true,"enabled1V1T":false,"troubleshooting":null},
+         "campaigns":[
+          {"id":"camp-plain","name":"Plain","slug":null,"type":"flag","bucketRanges":[{"r":[0,100]}],"variationGroups":[
+            {"id":"grp-plain","name":"All","targeting":{"targetingGroups":[{"targetings":[
+              {"operator":"EQUALS","key":"fs_all_users","value":""}]}]},
+             "variations":[{"id":"var-plain","name":"P","allocation":100,"modifications":{"type":"FLAG","value":
+               {"color":"red","size":7,"ratio":0.5,"whole":3.0,"on":true,"theme":{"dark":false},"list":[1,2]}}}]}]},
+          {"id":"camp-test","name":"Test","slug":"the-test","type":"ab","bucketRanges":[{"r":[0,100]}],"variationGroups":[
+            {"id":"grp-test","name":"Everybody","targeting":{"targetingGroups":[{"targetings":[
+              {"operator":"EQUALS","key":"fs_all_users","value":""}]}]},
+             "variations":[
+              {"id":"var-a","name":"A","allocation":0,"reference":true,"modifications":{"type":"FLAG","value":{"cta":"old","onlyA":1}}},
+              {"id":"var-b","name":"B","allocation":100,"reference":false,"modifications":{"type":"FLAG","value":{"cta":"new"}}}]}]},
+          {"id":"camp-lyon","name":"Lyon","slug":"lyon","type":"perso","bucketRanges":[{"r":[0,100]}],"variationGroups":[
+            {"id":"grp-lyon","name":"Lyon","targeting":{"targetingGroups":[{"targetings":[
+              {"operator":"EQUALS","key":"city","value":"lyon"}]}]},
+             "variations":[{"id":"var-lyon","name":"L","allocation":100,"reference":true,"modifications":{"type":"FLAG","value":{"color":"gold"}}}]}]}]}
+        """
+}
