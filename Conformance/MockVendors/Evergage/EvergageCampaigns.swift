@@ -18,6 +18,8 @@ struct EvergageCampaign: Sendable, Hashable {
     var applications: [String]
     /// The users who are in it; all if there are none.
     var userIDs: [String]
+    /// The users who are in the control group whatever their share says.
+    var controlUserIDs: [String]
     var controlPercent: Int
     var state: State
     var shape: Shape
@@ -45,6 +47,7 @@ struct EvergageCampaign: Sendable, Hashable {
         channel = json["channel"]?.text
         applications = json["applications"]?.array?.compactMap(\.string) ?? []
         userIDs = json["userIds"]?.array?.compactMap(\.string) ?? []
+        controlUserIDs = json["controlUserIds"]?.array?.compactMap(\.string) ?? []
         let percent = json["controlPercent"] ?? 0
         guard let percent = percent.whole, (0...100).contains(percent) else {
             throw MockWorldError("\(place).controlPercent: expected a whole number from 0 to 100")
@@ -62,7 +65,8 @@ struct EvergageCampaign: Sendable, Hashable {
 
     /// Whether a user is in the control group; the same user always is, or never.
     func isControl(userKey: String) -> Bool {
-        Int(Self.crc32("\(userKey):\(campaignID)".utf8) % 100) < controlPercent
+        controlUserIDs.contains(userKey)
+            || Int(Self.crc32("\(userKey):\(campaignID)".utf8) % 100) < controlPercent
     }
 
     /// Whether it answers this event.

@@ -90,6 +90,7 @@ public actor EvergageMock: MockVendor {
         do {
             event = try EvergageEvent(json)
         } catch {
+            state.refuseLast()
             return answer(errorCode: error == .encryptedID ? 2 : 5)
         }
         if let id { state.setProcessed(id) }
@@ -178,6 +179,7 @@ public actor EvergageMock: MockVendor {
             anonymous: parameters[".anonId"],
             dataset: dataset
         )
+        if !taken { state.refuseLast() }
         return .json(taken ? #"{"status":"OK"}"# : #"{"status":"Error"}"#)
     }
 

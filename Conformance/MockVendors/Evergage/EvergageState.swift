@@ -14,6 +14,8 @@ public struct EvergageReceived: Sendable, Hashable {
     public var text: String
     /// Whether an event with this id was processed before.
     public var isRepetition: Bool
+    /// Whether it was valid, so that it was processed now or before.
+    public var isTaken = true
     fileprivate var event: EvergageJSON
     fileprivate var headers: [String: EvergageJSON]
 }
@@ -69,6 +71,12 @@ struct EvergageState: Sendable {
                 )
             )
         )
+    }
+
+    /// Notes that the last event was refused.
+    mutating func refuseLast() {
+        guard !received.isEmpty else { return }
+        received[received.count - 1].isTaken = false
     }
 
     /// Lets an event change what is known of its user.

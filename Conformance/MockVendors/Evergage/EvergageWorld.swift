@@ -12,12 +12,12 @@
 ///                 "experienceName": "A", "target": "featuredProduct", "data": {"name": "cameras"},
 ///                 "promotedItemKeys": [{"type": "p", "_id": "sku-11"}], "actions": ["View Item"],
 ///                 "channel": "MobileApp", "applications": ["com.acme.shop"], "userIds": ["u-77"],
-///                 "controlPercent": 0, "state": "Published", "shape": "message"}]}
+///                 "controlUserIds": ["u-2"], "controlPercent": 0, "state": "Published", "shape": "message"}]}
 /// ```
 ///
 /// Without `applications` every application is known and enabled; with it, others get 404. An empty `actions`,
 /// `applications` or `userIds` lets everything through. `controlPercent` of the users are in the control group, by the
-/// CRC-32 of the user's key, a colon and the campaign's id. `shape` says whether the campaign comes as a server-side
+/// CRC-32 of the user's key, a colon and the campaign's id, beside those whom `controlUserIds` names. `shape` says whether the campaign comes as a server-side
 /// message or as a template's payload.
 struct EvergageWorld: Sendable, Hashable {
     struct Key: Sendable, Hashable {

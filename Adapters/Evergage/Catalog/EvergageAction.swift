@@ -1,0 +1,233 @@
+import Experimentation
+import Foundation
+
+/// An event in the vendor's own shape, but for what every event gets when it is sent.
+///
+/// Both ways into the vendor meet here: the neutral events and the calls of a context. It is made by pure functions
+/// that either give an action or say why there is none.
+struct EvergageAction: Sendable, Hashable {
+    /// The members of the event.
+    var members: [String: FlagValue]
+    /// What was left out on the way.
+    var notes: [EvergageNote] = []
+    /// What is lost last.
+    var priority: Priority = .normal
+
+    /// The longest name of an action; what is longer is cut.
+    static let longestName = 1024
+
+    /// Why there is no action.
+    struct Refusal: Error, Hashable {
+        var level: LogLevel
+        var text: String
+    }
+}
+
+/// What a view is called, and what it does to the item.
+enum EvergageView: String, Sendable, Hashable, CaseIterable {
+    case item = "View Item"
+    case itemDetail = "View Item Detail"
+    case category = "View Category"
+    case tag = "View Tag"
+}
+
+/// What somebody did with an item, other than looking.
+enum EvergageActivity: String, Sendable, Hashable, CaseIterable {
+    case review = "Review"
+    case share = "Share"
+    case comment = "Comment"
+    case favorite = "Favorite"
+}
+
+extension EvergageAction {
+    /// An action that only the application knows.
+    static func custom(_ name: String) throws(Refusal) -> Self {
+        guard !name.isBlank else { throw Refusal(level: .warning, text: "an action without a name was dropped") }
+        return Self(members: ["action": .string(cut(name))])
+    }
+
+    /// That something is looked at; `actionName` is another name for the action, and blank is none.
+    static func view(
+        _ view: EvergageView,
+        _ item: EvergageItem,
+        actionName: String? = nil
+    ) throws(Refusal) -> Self {
+        switch (view, item.kind) {
+        case (.category, .category), (.tag, .tag), (.item, _), (.itemDetail, _): break
+        default: throw Refusal(level: .error, text: "\(view.rawValue): the item is of another kind; dropped")
+        }
+        let catalog = try catalog(item, for: view.rawValue)
+        return Self(
+            members: [
+                "action": .string(cut(actionName?.unlessBlank ?? view.rawValue)),
+                "itemAction": .string(view.rawValue),
+                "catalog": catalog.value,
+            ],
+            notes: catalog.notes,
+            priority: .low
+        )
+    }
+
+    /// That something was put in the cart or taken out.
+    static func changeCart(_ line: EvergageLineItem?, isRemoval: Bool) throws(Refusal) -> Self {
+        let name = isRemoval ? "Remove From Cart" : "Add To Cart"
+        guard let line else { throw Refusal(level: .error, text: "\(name): no line; dropped") }
+        var notes: [EvergageNote] = []
+        guard let wire = line.wire(&notes) else {
+            throw Refusal(level: .error, text: "\(name): " + (notes.last?.text ?? "the line was dropped"))
+        }
+        return Self(
+            members: [
+                "action": .string(name), "itemAction": .string(name),
+                "cart": ["singleLine": ["Product": wire]],
+            ],
+            notes: notes
+        )
+    }
+
+    /// What the cart is now.
+    static func viewCart(_ order: EvergageOrder?) throws(Refusal) -> Self {
+        guard let order else { throw Refusal(level: .error, text: "View Cart: no order; dropped") }
+        var notes: [EvergageNote] = []
+        guard let lines = order.wireLines(&notes) else {
+            // An empty list would empty the mirrored cart, which nobody asked for.
+            throw Refusal(level: .error, text: "View Cart: not one line may be sent; dropped")
+        }
+        return Self(
+            members: [
+                "action": "View Cart", "itemAction": "View Cart",
+                "cart": ["complete": ["Product": .array(lines)]],
+            ],
+            notes: notes
+        )
+    }
+
+    /// That an order was placed.
+    static func purchase(_ order: EvergageOrder?) throws(Refusal) -> Self {
+        guard let order else { throw Refusal(level: .error, text: "Purchase: no order; dropped") }
+        var notes: [EvergageNote] = []
+        guard let lines = order.wireLines(&notes) else {
+            // Without lines the vendor would take the cart's, which nobody bought.
+            throw Refusal(level: .error, text: "Purchase: not one line may be sent; dropped")
+        }
+        var wire: [String: FlagValue] = [:]
+        wire.set("orderId", order.orderID?.unlessBlank)
+        if let total = order.totalValue, total.isFinite, total > 0 { wire["totalValue"] = .number(total) }
+        wire.set("currency", order.totalValueCurrency?.unlessBlank)
+        if !lines.isEmpty { wire["lineItems"] = .array(lines) }
+        return Self(
+            members: [
+                "action": "Purchase", "itemAction": "Purchase", "order": ["Product": .object(wire)],
+            ],
+            notes: notes,
+            priority: .high
+        )
+    }
+
+    /// What somebody did with an item, other than looking.
+    static func activity(
+        _ activity: EvergageActivity,
+        _ item: EvergageItem?,
+        review: EvergageReview? = nil
+    ) throws(Refusal) -> Self {
+        guard let item else { throw Refusal(level: .error, text: "\(activity.rawValue): no item; dropped") }
+        let catalog = try catalog(item, for: activity.rawValue)
+        var action = Self(
+            members: [
+                "action": .string(activity.rawValue), "itemAction": .string(activity.rawValue),
+                "catalog": catalog.value,
+            ],
+            notes: catalog.notes
+        )
+        if let review {
+            if let id = review.itemID, id != item.id {
+                action.notes.append(.warning("the review names another item; the reviewed one counts"))
+            }
+            action.members["review"] = .object(review.wire(itemID: item.id, &action.notes))
+        }
+        return action
+    }
+
+    private static func catalog(
+        _ item: EvergageItem,
+        for action: String
+    ) throws(Refusal) -> (value: FlagValue, notes: [EvergageNote]) {
+        guard !item.id.isBlank else { throw Refusal(level: .error, text: "\(action): the item's id is blank; dropped") }
+        let (members, notes) = item.catalogJSON()
+        return ([item.kind.typeName: .object(members)], notes)
+    }
+
+    private static func cut(_ name: String) -> String {
+        name.count > longestName ? String(name.prefix(longestName)) : name
+    }
+}
+
+// MARK: - Statistics
+
+extension EvergageAction {
+    /// What became of a campaign.
+    enum Stat: String, Sendable, Hashable {
+        case impression = "Impression"
+        case dismissal = "Dismissal"
+        // The web SDK says "Clickthrough"; the Event API's own page says this.
+        case click = "Click"
+    }
+
+    /// What became of a campaign.
+    static func stat(_ stat: Stat, of campaign: Campaign?) throws(Refusal) -> Self {
+        guard let campaign else { throw Refusal(level: .warning, text: "\(stat.rawValue): no campaign; dropped") }
+        return try Self.stat(
+            stat,
+            experienceID: campaign.experience.id,
+            isControl: campaign.isControlGroup,
+            promoted: campaign.promotedItems
+        )
+    }
+
+    /// That a notification was clicked which the application had drawn itself; the vendor's part is under `evg`.
+    static func click(
+        notification: [String: FlagValue]?,
+        actionIdentifier: String?
+    ) throws(Refusal) -> Self {
+        let part = notification?["evg"]?.objectValue ?? [:]
+        guard let experience = part["experienceId"]?.stringValue?.unlessBlank else {
+            throw Refusal(level: .info, text: "the notification is not from this vendor; nothing to track")
+        }
+        guard actionIdentifier != dismissIdentifier else {
+            throw Refusal(level: .info, text: "the notification was dismissed; nothing to track")
+        }
+        var action = try stat(
+            .click,
+            experienceID: experience,
+            isControl: part["control"]?.boolValue ?? false,
+            promoted: [:]
+        )
+        if let actionIdentifier { action.members["notification"] = ["actionIdentifier": .string(actionIdentifier)] }
+        return action
+    }
+
+    /// What iOS calls the dismissal of a notification.
+    private static let dismissIdentifier = "com.apple.UNNotificationDismissActionIdentifier"
+
+    private static func stat(
+        _ stat: Stat,
+        experienceID: String,
+        isControl: Bool,
+        promoted: [String: [String]]
+    ) throws(Refusal) -> Self {
+        guard !experienceID.isBlank else {
+            throw Refusal(level: .warning, text: "\(stat.rawValue): the campaign has no experience; dropped")
+        }
+        var members: [String: FlagValue] = [
+            "experienceId": .string(experienceID),
+            "stat": .string(stat.rawValue),
+            "control": .bool(isControl),
+        ]
+        let catalog = promoted.filter { !$0.value.isEmpty }.mapValues { FlagValue.array($0.map(FlagValue.string)) }
+        if !catalog.isEmpty { members["catalog"] = .object(catalog) }
+        return Self(
+            members: ["campaignStats": .array([.object(members)]), "flags": ["noCampaigns": true]],
+            priority: .high
+        )
+    }
+}

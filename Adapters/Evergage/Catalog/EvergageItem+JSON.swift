@@ -1,0 +1,268 @@
+import Experimentation
+import Foundation
+
+extension EvergageItem {
+    /// The JSON form: the fields that are there, with the kind's one-letter code as `type`.
+    ///
+    /// Numbers that are not finite or negative, tags and categories without an id, and a location that isn't on Earth
+    /// are left out.
+    public var json: [String: FlagValue] {
+        var members = catalogJSON().members
+        members["type"] = .string(kind.code)
+        if case .tag(let type) = kind { members["tagType"] = .string(type.name) }
+        return members
+    }
+
+    /// Creates an item from its JSON form.
+    ///
+    /// `nil` without a `type` (code or name) or with a blank `_id`; a tag needs a `tagType` that the vendor has.
+    public init?(json: FlagValue) {
+        guard let members = json.objectValue, let type = members["type"]?.stringValue,
+            let id = members["_id"]?.stringValue,
+            let kind = Kind(type: type, tagType: members["tagType"]?.stringValue), !id.isBlank
+        else { return nil }
+        self.init(kind, id: id, name: members["name"]?.stringValue)
+        itemDescription = members["description"]?.stringValue
+        url = members["url"]?.stringValue
+        imageURL = members["imageUrl"]?.stringValue
+        published = members["published"]?.epochMilliseconds
+        expiration = members["expiration"]?.epochMilliseconds
+        tags = Self.items(json: members["tags"] ?? []) ?? []
+        categories = Self.items(json: members["categories"] ?? []) ?? []
+        promotionState =
+            members["promotionState"]?.stringValue.flatMap { name in
+                PromotionState.allCases.first { $0.wireName == name }
+            } ?? .undefined
+        location = members["location"].flatMap(EvergageLocation.init(json:))
+        rating = members["rating"]?.doubleValue
+        numRatings = members["numRatings"]?.intValue
+        price = members["price"]?.doubleValue
+        priceDescription = members["priceDescription"]?.stringValue
+        listPrice = members["listPrice"]?.doubleValue
+        currency = members["currency"]?.stringValue
+        inventoryCount = members["inventoryCount"]?.intValue
+        alternateID = members["alternateId"]?.stringValue
+        modifiedDate = members["modifiedDate"]?.epochMilliseconds
+        subTitle = members["subTitle"]?.stringValue
+        isDepartment = members["department"]?.boolValue ?? false
+    }
+
+    /// Creates items from a JSON list; entries that are none are skipped.
+    ///
+    /// - Returns: The items, or `nil` if it isn't a list.
+    public static func items(json: FlagValue) -> [EvergageItem]? {
+        json.arrayValue.map { $0.compactMap(EvergageItem.init(json:)) }
+    }
+
+    /// The form inside an event, where the type's name stands around it; with what had to be left out.
+    func catalogJSON() -> (members: [String: FlagValue], notes: [EvergageNote]) {
+        var members: [String: FlagValue] = ["_id": .string(id)]
+        var notes: [EvergageNote] = []
+        members.set("name", name)
+        members.set("description", itemDescription)
+        members.set("url", url)
+        members.set("imageUrl", imageURL)
+        members.set("published", published)
+        members.set("expiration", expiration)
+        if promotionState != .undefined { members["promotionState"] = .string(promotionState.wireName) }
+        if let location {
+            if location.isOnEarth {
+                members["location"] = .object(location.json)
+            } else {
+                notes.append(.warning("the location is out of range and was left out"))
+            }
+        }
+        members.set("rating", rating, "rating", mayBeNegative: true, &notes)
+        members.set("numRatings", numRatings, &notes)
+        members.set("tags", tags.filter(\.isTag), &notes)
+        switch kind {
+        case .product:
+            members.set("price", price, "price", mayBeNegative: false, &notes)
+            members.set("priceDescription", priceDescription)
+            members.set("listPrice", listPrice, "listPrice", mayBeNegative: false, &notes)
+            members.set("currency", currency?.unlessBlank)
+            members.set("inventoryCount", inventoryCount, &notes)
+            members.set("alternateId", alternateID)
+            members.set("categories", categories.filter { $0.kind == .category }, &notes)
+        case .article, .blog:
+            members.set("modifiedDate", modifiedDate)
+            members.set("subTitle", subTitle)
+            members.set("categories", categories.filter { $0.kind == .category }, &notes)
+        case .category:
+            if isDepartment { members["department"] = true }
+        case .tag: break
+        }
+        return (members, notes)
+    }
+
+    fileprivate var isTag: Bool {
+        if case .tag = kind { true } else { false }
+    }
+}
+
+extension EvergageItem.Kind {
+    /// The name of the type; of a tag, of its own type.
+    var typeName: String {
+        switch self {
+        case .product: "Product"
+        case .article: "Article"
+        case .blog: "Blog"
+        case .category: "Category"
+        case .tag(let type): type.name
+        }
+    }
+
+    fileprivate var code: String {
+        switch self {
+        case .product: "p"
+        case .article: "a"
+        case .blog: "b"
+        case .category: "c"
+        case .tag: "t"
+        }
+    }
+
+    fileprivate init?(type: String, tagType: String?) {
+        switch type {
+        case "p", "Product": self = .product
+        case "a", "Article": self = .article
+        case "b", "Blog": self = .blog
+        case "c", "Category": self = .category
+        case "t", "Tag":
+            guard let type = tagType.flatMap(EvergageTagType.init(name:)) else { return nil }
+            self = .tag(type)
+        default:
+            guard let type = EvergageTagType(name: type) else { return nil }
+            self = .tag(type)
+        }
+    }
+}
+
+extension EvergageItem.PromotionState {
+    fileprivate var wireName: String {
+        switch self {
+        case .undefined: "Undefined"
+        case .prioritized: "Prioritized"
+        case .excluded: "Excluded"
+        }
+    }
+}
+
+extension EvergageLocation {
+    var isOnEarth: Bool {
+        func lies(_ value: Double?, within range: ClosedRange<Double>) -> Bool { value.map(range.contains) ?? true }
+        return lies(latitude, within: -90...90) && lies(longitude, within: -180...180)
+    }
+
+    /// The JSON form.
+    public var json: [String: FlagValue] {
+        var members: [String: FlagValue] = [:]
+        members["latitude"] = latitude.map(FlagValue.double)
+        members["longitude"] = longitude.map(FlagValue.double)
+        members.set("city", city)
+        members.set("stateProvinceCode", stateProvinceCode)
+        members.set("postalCode", postalCode)
+        return members
+    }
+
+    /// Creates a location from its JSON form; `nil` if it isn't an object.
+    public init?(json: FlagValue) {
+        guard let members = json.objectValue else { return nil }
+        self.init()
+        latitude = members["latitude"]?.doubleValue
+        longitude = members["longitude"]?.doubleValue
+        city = members["city"]?.stringValue
+        stateProvinceCode = members["stateProvinceCode"]?.stringValue
+        postalCode = members["postalCode"]?.stringValue
+    }
+}
+
+// MARK: - Building blocks
+
+/// Something that was left out or refused, for the log.
+///
+/// It never holds a value that came from the application.
+struct EvergageNote: Sendable, Hashable {
+    var level: LogLevel
+    var text: String
+
+    static func warning(_ text: String) -> Self { Self(level: .warning, text: text) }
+    static func error(_ text: String) -> Self { Self(level: .error, text: text) }
+}
+
+extension String {
+    /// Whether there is nothing in it but white space.
+    var isBlank: Bool { allSatisfy(\.isWhitespace) }
+    /// The text, or `nil` if it is blank.
+    var unlessBlank: String? { isBlank ? nil : self }
+}
+
+extension FlagValue {
+    /// The moment that this many milliseconds after 1970 are; within a range that a date can print.
+    var epochMilliseconds: Date? {
+        guard let number = doubleValue, abs(number) < 1e14 else { return nil }
+        return Date(timeIntervalSince1970: number / 1000)
+    }
+
+    /// A number as JSON is best written: whole where nothing is lost.
+    static func number(_ value: Double) -> FlagValue {
+        Int(exactly: value).map(FlagValue.int) ?? .double(value)
+    }
+}
+
+extension Date {
+    /// Whole milliseconds since 1970; `nil` for a date so far away that it must be a mistake.
+    var epochMilliseconds: Int? {
+        let number = (timeIntervalSince1970 * 1000).rounded()
+        return abs(number) < 1e14 ? Int(exactly: number) : nil
+    }
+}
+
+extension [String: FlagValue] {
+    mutating func set(_ name: String, _ text: String?) {
+        if let text { self[name] = .string(text) }
+    }
+
+    mutating func set(_ name: String, _ date: Date?) {
+        if let milliseconds = date?.epochMilliseconds { self[name] = .int(milliseconds) }
+    }
+
+    mutating func set(
+        _ name: String,
+        _ number: Double?,
+        _ what: String,
+        mayBeNegative: Bool,
+        _ notes: inout [EvergageNote]
+    ) {
+        guard let number else { return }
+        guard number.isFinite, mayBeNegative || number >= 0 else {
+            notes.append(.warning("\(what) is negative or not a number and was left out"))
+            return
+        }
+        self[name] = .number(number)
+    }
+
+    mutating func set(_ name: String, _ number: Int?, _ notes: inout [EvergageNote]) {
+        guard let number else { return }
+        guard number >= 0 else {
+            notes.append(.warning("\(name) is negative and was left out"))
+            return
+        }
+        self[name] = .int(number)
+    }
+
+    fileprivate mutating func set(_ name: String, _ items: [EvergageItem], _ notes: inout [EvergageNote]) {
+        let good = items.filter { !$0.id.isBlank }
+        if good.count < items.count { notes.append(.warning("\(name): entries with a blank id were left out")) }
+        guard !good.isEmpty else { return }
+        self[name] = .array(
+            good.map { item in
+                // A tag or a category inside an item is no more than a name for it.
+                var members: [String: FlagValue] = ["type": .string(item.kind.code), "_id": .string(item.id)]
+                if case .tag(let type) = item.kind { members["tagType"] = .string(type.name) }
+                members.set("name", item.name)
+                return .object(members)
+            }
+        )
+    }
+}

@@ -1,0 +1,146 @@
+import AdapterKit
+import Experimentation
+
+/// Where events go and how the application shows itself to the vendor.
+///
+/// ```swift
+/// let configuration = EvergageConfiguration(account: "acme.us-1", dataset: "engage")
+/// ```
+public struct EvergageConfiguration: Sendable, Hashable {
+    /// How fast events may follow one another.
+    public struct Pace: Sendable, Hashable {
+        /// How many requests fit into ``interval``.
+        public var requests: Int
+        /// The interval.
+        public var interval: Duration
+        /// Creates a pace.
+        public init(requests: Int, per interval: Duration) {
+            self.requests = requests
+            self.interval = interval
+        }
+    }
+
+    /// The account, with its instance if it has one, as in `acme.us-1`.
+    public var account: String
+    /// The data set.
+    public var dataset: String
+    /// The server; `https://{account}.evergage.com` if `nil`.
+    public var baseURL: String?
+    /// What the vendor's source rules know this application's kind by.
+    public var channel: String
+    /// What the vendor's source rules know this application by: its bundle id.
+    public var application: String
+    /// The locale that events tell, such as `en_US`; none if `nil`.
+    public var locale: String?
+    /// Whether tokens for notifications are sent.
+    public var usePushNotifications: Bool
+    /// Whether the gesture that connects to the vendor's screen mapping console is wanted.
+    ///
+    /// There is no console here: the option is kept so that settings can be taken over, and has no effect.
+    public var useDesignMode: Bool
+    /// Whether events wait for a configuration that the vendor serves, and go by what it says.
+    ///
+    /// The place of that configuration isn't published, so this is off.
+    public var usesRemoteConfiguration: Bool
+    /// How long one request may take.
+    public var timeout: Duration
+    /// How old an event may be to bring campaigns.
+    public var campaignAge: Duration
+    /// How old an event may be to be sent at all.
+    public var maximumAge: Duration
+    /// How fast events may follow one another; as fast as they come if `nil`.
+    public var pace: Pace?
+
+    /// Creates a configuration.
+    ///
+    /// - Parameters:
+    ///   - account: The account, with its instance if it has one.
+    ///   - dataset: The data set.
+    ///   - baseURL: The server, if it isn't the account's own.
+    ///   - channel: What source rules know this application's kind by.
+    ///   - application: What source rules know this application by.
+    ///   - locale: The locale that events tell.
+    ///   - usePushNotifications: Whether tokens for notifications are sent.
+    ///   - useDesignMode: Kept for settings that are taken over; no effect.
+    ///   - usesRemoteConfiguration: Whether events wait for a configuration that the vendor serves.
+    ///   - timeout: How long one request may take.
+    ///   - campaignAge: How old an event may be to bring campaigns.
+    ///   - maximumAge: How old an event may be to be sent at all.
+    ///   - pace: How fast events may follow one another.
+    public init(
+        account: String,
+        dataset: String,
+        baseURL: String? = nil,
+        channel: String = "MobileApp",
+        application: String = "",
+        locale: String? = nil,
+        usePushNotifications: Bool = false,
+        useDesignMode: Bool = false,
+        usesRemoteConfiguration: Bool = false,
+        timeout: Duration = .seconds(15),
+        campaignAge: Duration = .seconds(60),
+        maximumAge: Duration = .seconds(7 * 24 * 3600),
+        pace: Pace? = Pace(requests: 10, per: .seconds(5))
+    ) {
+        self.account = account
+        self.dataset = dataset
+        self.baseURL = baseURL
+        self.channel = channel
+        self.application = application
+        self.locale = locale
+        self.usePushNotifications = usePushNotifications
+        self.useDesignMode = useDesignMode
+        self.usesRemoteConfiguration = usesRemoteConfiguration
+        self.timeout = timeout
+        self.campaignAge = campaignAge
+        self.maximumAge = maximumAge
+        self.pace = pace
+    }
+
+    /// Checks the settings and finds the server.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` that names the setting.
+    func endpoint() throws(ExperimentationError) -> Endpoint {
+        if account.isBlank { throw ExperimentationError(.configuration, "account must not be blank") }
+        if dataset.isBlank { throw ExperimentationError(.configuration, "dataset must not be blank") }
+        if timeout <= .zero { throw ExperimentationError(.configuration, "timeout must be above zero") }
+        if let pace, pace.requests < 1 || pace.interval <= .zero {
+            throw ExperimentationError(.configuration, "pace needs at least one request and an interval above zero")
+        }
+        return try Endpoint(baseURL ?? "https://\(account).evergage.com")
+    }
+}
+
+// MARK: - From a file
+
+extension EvergageConfiguration {
+    /// Reads the settings of a configuration file.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` that names the file, the key and what was expected.
+    public init(reading reader: inout SettingsReader) throws(ExperimentationError) {
+        self.init(account: try reader.string("account"), dataset: try reader.string("dataset"))
+        baseURL = try reader.optionalString("baseURL")
+        if let endpoints = try reader.section("endpoints") {
+            var endpoints = endpoints
+            baseURL = try endpoints.optionalString("base") ?? baseURL
+            try endpoints.finish()
+        }
+        channel = try reader.string("channel", default: channel)
+        application = try reader.string("application", default: application)
+        locale = try reader.optionalString("locale")
+        usePushNotifications = try reader.bool("usePushNotifications", default: usePushNotifications)
+        useDesignMode = try reader.bool("useDesignMode", default: useDesignMode)
+        usesRemoteConfiguration = try reader.bool("usesRemoteConfiguration", default: usesRemoteConfiguration)
+        timeout = try reader.seconds("timeout", default: timeout)
+        campaignAge = try reader.seconds("campaignAge", default: campaignAge)
+        maximumAge = try reader.seconds("maximumAge", default: maximumAge)
+        if let requests = try reader.optionalInt("requestsPerFiveSeconds", in: 0...10_000) {
+            pace = requests == 0 ? nil : Pace(requests: requests, per: .seconds(5))
+        }
+        do throws(ExperimentationError) {
+            _ = try endpoint()
+        } catch {
+            throw ExperimentationError(.configuration, "\(reader.file): \(error.message)")
+        }
+    }
+}

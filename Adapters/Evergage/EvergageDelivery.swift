@@ -1,0 +1,244 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// Takes events to the vendor, one a request, as its public interface has it.
+final class EvergageDelivery: EventSink {
+    let configuration: EvergageConfiguration
+    let surfaces = EvergageSurfaces()
+    private let transport: any HTTPTransport
+    private let environment: Environment
+    private let state = Mutex(State())
+
+    private struct State {
+        var started: Date?
+        /// When the last requests went out, the oldest first.
+        var sent: [ContinuousClock.Instant] = []
+        var remote: EvergageRemoteConfiguration?
+        var remoteUntil: ContinuousClock.Instant?
+    }
+
+    init(configuration: EvergageConfiguration, transport: any HTTPTransport, environment: Environment) {
+        self.configuration = configuration
+        self.transport = transport
+        self.environment = environment
+    }
+
+    /// Notes when this run began: what happened before comes from an earlier one.
+    func begin() { state.withLock { $0.started = environment.time.now } }
+
+    /// One event a request and one request at a time: the vendor has no form for several.
+    var batching: BatchPolicy {
+        BatchPolicy(count: 1, largest: 1, interval: .zero, attempts: 3, maximumAge: configuration.maximumAge)
+    }
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        if case .native(let native) = event.kind, native.type == EvergageTranslation.Native.viewTime { return }
+        _ = try EvergageTranslation.action(for: event)
+    }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        var report = DeliveryReport()
+        switch await gate() {
+        case .open: break
+        case .closed(let verdict): return DeliveryReport(verdict, for: batch)
+        }
+        for envelope in batch {
+            do {
+                try await keepPace()
+            } catch {
+                report.merge(DeliveryReport(.outage(), for: [envelope]))
+                break
+            }
+            let part = await deliver(envelope)
+            report.merge(part)
+            // The head of the queue blocks: what came later must not overtake it.
+            switch part.verdicts[envelope.id] {
+            case .delivered, .rejected: continue
+            default: return report
+            }
+        }
+        return report
+    }
+
+    // MARK: One event
+
+    private func deliver(_ envelope: Envelope) async -> DeliveryReport {
+        do throws(ExperimentationError) {
+            let requests = EvergageRequests(endpoint: try configuration.endpoint(), configuration: configuration)
+            if case .native(let native) = envelope.event.kind, native.type == EvergageTranslation.Native.viewTime {
+                let request = try requests.viewTime(envelope, native.payload, chance: environment.jitter())
+                let reply = try await send(request)
+                let now = environment.time.now
+                let verdict = EvergageErrors.verdict(onPing: reply, answer: try? JSON.parse(reply.body), now: now)
+                note(verdict, on: envelope)
+                return DeliveryReport(verdict, for: [envelope])
+            }
+            return try await deliver(event: envelope, by: requests)
+        } catch {
+            let verdict = Self.verdict(on: error)
+            note(verdict, on: envelope)
+            return DeliveryReport(verdict, for: [envelope])
+        }
+    }
+
+    private func deliver(
+        event envelope: Envelope,
+        by requests: EvergageRequests
+    ) async throws(ExperimentationError) -> DeliveryReport {
+        let action = try EvergageTranslation.action(for: envelope.event)
+        for one in action.notes {
+            environment.log.log(one.level, "evergage.event", "\(envelope.event.type): \(one.text)")
+        }
+        let event = EvergageTranslation.event(
+            envelope,
+            action,
+            configuration: configuration,
+            isCampaignWanted: isCampaignWanted(for: envelope)
+        )
+        let (request, body) = try requests.event(id: envelope.id, event)
+        let reply = try await send(request, body: body)
+        let answer = (try? JSON.parse(reply.body)).flatMap(EvergageAnswer.init)
+        var report = DeliveryReport(
+            EvergageErrors.verdict(on: reply, answer: answer, now: environment.time.now),
+            for: [envelope]
+        )
+        if let verdict = report.verdicts[envelope.id] { note(verdict, on: envelope) }
+        if let answer, report.verdicts[envelope.id] == .delivered {
+            let isTest = action.members["debug"]?.objectValue?["testMessages"] != nil
+            report.campaigns = EvergageTranslation.campaigns(in: answer, isTest: isTest)
+                .map { ReceivedCampaign(eventID: envelope.id, campaign: $0) }
+        }
+        return report
+    }
+
+    private func send(_ request: HTTPRequest, body: [UInt8] = []) async throws(ExperimentationError) -> HTTPReply {
+        try await transport.send(
+            request,
+            body: body,
+            limits: HTTPLimits(deadline: configuration.timeout, responseBytes: 4 << 20)
+        )
+    }
+
+    private static func verdict(on error: ExperimentationError) -> Verdict {
+        switch error.code {
+        case .invalidArgument: .rejected(error.message)
+        default: DeliveryVerdict.of(error)
+        }
+    }
+
+    private func note(_ verdict: Verdict, on envelope: Envelope) {
+        switch verdict {
+        case .rejected(let reason):
+            environment.log.log(.error, "evergage.refused", "\(envelope.event.type) was refused: \(reason)")
+        case .outage:
+            environment.log.log(.debug, "evergage.later", "\(envelope.event.type) will be sent again")
+        default: break
+        }
+    }
+
+    /// Whether anybody is left to show a campaign to: not for an event of an earlier run, an old one, or one of a screen
+    /// that has gone meanwhile.
+    private func isCampaignWanted(for envelope: Envelope) -> Bool {
+        let started = state.withLock { $0.started }
+        if let started, envelope.date < started, !surfaces.isLive(session: envelope.session) { return false }
+        if environment.time.now.timeIntervalSince(envelope.date) > configuration.campaignAge.seconds { return false }
+        return surfaces.isLive(surface: envelope.surface)
+    }
+
+    // MARK: Pace
+
+    /// Waits until one more request fits.
+    private func keepPace() async throws {
+        guard let pace = configuration.pace else { return }
+        while true {
+            let now = environment.time.instant
+            let wait = state.withLock { state -> ContinuousClock.Instant? in
+                state.sent.removeAll { $0.duration(to: now) >= pace.interval }
+                guard state.sent.count >= pace.requests, let first = state.sent.first else {
+                    state.sent.append(now)
+                    return nil
+                }
+                return first.advanced(by: pace.interval)
+            }
+            guard let wait else { return }
+            try await environment.time.sleep(until: wait)
+        }
+    }
+
+    // MARK: The vendor's configuration
+
+    private enum Gate {
+        case open
+        case closed(Verdict)
+    }
+
+    /// What the vendor says of the application; `nil` as long as nobody knows.
+    var remote: EvergageRemoteConfiguration? {
+        configuration.usesRemoteConfiguration ? state.withLock { $0.remote } : EvergageRemoteConfiguration()
+    }
+
+    private func gate() async -> Gate {
+        guard configuration.usesRemoteConfiguration else { return .open }
+        await fetchRemoteConfiguration()
+        switch remote {
+        case nil: return .closed(.outage())
+        case let remote?:
+            return remote.isEnabled ? .open : .closed(.rejected("the vendor has disabled the application"))
+        }
+    }
+
+    /// Fetches what the vendor says of the application, if that is unknown or overdue.
+    ///
+    /// What is known stays if it fails.
+    func fetchRemoteConfiguration() async {
+        let now = environment.time.instant
+        if let until = state.withLock({ $0.remoteUntil }), now < until { return }
+        do {
+            let requests = EvergageRequests(endpoint: try configuration.endpoint(), configuration: configuration)
+            let reply = try await send(requests.remoteConfiguration())
+            let found: EvergageRemoteConfiguration
+            switch reply.status {
+            case 200:
+                guard let members = (try? JSON.parse(reply.body))?.objectValue else { return }
+                found = EvergageRemoteConfiguration(members)
+            case 404: found = .disabled
+            default: return
+            }
+            state.withLock { state in
+                state.remote = found
+                state.remoteUntil = now.advanced(by: found.lifetime)
+            }
+            if !found.isEnabled {
+                environment.log.log(.warning, "evergage.disabled", "The vendor has disabled this application.")
+            }
+        } catch {
+            environment.log.log(.debug, "evergage.configuration", "The vendor's configuration can't be had: \(error)")
+        }
+    }
+}
+
+/// Which screens there still are, so that an answer that would come too late isn't asked for.
+final class EvergageSurfaces: Sendable {
+    private let state = Mutex<(sessions: Set<String>, surfaces: Set<String>)>(([], []))
+
+    /// What the surfaces of screens begin with; others are the application's own business.
+    static let prefix = "evergage.screen."
+
+    func open(session: String) { state.withLock { _ = $0.sessions.insert(session) } }
+    func open(surface: String) { state.withLock { _ = $0.surfaces.insert(surface) } }
+    func close(surface: String) { state.withLock { _ = $0.surfaces.remove(surface) } }
+
+    func isLive(session: String) -> Bool { state.withLock { $0.sessions.contains(session) } }
+    func isLive(surface: String?) -> Bool {
+        guard let surface, surface.hasPrefix(Self.prefix) else { return true }
+        return state.withLock { $0.surfaces.contains(surface) }
+    }
+}
+
+extension Duration {
+    /// The same in seconds.
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

@@ -1,0 +1,53 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import HTTPTypes
+
+/// What an answer says of the event that it answers.
+enum EvergageErrors {
+    /// The verdict on an event.
+    ///
+    /// | Answer | Verdict |
+    /// |---|---|
+    /// | 2xx, JSON, `errorCode` 0 or none | delivered |
+    /// | 2xx, not JSON | not delivered: something between here and the vendor answered |
+    /// | `errorCode` 3 | busy: again |
+    /// | any other `errorCode` | refused |
+    /// | 407, 408, 425, 429, 5xx, a redirect | again, after `Retry-After` if there is one |
+    /// | 401, 403 | nobody is let in here: everything stops and is kept |
+    /// | any other 4xx | refused |
+    static func verdict(on reply: HTTPReply, answer: EvergageAnswer?, now: Date) -> Verdict {
+        guard (200..<300).contains(reply.status) else { return verdict(onStatus: reply, now: now) }
+        guard let answer else { return .outage() }
+        switch answer.errorCode {
+        case 0: return .delivered
+        case 3: return .outage(after: RetryAfter.wait(in: reply.response.headerFields, now: now))
+        default: return .rejected("errorCode \(answer.errorCode)\(name(of: answer.errorCode))")
+        }
+    }
+
+    /// The verdict on view time, which is answered with a status in words.
+    static func verdict(onPing reply: HTTPReply, answer: FlagValue?, now: Date) -> Verdict {
+        guard (200..<300).contains(reply.status) else { return verdict(onStatus: reply, now: now) }
+        guard let status = answer?.objectValue?["status"]?.stringValue else { return .outage() }
+        return status == "OK" ? .delivered : .rejected("status \"\(status.prefix(20))\"")
+    }
+
+    private static func verdict(onStatus reply: HTTPReply, now: Date) -> Verdict {
+        switch DeliveryVerdict.of(reply, now: now) {
+        // What is wrong with an event for this vendor is wrong for good.
+        case .failed, .split: .rejected(reply.status == 404 ? "status 404: unknown data set" : "status \(reply.status)")
+        case let verdict: verdict
+        }
+    }
+
+    private static func name(of code: Int) -> String {
+        switch code {
+        case 1: " (encrypted user id missing)"
+        case 2: " (encrypted user id invalid)"
+        case 4: " (anonymous id corrected)"
+        case 5: " (invalid event)"
+        default: ""
+        }
+    }
+}

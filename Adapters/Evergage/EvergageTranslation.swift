@@ -1,0 +1,267 @@
+import Experimentation
+import Foundation
+
+/// Neutral words into the vendor's, and back; the only place where both meet.
+enum EvergageTranslation {
+    /// The types of events that only this adapter makes.
+    enum Native {
+        /// An event in the vendor's own shape.
+        static let event = "evergage.event"
+        /// Time that an item was looked at.
+        static let viewTime = "evergage.viewTime"
+    }
+
+    // MARK: Events out
+
+    /// The vendor's event for a neutral one.
+    ///
+    /// - Throws: ``ErrorCode/unsupported`` for what the vendor has no word for, ``ErrorCode/invalidArgument`` for what it
+    ///   would not take.
+    static func action(for event: TrackingEvent) throws(ExperimentationError) -> EvergageAction {
+        do throws(EvergageAction.Refusal) {
+            return try known(event.kind)
+        } catch {
+            throw ExperimentationError(
+                error.level == .debug ? .unsupported : .invalidArgument,
+                error.level == .debug ? "evergage has no \(error.text)." : error.text
+            )
+        }
+    }
+
+    private static func known(_ kind: TrackingEvent.Kind) throws(EvergageAction.Refusal) -> EvergageAction {
+        /// What the vendor has no word for.
+        func unsupported(_ what: String) -> EvergageAction.Refusal {
+            EvergageAction.Refusal(level: .debug, text: what)
+        }
+        let endOfView = "end of a view in the neutral API: EvergageContext measures view time and ends it"
+        switch kind {
+        case .custom(let name, _): return try .custom(name)
+        case .screenView(let name):
+            var action = try EvergageAction.custom(name)
+            action.members["source"] = ["pageType": .string(name)]
+            action.members["flags"] = ["pageView": true]
+            return action
+        case .pageView(let url):
+            var action = try EvergageAction.custom("Page View")
+            action.members["source"] = ["url": .string(url)]
+            action.members["flags"] = ["pageView": true]
+            return action
+        case .viewItem(let item?): return try .view(.item, EvergageItem(item))
+        case .viewItemDetail(let item?): return try .view(.itemDetail, EvergageItem(item))
+        case .viewCategory(let item?): return try .view(.category, EvergageItem(item, as: .category))
+        case .viewTag(let item?): return try .view(.tag, EvergageItem(item, as: .tag(EvergageItem.tagType(of: item))))
+        case .viewItem(nil), .viewItemDetail(nil), .viewCategory(nil), .viewTag(nil): throw unsupported(endOfView)
+        case .addToCart(let line): return try .changeCart(EvergageLineItem(line), isRemoval: false)
+        case .removeFromCart(let line): return try .changeCart(EvergageLineItem(line), isRemoval: true)
+        case .replaceCart(let lines): return try .viewCart(EvergageOrder(lineItems: lines.map(EvergageLineItem.init)))
+        case .purchase(let order): return try .purchase(EvergageOrder(order))
+        case .review(let item, let review):
+            return try .activity(.review, EvergageItem(item), review: review.map { .init($0) })
+        case .share(let item): return try .activity(.share, EvergageItem(item))
+        case .comment(let item): return try .activity(.comment, EvergageItem(item))
+        case .favorite(let item): return try .activity(.favorite, EvergageItem(item))
+        case .installed: return try .custom("App Install")
+        case .sessionStarted: return try .custom("App Launch")
+        case .campaignImpression(let campaign): return try .stat(.impression, of: campaign)
+        case .campaignDismissal(let campaign): return try .stat(.dismissal, of: campaign)
+        case .campaignClick(let campaign): return try .stat(.click, of: campaign)
+        case .notificationOpened(let content):
+            do throws(EvergageAction.Refusal) {
+                return try .click(notification: content.payload, actionIdentifier: nil)
+            } catch {
+                throw EvergageAction.Refusal(level: .error, text: error.text)
+            }
+        case .native(let event) where event.type == Native.event:
+            return EvergageAction(members: event.payload, priority: event.priority)
+        case .native(let event): throw unsupported("event of the type \"\(event.type)\"")
+        case .goalCompleted, .goalAbandoned: throw unsupported("goals")
+        case .sessionEnded: throw unsupported("end of a session: the vendor's visits end by themselves")
+        case .notificationReceived: throw unsupported("notifications that were merely received")
+        case .exposure: throw unsupported("exposures: record the impression of a campaign")
+        case .consentChanged: throw unsupported("word for consent")
+        }
+    }
+
+    /// The whole event as it is sent.
+    static func event(
+        _ envelope: Envelope,
+        _ action: EvergageAction,
+        configuration: EvergageConfiguration,
+        isCampaignWanted: Bool
+    ) -> FlagValue {
+        var members = action.members
+        var source = members["source"]?.objectValue ?? [:]
+        source["channel"] = .string(configuration.channel)
+        source.set("application", configuration.application.unlessBlank)
+        source.set("locale", configuration.locale?.unlessBlank)
+        source.set("time", envelope.date)
+        members["source"] = .object(source)
+
+        var user = members["user"]?.objectValue ?? [:]
+        let ids = ids(of: envelope.identity)
+        user.set("anonId", ids.anonymous)
+        user.set("id", ids.named)
+        if !envelope.attributeChanges.isEmpty {
+            let changes = envelope.attributeChanges.values.mapValues(attribute)
+            user["attributes"] = .object(changes.merging(user["attributes"]?.objectValue ?? [:]) { $1 })
+        }
+        members["user"] = .object(user)
+
+        if !isCampaignWanted {
+            var flags = members["flags"]?.objectValue ?? [:]
+            flags["noCampaigns"] = true
+            members["flags"] = .object(flags)
+        }
+        return .object(members)
+    }
+
+    /// The vendor's two ids of a user.
+    ///
+    /// Somebody whose only id is the anonymous one has no name yet.
+    static func ids(of identity: Identity) -> (named: String?, anonymous: String?) {
+        let isAnonymous = !identity.isAuthenticated && identity.id == identity.anonymousID
+        return (isAnonymous ? nil : identity.id, identity.anonymousID)
+    }
+
+    /// The vendor's attributes are texts.
+    private static func attribute(_ value: FlagValue) -> FlagValue {
+        switch value {
+        case .null, .string: value
+        default: .string(value.description)
+        }
+    }
+
+    // MARK: Campaigns in
+
+    /// The campaigns of an answer, one for each target.
+    ///
+    /// Those that aren't published count only if the event asked for a test.
+    static func campaigns(in answer: EvergageAnswer, isTest: Bool) -> [Campaign] {
+        answer.campaignResponses.flatMap { response -> [Campaign] in
+            guard response.state == "Published" || isTest else { return [] }
+            let isControl = (response.userGroup ?? response.payload["userGroup"]?.stringValue) == "Control"
+            func campaign(
+                _ target: String,
+                messageID: String = "",
+                content: [String: FlagValue],
+                promoted: [String: [String]] = [:]
+            ) -> Campaign {
+                Campaign(
+                    id: response.campaignID,
+                    name: response.campaignName,
+                    target: target,
+                    experience: Variation(
+                        id: response.experienceID,
+                        name: response.experienceName,
+                        isControl: isControl
+                    ),
+                    messageID: messageID,
+                    content: content,
+                    promotedItems: promoted,
+                    isControlGroup: isControl
+                )
+            }
+            if !response.messages.isEmpty {
+                return response.messages.map {
+                    campaign(
+                        $0.targetName,
+                        messageID: $0.id,
+                        content: $0.dataMap,
+                        promoted: promotedItems($0.promotedItemKeys)
+                    )
+                }
+            }
+            // Templates answer with nothing but their payload, and name their target as they please.
+            guard !response.payload.isEmpty else { return [] }
+            let named = ["target", "targetName", "contentZone"].lazy
+                .compactMap { response.payload[$0]?.stringValue?.unlessBlank }.first
+            guard let target = named ?? response.campaignName.unlessBlank else { return [] }
+            return [campaign(target, content: response.payload)]
+        }
+    }
+
+    private static func promotedItems(_ keys: [EvergageAnswer.ItemKey]) -> [String: [String]] {
+        let names = ["p": "Product", "a": "Article", "b": "Blog", "c": "Category", "P": "Promotion"]
+        var items: [String: [String]] = [:]
+        for key in keys {
+            let isTag = key.type == "t" || key.type == "Tag"
+            items[isTag ? key.tagType ?? "Tag" : names[key.type] ?? key.type, default: []].append(key.id)
+        }
+        return items
+    }
+}
+
+// MARK: - The neutral catalogue
+
+extension EvergageItem {
+    /// The vendor's item for a neutral one; what the neutral one can't say may stand in its attributes under the
+    /// vendor's names.
+    init(_ item: CatalogItem, as kind: Kind? = nil) {
+        self.init(kind ?? Kind(item), id: item.id, name: item.name)
+        price = item.price.flatMap { Double($0.description) }
+        currency = item.currency
+        categories = item.categories.map { .category(id: $0) }
+        func text(_ name: String) -> String? { item.attributes[name]?.stringValue }
+        itemDescription = text("description")
+        url = text("url")
+        imageURL = text("imageUrl")
+        priceDescription = text("priceDescription")
+        alternateID = text("alternateId")
+        subTitle = text("subTitle")
+        listPrice = item.attributes["listPrice"]?.doubleValue
+        inventoryCount = item.attributes["inventoryCount"]?.intValue
+        rating = item.attributes["rating"]?.doubleValue
+        numRatings = item.attributes["numRatings"]?.intValue
+        isDepartment = item.attributes["department"]?.boolValue ?? false
+        tags = EvergageTagType.allCases.compactMap { type in text(type.name).map { .tag(id: $0, type: type) } }
+    }
+
+    /// The type of a neutral tag: what its attributes or its kind say, else a keyword.
+    static func tagType(of item: CatalogItem) -> EvergageTagType {
+        (item.attributes["tagType"]?.stringValue).flatMap(EvergageTagType.init(name:))
+            ?? EvergageTagType(name: item.kind.rawValue) ?? .keyword
+    }
+}
+
+extension EvergageItem.Kind {
+    fileprivate init(_ item: CatalogItem) {
+        switch item.kind {
+        case .article: self = .article
+        case .blog: self = .blog
+        case .category: self = .category
+        case .tag: self = .tag(EvergageItem.tagType(of: item))
+        case .product: self = .product
+        default: self = EvergageTagType(name: item.kind.rawValue).map { .tag($0) } ?? .product
+        }
+    }
+}
+
+extension EvergageLineItem {
+    fileprivate init(_ line: LineItem) {
+        self.init(item: EvergageItem(line.item), quantity: Double(line.quantity))
+    }
+}
+
+extension EvergageOrder {
+    fileprivate init(_ order: Order) {
+        self.init(
+            orderID: order.id,
+            lineItems: order.lines.map(EvergageLineItem.init),
+            totalValue: order.total.flatMap { Double($0.description) },
+            totalValueCurrency: order.currency
+        )
+    }
+}
+
+extension EvergageReview {
+    fileprivate init(_ review: Review) {
+        self.init(
+            date: review.date,
+            rating: review.rating.map(Double.init),
+            title: review.title,
+            content: review.content,
+            userDisplayName: review.author,
+            purchased: review.isPurchaser
+        )
+    }
+}

@@ -1,0 +1,110 @@
+import Experimentation
+
+/// The answer to an event, read member by member: one that is broken doesn't hide the others.
+struct EvergageAnswer: Sendable, Hashable {
+    var errorCode: Int
+    var campaignResponses: [CampaignResponse]
+
+    struct CampaignResponse: Sendable, Hashable {
+        var campaignID: String
+        var campaignName: String
+        var experienceID: String
+        var experienceName: String
+        var state: String
+        var userGroup: String?
+        var messages: [Message]
+        var payload: [String: FlagValue]
+    }
+
+    struct Message: Sendable, Hashable {
+        var id: String
+        var targetName: String
+        var dataMap: [String: FlagValue]
+        var promotedItemKeys: [ItemKey]
+    }
+
+    struct ItemKey: Sendable, Hashable {
+        var type: String
+        var id: String
+        var tagType: String?
+    }
+
+    /// Reads an answer; `nil` if it isn't an object.
+    init?(_ json: FlagValue) {
+        guard let members = json.objectValue else { return nil }
+        errorCode = members["errorCode"]?.intValue ?? 0
+        campaignResponses = members["campaignResponses"]?.arrayValue?.compactMap(CampaignResponse.init) ?? []
+    }
+}
+
+extension EvergageAnswer.CampaignResponse {
+    fileprivate init?(_ json: FlagValue) {
+        guard let members = json.objectValue, let experience = members["experienceId"]?.stringValue?.unlessBlank else {
+            return nil
+        }
+        experienceID = experience
+        experienceName = members["experienceName"]?.stringValue ?? ""
+        campaignID = members["campaignId"]?.stringValue ?? ""
+        campaignName = members["campaignName"]?.stringValue ?? ""
+        state = members["state"]?.stringValue ?? "Published"
+        userGroup = members["userGroup"]?.stringValue
+        messages = members["serverSideMessages"]?.arrayValue?.compactMap(EvergageAnswer.Message.init) ?? []
+        payload = members["payload"]?.objectValue ?? [:]
+    }
+}
+
+extension EvergageAnswer.Message {
+    fileprivate init?(_ json: FlagValue) {
+        guard let members = json.objectValue, let target = members["targetName"]?.stringValue?.unlessBlank else {
+            return nil
+        }
+        id = members["id"]?.stringValue ?? ""
+        targetName = target
+        // The member `data` is always the text "{}".
+        dataMap = members["dataMap"]?.objectValue ?? [:]
+        promotedItemKeys = members["promotedItemKeys"]?.arrayValue?.compactMap(EvergageAnswer.ItemKey.init) ?? []
+    }
+}
+
+extension EvergageAnswer.ItemKey {
+    fileprivate init?(_ json: FlagValue) {
+        guard let members = json.objectValue, let type = members["type"]?.stringValue,
+            let id = members["_id"]?.stringValue?.unlessBlank
+        else { return nil }
+        self.type = type
+        self.id = id
+        tagType = members["tagType"]?.stringValue
+    }
+}
+
+/// What the vendor says of the application, for those who wait for it.
+struct EvergageRemoteConfiguration: Sendable, Hashable {
+    var isEnabled = true
+    var lifetime: Duration = .seconds(3600)
+    var userIdle: Duration = .seconds(60)
+    var viewTimePing: Duration = .seconds(60)
+    var screenVisibleDeadline: Duration = .seconds(30)
+
+    static let disabled: Self = {
+        var configuration = Self()
+        configuration.isEnabled = false
+        return configuration
+    }()
+
+    init() {}
+
+    /// Reads a configuration; what is missing or makes no sense keeps its default.
+    init(_ members: [String: FlagValue]) {
+        isEnabled = members["enabled"]?.boolValue ?? true
+        func duration(_ name: String, _ fallback: Duration) -> Duration {
+            guard let milliseconds = members[name]?.intValue, (1...86_400_000_000).contains(milliseconds) else {
+                return fallback
+            }
+            return .milliseconds(milliseconds)
+        }
+        lifetime = duration("ttlMillis", lifetime)
+        userIdle = duration("userIdleMillis", userIdle)
+        viewTimePing = min(duration("viewTimePingMillis", viewTimePing), .seconds(60))
+        screenVisibleDeadline = duration("screenVisibleDeadlineMillis", screenVisibleDeadline)
+    }
+}

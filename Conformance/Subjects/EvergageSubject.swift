@@ -1,0 +1,173 @@
+import AdapterKit
+import ConformanceKit
+import EvergageAdapter
+import Experimentation
+import Foundation
+import MockVendors
+
+/// Evergage: campaigns that answer events, a mirrored cart, no flags.
+public struct EvergageSubject: ConformanceSubject {
+    /// Creates the subject.
+    public init() {}
+
+    /// The vendor's name.
+    public var name: String { "evergage" }
+
+    /// What the adapter declares.
+    public var capabilities: Set<Capability> { Self.provider(at: "http://127.0.0.1:1", Environment()).capabilities }
+
+    /// Why the rest isn't there.
+    public var reasons: [Capability: String] {
+        let noFlags = "Evergage has no flags: it answers events with campaigns"
+        var reasons: [Capability: String] = [:]
+        for capability: Capability in [
+            .flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation, .offlineStart, .experiments,
+            .stickyAssignments, .holdouts, .overrides,
+        ] { reasons[capability] = noFlags }
+        reasons[.exposures] = "Evergage counts impressions of campaigns, not exposures of flags"
+        reasons[.batching] = "Evergage takes one event a request"
+        reasons[.consentSignal] = "Evergage has no word for consent"
+        reasons[.killSwitch] = "Evergage's remote configuration isn't published, so it is off by default"
+        return reasons
+    }
+
+    /// What the Event API tells: an action has a name, but neither a value nor attributes.
+    public var wireFields: Set<Received.Field> {
+        [.userID, .anonymousID, .name, .orderID, .items, .eventID, .date]
+    }
+
+    /// Starts a mock with a world.
+    public func open(_ world: World) async throws -> any SubjectStage {
+        try await MockStage(EvergageMock(), wire: Self.wire, world: world)
+    }
+
+    private static func provider(at url: String, _ environment: Environment) -> EvergageProvider {
+        EvergageProvider(
+            configuration: EvergageConfiguration(
+                account: "acme",
+                dataset: "engage",
+                baseURL: url,
+                application: "com.acme.shop",
+                timeout: .seconds(2),
+                pace: nil
+            ),
+            environment: environment
+        )
+    }
+
+    private static var wire: MockWire<EvergageMock> {
+        MockWire(
+            operations: [.events: ["event", "ping"]],
+            contentType: "application/json",
+            failure: #"{"campaignResponses":[],"errorCode":3}"#,
+            secrets: ["mock-secret"],
+            load: { vendor, world in
+                let (text, gaps) = try EvergageWorldTranslation.text(for: world)
+                try await vendor.load(Data(text))
+                return gaps
+            },
+            makeProvider: { server, environment in Self.provider(at: server.url, environment) },
+            received: { vendor, journal in
+                let exchanges = journal.filter { ["event", "ping"].contains($0.operation) && $0.hasReachedVendor }
+                return try await zip(vendor.received, exchanges).filter(\.0.isTaken).map { event, exchange in
+                    try EvergageWorldTranslation.received(event, exchange: exchange.number)
+                }
+            }
+        )
+    }
+}
+
+extension JournalEntry {
+    /// Whether the vendor itself saw the request before anything went wrong.
+    fileprivate var hasReachedVendor: Bool {
+        switch fault {
+        case nil, .delay, .stall, .resetAfterApplying, .truncate, .wrongLength, .drip: true
+        default: false
+        }
+    }
+}
+
+/// Neutral worlds into the mock's, and what the mock took into neutral words.
+enum EvergageWorldTranslation {
+    /// What the vendor calls what brings a campaign.
+    private static let actions = [
+        "viewItem": "View Item", "viewItemDetail": "View Item Detail", "viewCategory": "View Category",
+        "viewTag": "View Tag", "addToCart": "Add To Cart", "removeFromCart": "Remove From Cart",
+        "replaceCart": "View Cart", "purchase": "Purchase", "review": "Review", "share": "Share",
+        "comment": "Comment", "favorite": "Favorite", "installed": "App Install", "sessionStarted": "App Launch",
+        "pageView": "Page View",
+    ]
+
+    static func text(for world: World) throws -> ([UInt8], [WorldGap]) {
+        var gaps: [WorldGap] = []
+        if !world.flags.isEmpty { gaps.append(WorldGap("flags", "Evergage has no flags")) }
+        if !world.experiments.isEmpty {
+            gaps.append(WorldGap("experiments", "Evergage's experiments are its campaigns' own"))
+        }
+        if !world.holdouts.isEmpty { gaps.append(WorldGap("holdouts", "Evergage has no holdouts")) }
+        var campaigns: [FlagValue] = []
+        for campaign in world.campaigns {
+            guard let action = actions[campaign.trigger] ?? campaign.triggerName else {
+                gaps.append(
+                    WorldGap("campaigns/\(campaign.id)", "Evergage can't answer every event of a type with a campaign")
+                )
+                continue
+            }
+            campaigns.append([
+                "campaignId": .string(campaign.id),
+                "campaignName": .string(campaign.name),
+                "experienceId": .string(campaign.experience),
+                "experienceName": .string(campaign.experience),
+                "target": .string(campaign.target),
+                "data": .object(campaign.content),
+                "promotedItemKeys": .array(campaign.promotedItems.map { ["type": "p", "_id": .string($0)] }),
+                "actions": .array([.string(action)]),
+                "controlUserIds": .array(campaign.controlGroup.map(FlagValue.string)),
+            ])
+        }
+        return (try JSON.encode(["campaigns": .array(campaigns)]), gaps)
+    }
+
+    static func received(_ event: EvergageReceived, exchange: Int) throws -> Received {
+        let json = try JSON.parse(event.text)
+        let members = json.objectValue ?? [:]
+        func member(_ path: String...) -> FlagValue? {
+            path.reduce(FlagValue?.some(json)) { $0?.objectValue?[$1] }
+        }
+        var received = Received(type: "unknown", eventID: event.eventID, exchange: exchange)
+        received.userID = member("user", "id")?.stringValue ?? member("userId")?.stringValue
+        received.anonymousID = member("user", "anonId")?.stringValue ?? member(".anonId")?.stringValue
+        received.date = member("source", "time")?.doubleValue.map { Date(timeIntervalSince1970: $0 / 1000) }
+        if let stat = members["campaignStats"]?.arrayValue?.first?.objectValue {
+            received.type =
+                switch stat["stat"]?.stringValue {
+                case "Impression": "campaignImpression"
+                case "Dismissal": "campaignDismissal"
+                default: "campaignClick"
+                }
+            return received
+        }
+        guard let action = members["action"]?.stringValue else { return received }
+        let item = members["itemAction"]?.stringValue
+        if let type = actions.first(where: { $0.value == item })?.key {
+            received.type = type
+        } else if member("flags", "pageView")?.boolValue == true {
+            received.type = member("source", "pageType") == nil ? "pageView" : "screenView"
+            received.name = member("source", "pageType")?.stringValue
+        } else if let type = actions.first(where: { $0.value == action })?.key {
+            received.type = type
+        } else {
+            received.type = "custom"
+            received.name = action
+        }
+        received.orderID = member("order", "Product", "orderId")?.stringValue
+        let lines =
+            member("order", "Product", "lineItems")?.arrayValue ?? member("cart", "complete", "Product")?.arrayValue
+            ?? member("cart", "singleLine", "Product").map { [$0] } ?? members["catalog"]?.objectValue.map {
+                Array($0.values)
+            }
+            ?? []
+        received.items = lines.compactMap { $0.objectValue?["_id"]?.stringValue }
+        return received
+    }
+}

@@ -1,0 +1,229 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import HTTPTypes
+import MockVendors
+import Testing
+
+@testable import EvergageAdapter
+
+@Suite("Neutral events")
+struct NeutralTests {
+    static let mug = CatalogItem(id: "mug-1", name: "Mug", price: 12.5, currency: "EUR", categories: ["Kitchen"])
+    static let who: [String: FlagValue] = ["anonId": "anon-1", "id": "u-77"]
+    static let source: FlagValue = [
+        "channel": "MobileApp", "application": "com.acme.shop", "time": 1_795_255_200_000,
+    ]
+
+    static func event(_ members: [String: FlagValue]) -> FlagValue {
+        .object(members.merging(["user": .object(who), "source": source]) { first, _ in first })
+    }
+
+    @Test(
+        "an event takes the vendor's shape",
+        arguments: [
+            (TrackingEvent.custom("Home"), event(["action": "Home"])),
+            (
+                .viewItem(mug),
+                event([
+                    "action": "View Item", "itemAction": "View Item",
+                    "catalog": [
+                        "Product": [
+                            "_id": "mug-1", "name": "Mug", "price": 12.5, "currency": "EUR",
+                            "categories": [["type": "c", "_id": "Kitchen"]],
+                        ]
+                    ],
+                ])
+            ),
+            (
+                .viewTag(CatalogItem(id: "Acme", kind: .tag, attributes: ["tagType": "Brand"])),
+                event([
+                    "action": "View Tag", "itemAction": "View Tag", "catalog": ["Brand": ["_id": "Acme"]],
+                ])
+            ),
+            (
+                .addToCart(LineItem(item: mug, quantity: 2)),
+                event([
+                    "action": "Add To Cart", "itemAction": "Add To Cart",
+                    "cart": ["singleLine": ["Product": ["_id": "mug-1", "name": "Mug", "quantity": 2, "price": 12.5]]],
+                ])
+            ),
+            (
+                .replaceCart([]),
+                event([
+                    "action": "View Cart", "itemAction": "View Cart", "cart": ["complete": ["Product": []]],
+                ])
+            ),
+            (
+                .purchase(Order(id: "A-1", lines: [LineItem(item: mug)], total: 20, currency: "EUR")),
+                event([
+                    "action": "Purchase", "itemAction": "Purchase",
+                    "order": [
+                        "Product": [
+                            "orderId": "A-1", "totalValue": 20, "currency": "EUR",
+                            "lineItems": [["_id": "mug-1", "name": "Mug", "quantity": 1, "price": 12.5]],
+                        ]
+                    ],
+                ])
+            ),
+            (
+                .screenView("Home"),
+                event([
+                    "action": "Home", "flags": ["pageView": true],
+                    "source": [
+                        "channel": "MobileApp", "application": "com.acme.shop", "time": 1_795_255_200_000,
+                        "pageType": "Home",
+                    ],
+                ])
+            ),
+            (.sessionStarted, event(["action": "App Launch"])),
+        ]
+    )
+    func shape(event: TrackingEvent, expected: FlagValue) async throws {
+        let bench = try await Bench()
+        try await bench.session().track(event)
+        try await bench.client.flush()
+        #expect(bench.transport.events == [expected])
+        #expect(try await bench.client.ledger() == Ledger(accepted: 1, delivered: 1))
+        let sent = try #require(bench.transport.sent.first)
+        #expect(sent.request.path == "/api2/event/engage")
+        #expect(sent.request.headerFields[.contentType] == "application/json; charset=utf-8")
+        #expect(sent.request.headerFields[.accept] == "application/json")
+        #expect(sent.eventID?.isEmpty == false)
+    }
+
+    @Test(
+        "what the vendor has no word for is refused, and what it would not take as well",
+        arguments: [
+            (TrackingEvent.goalCompleted("g"), ErrorCode.unsupported),
+            (.goalAbandoned("g"), .unsupported),
+            (.sessionEnded(seconds: 1), .unsupported),
+            (.notificationReceived(NotificationContent()), .unsupported),
+            (.viewItem(nil), .unsupported),
+            (TrackingEvent(.native(NativeEvent(type: "other.event"))), .unsupported),
+            (.custom("  "), .invalidArgument),
+            (.viewItem(CatalogItem(id: " ")), .invalidArgument),
+            (.addToCart(LineItem(item: mug, quantity: 0)), .invalidArgument),
+            (.addToCart(LineItem(item: CatalogItem(id: "a", kind: .article))), .invalidArgument),
+            (.replaceCart([LineItem(item: mug, quantity: -1)]), .invalidArgument),
+            (.purchase(Order(lines: [LineItem(item: CatalogItem(id: ""))])), .invalidArgument),
+            (.notificationOpened(NotificationContent()), .invalidArgument),
+        ]
+    )
+    func refused(event: TrackingEvent, code: ErrorCode) async throws {
+        let bench = try await Bench()
+        let session = bench.session()
+        do throws(ExperimentationError) {
+            try await session.track(event)
+            Issue.record("it was accepted")
+        } catch {
+            #expect(error.code == code)
+        }
+        #expect(try await bench.client.ledger() == Ledger())
+    }
+
+    @Test("changed attributes ride on the next event alone, as texts, null where one was removed")
+    func attributes() async throws {
+        let bench = try await Bench()
+        let session = bench.session(User(id: "u-77", attributes: ["tier": "gold", "age": 36]))
+        try await session.track(.custom("one"))
+        try await session.track(.custom("two"))
+        try session.update(["tier": .null, "vip": true])
+        try await session.track(.custom("three"))
+        try await bench.client.flush()
+        #expect(
+            bench.transport.events.map { $0["user"]?["attributes"] } == [
+                ["tier": "gold", "age": "36"], nil, ["tier": .null, "vip": "true"],
+            ]
+        )
+        #expect(await bench.user("u-77")?["attributes"] == ["age": "36", "vip": "true"])
+    }
+
+    @Test("a user without a name sends the anonymous id alone, and keeps the cart when the name is known")
+    func identity() async throws {
+        let bench = try await Bench()
+        let session = bench.session(User(id: "anon-1", anonymousID: "anon-1"))
+        try await session.track(.addToCart(LineItem(item: Self.mug)))
+        try await session.link(to: Identity(id: "u-77", anonymousID: "anon-1", isAuthenticated: true))
+        try await session.track(.custom("Login"))
+        try await bench.client.flush()
+        #expect(
+            bench.transport.events.map { $0["user"] } == [["anonId": "anon-1"], ["anonId": "anon-1", "id": "u-77"]]
+        )
+        #expect(await bench.user("u-77")?["cart"]?.arrayValue?.count == 1)
+    }
+
+    @Test(
+        "a campaign reaches the handler of its surface after the event that it answers, and its impression the vendor"
+    )
+    @MainActor
+    func campaign() async throws {
+        let bench = try await Bench(
+            """
+            {"campaigns":[{"campaignId":"c9","campaignName":"Home hero","experienceId":"xp7Qa","experienceName":"A",
+             "target":"hero","data":{"text":"hi","n":1},"promotedItemKeys":[{"type":"p","_id":"sku-11"},
+             {"type":"t","tagType":"Brand","_id":"Acme"}],"actions":["View Item"]}]}
+            """
+        )
+        let session = bench.session()
+        let shown = Shown()
+        try session.setCampaignHandler(forTarget: "hero", shown.handler)
+        try await session.track(.viewItem(Self.mug))
+        try await bench.client.flush()
+        await mainActorTurn()
+        let campaign = Campaign(
+            id: "c9",
+            name: "Home hero",
+            target: "hero",
+            experience: Variation(id: "xp7Qa", name: "A"),
+            messageID: "c9-xp7Qa",
+            content: ["text": "hi", "n": 1],
+            promotedItems: ["Product": ["sku-11"], "Brand": ["Acme"]]
+        )
+        #expect(shown.campaigns == [campaign])
+        try await session.track(.campaignImpression(campaign))
+        try await bench.client.flush()
+        let stat = try #require(bench.transport.events.last)
+        #expect(
+            stat
+                == Self.event([
+                    "campaignStats": [
+                        [
+                            "experienceId": "xp7Qa", "stat": "Impression", "control": false,
+                            "catalog": ["Product": ["sku-11"], "Brand": ["Acme"]],
+                        ]
+                    ],
+                    "flags": ["noCampaigns": true],
+                ])
+        )
+        #expect(await bench.user("u-77")?["stats"]?.arrayValue?.count == 1)
+    }
+
+    @Test(
+        "a configuration that can't work is refused when the client is made, with the setting's name",
+        arguments: [
+            (EvergageConfiguration(account: " ", dataset: "d"), "account must not be blank"),
+            (EvergageConfiguration(account: "a", dataset: ""), "dataset must not be blank"),
+            (
+                EvergageConfiguration(account: "a", dataset: "d", baseURL: "http://example.com"),
+                "plain http is for loopback only; use https for example.com"
+            ),
+            (EvergageConfiguration(account: "a", dataset: "d", timeout: .zero), "timeout must be above zero"),
+        ]
+    )
+    func badConfiguration(configuration: EvergageConfiguration, message: String) async throws {
+        do throws(ExperimentationError) {
+            try await EvergageProvider(configuration: configuration, transport: ScriptedTransport([])).start()
+            Issue.record("it was taken")
+        } catch {
+            #expect(error == ExperimentationError(.configuration, message))
+        }
+    }
+
+    @Test("the host comes from the account, instance and all")
+    func host() throws {
+        let endpoint = try EvergageConfiguration(account: "acme.us-1", dataset: "d").endpoint()
+        #expect(endpoint.description == "https://acme.us-1.evergage.com")
+    }
+}

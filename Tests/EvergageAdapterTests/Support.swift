@@ -1,0 +1,170 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import HTTPTypes
+import MockVendors
+import Synchronization
+
+@testable import EvergageAdapter
+
+/// Hands requests to a mock vendor without a socket, or to what a test puts in its place.
+final class VendorTransport: HTTPTransport {
+    /// What a test answers instead of the vendor; `nil` lets the request through.
+    typealias Detour = @Sendable (HTTPRequest, [UInt8]) async throws(ExperimentationError) -> HTTPReply?
+
+    let vendor: EvergageMock
+    private let state = Mutex<(detour: Detour?, sent: [Sent])>((nil, []))
+
+    struct Sent: Sendable {
+        var request: HTTPRequest
+        var body: [UInt8]
+        var json: FlagValue { (try? JSON.parse(body)) ?? .null }
+        var eventID: String? { HTTPField.Name("X-Event-Id").flatMap { request.headerFields[$0] } }
+        var path: String { request.path ?? "" }
+        /// The items of the query, decoded.
+        var query: [String: String] {
+            let parts = path.split(separator: "?", maxSplits: 1)
+            let items = parts.count > 1 ? FormEncoding.decode(String(parts[1])) : []
+            return Dictionary(items.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    init(_ vendor: EvergageMock) { self.vendor = vendor }
+
+    /// Every request so far.
+    var sent: [Sent] { state.withLock { $0.sent } }
+    /// The events so far.
+    var events: [FlagValue] { sent.filter { $0.path.contains("/api2/event/") }.map(\.json) }
+    /// The view times so far, in milliseconds, by item.
+    var pings: [String] {
+        sent.filter { $0.path.hasPrefix("/pr") }.map { ping in
+            let item = (try? JSON.parse(ping.query["item"] ?? "")) ?? .null
+            return "\(item["_id"]?.stringValue ?? "?") \(ping.query[".top"] ?? "?")"
+        }
+    }
+
+    func setDetour(_ detour: Detour?) { state.withLock { $0.detour = detour } }
+
+    func send(
+        _ request: HTTPRequest,
+        body: [UInt8],
+        limits: HTTPLimits
+    ) async throws(ExperimentationError) -> HTTPReply {
+        let detour = state.withLock { state in
+            state.sent.append(Sent(request: request, body: body))
+            return state.detour
+        }
+        if let reply = try await detour?(request, body) { return reply }
+        let parts = (request.path ?? "/").split(separator: "?", maxSplits: 1).map(String.init)
+        let response = await vendor.respond(
+            to: MockRequest(
+                method: request.method.rawValue,
+                path: parts[0],
+                query: parts.count > 1 ? parts[1] : nil,
+                headers: request.headerFields.map { .init($0.name.rawName, $0.value) },
+                body: body
+            )
+        )
+        var fields = HTTPFields()
+        for header in response.headers {
+            if let name = HTTPField.Name(header.name) { fields[name] = header.value }
+        }
+        return HTTPReply(
+            response: HTTPResponse(status: .init(code: response.status), headerFields: fields),
+            body: response.body
+        )
+    }
+}
+
+extension HTTPReply {
+    /// An answer that a test makes up.
+    static func made(_ status: Int, _ body: String = "", retryAfter: String? = nil) -> HTTPReply {
+        var fields: HTTPFields = [:]
+        if let retryAfter { fields[.retryAfter] = retryAfter }
+        return HTTPReply(
+            response: HTTPResponse(status: .init(code: status), headerFields: fields),
+            body: Array(body.utf8)
+        )
+    }
+}
+
+extension FlagValue {
+    /// The member of an object; `nil` of anything else.
+    subscript(name: String) -> FlagValue? { objectValue?[name] }
+}
+
+/// Ids in the order of their making.
+final class Counter: Sendable {
+    private let count = Mutex(0)
+    func next() -> String {
+        count.withLock { count in
+            count += 1
+            return "id-\(count)"
+        }
+    }
+}
+
+/// What handlers were called with.
+@MainActor
+final class Shown {
+    var campaigns: [Campaign] = []
+    var ids: [String] { campaigns.map(\.id) }
+    var handler: CampaignHandler { { [self] in campaigns.append($0) } }
+}
+
+extension EvergageConfiguration {
+    static let test: Self = {
+        var configuration = Self(account: "acme", dataset: "engage", application: "com.acme.shop", pace: nil)
+        configuration.baseURL = "http://127.0.0.1:1"
+        return configuration
+    }()
+}
+
+/// The neutral client in front of the adapter and a mock vendor, on a manual clock.
+struct Bench {
+    let vendor = EvergageMock()
+    let transport: VendorTransport
+    let time = ManualTime()
+    let log = RecordingLog()
+    let environment: Environment
+    let client: ExperimentationClient
+
+    init(
+        _ world: String = "{}",
+        configuration: EvergageConfiguration = .test,
+        store: ClientStore = .inMemory()
+    ) async throws {
+        try await vendor.load(Data(world.utf8))
+        transport = VendorTransport(vendor)
+        let counter = Counter()
+        environment = Environment(time: time, makeID: { counter.next() }, jitter: { 0.5 }, log: log)
+        client = try await ExperimentationClient(
+            provider: EvergageProvider(
+                configuration: configuration,
+                transport: transport,
+                environment: environment
+            ),
+            store: store,
+            environment: environment
+        )
+    }
+
+    func session(_ user: User = User(id: "u-77", anonymousID: "anon-1", isAuthenticated: true)) -> UserSession {
+        client.session(for: user)
+    }
+
+    /// What the mock knows of a user.
+    func user(_ key: String) async -> FlagValue? { await vendor.user(key) }
+}
+
+extension EvergageMock {
+    func user(_ key: String) async -> FlagValue? {
+        guard let response = await control(MockRequest(method: "GET", path: "/users/\(key)")), response.status == 200
+        else { return nil }
+        return try? JSON.parse(response.body)
+    }
+}
+
+/// Lets what was handed to the main actor before happen.
+func mainActorTurn() async { await Task { @MainActor in }.value }
