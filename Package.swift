@@ -125,6 +125,12 @@ let package = Package(
             dependencies: ["ComparisonKit", "ConformanceSubjects"]
         ),
         .testTarget(name: "CommandLineTests", dependencies: ["xp"]),
+        .executableTarget(
+            name: "race-suite",
+            dependencies: ["Experimentation", "ExperimentationSQLite", "ExperimentationTesting"],
+            path: "Tests/RaceSuite",
+            exclude: ["suppressions.txt"]
+        ),
         .testTarget(name: "LayoutTests"),
     ]
         + vendors.flatMap { vendor -> [Target] in
