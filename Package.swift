@@ -109,7 +109,10 @@ let package = Package(
         ),
         .testTarget(
             name: "ExperimentationSQLiteTests",
-            dependencies: ["ExperimentationSQLite", "ExperimentationTesting"]
+            dependencies: [
+                "ExperimentationSQLite", "ExperimentationTesting", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            exclude: ["Fixtures"]
         ),
         .testTarget(
             name: "ExperimentationTestingTests",

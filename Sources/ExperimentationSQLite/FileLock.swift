@@ -23,6 +23,17 @@ final class FileLock: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Lets go of the lock, before the file itself is.
+    func release() { _ = flock(descriptor, LOCK_UN) }
+
+    /// Whether nobody else has the file open at this moment; others who come at just this moment wait.
+    var isAlone: Bool {
+        let isAlone = takeAlone()
+        // A lock that can't be raised is lost, and has to be taken again in either case.
+        _ = flock(descriptor, LOCK_SH)
+        return isAlone
+    }
+
     /// Takes the lock for this one alone, if nobody else has it.
     func takeAlone() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 

@@ -11,6 +11,7 @@ extension OutboxTable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """
         )
+        var written = 0
         for (index, event) in events.enumerated() {
             lastSequence += 1
             try insert.execute(arguments: [
@@ -20,35 +21,31 @@ extension OutboxTable {
             bytes += event.body.count
             oldestDate = min(oldestDate, event.date)
             // Every so often, so that one large call needs no more room than many small ones.
-            if index % 64 == 63 { try makeRoom(database) }
+            written += event.body.count
+            if index % 64 == 63 || index == events.count - 1 {
+                try makeRoom(after: written, database)
+                written = 0
+            }
         }
-        try makeRoom(database)
     }
 
     /// Drops the oldest of the least important events while there are too many.
-    private mutating func makeRoom(_ database: Database) throws {
+    private mutating func makeRoom(after bytes: Int, _ database: Database) throws {
         if isOverLimits, !isExact { try recount(database) }
         if isOverLimits { try drop(database) { $0.isOverLimits } }
-        // Half-empty pages may use up the file before the bodies reach their limit.
-        guard bytes > limits.maximumBytes / 2, try freePages(database) < limits.pages.reserve else { return }
-        for _ in 0..<64 {
+        // Half-empty pages, or cached values, may use up the file before the bodies reach their limit.
+        while try !hasRoom(after: bytes, database) {
+            let before = count
             var left = 64
             try drop(database) { _ in
                 left -= 1
                 return left >= 0
             }
-            if try freePages(database) >= limits.pages.reserve { return }
+            if count == before { throw StoreFault.full }
         }
     }
 
     private var isOverLimits: Bool { count > limits.maximumCount || bytes > limits.maximumBytes }
-
-    /// How many pages can still be filled.
-    private func freePages(_ database: Database) throws -> Int {
-        let used = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA page_count")) ?? 0
-        let free = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0
-        return limits.pages.most - used + free
-    }
 
     /// Drops events, the least important first and of those the oldest, while a condition holds.
     ///

@@ -57,6 +57,8 @@ struct OutboxTable: Sendable {
     var firstOfPriority: [Int64] = [0, 0, 0]
     /// What this process leased and hasn't settled, by id.
     var leased: [String: Leased] = [:]
+    /// At most so many pages are known to be free without asking; counted down by what is written.
+    var knownFreePages = 0
     private var dataVersion: Int?
 
     /// What is remembered of a leased event.
@@ -74,6 +76,7 @@ struct OutboxTable: Sendable {
         if version == dataVersion { return }
         isExact = dataVersion == nil
         dataVersion = version
+        knownFreePages = 0
         let floor = try value("sequence", database)
         let row = try Row.fetchOne(
             database.cachedStatement(
@@ -101,6 +104,27 @@ struct OutboxTable: Sendable {
         bytes = row[1]
         oldestDate = row[2] ?? .infinity
         isExact = true
+    }
+
+    // MARK: Room
+
+    /// Notes that so many bytes were written, and asks how much room is left when it may be short.
+    ///
+    /// - Returns: Whether the reserve is still there: pages that only deliveries and deletions may use.
+    mutating func hasRoom(after bytes: Int, _ database: Database) throws -> Bool {
+        // A row lies on one page or begins a new one, and an index may do so too.
+        knownFreePages -= 3 + bytes / 4_096
+        if knownFreePages >= limits.pages.reserve { return true }
+        let used = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA page_count")) ?? 0
+        let free = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0
+        knownFreePages = limits.pages.most - used + free
+        return knownFreePages >= limits.pages.reserve
+    }
+
+    /// Whether nothing waits any more, but the file is as large as when much did.
+    func isLargeAndEmpty(_ database: Database) throws -> Bool {
+        guard count == 0 else { return false }
+        return try Int.fetchOne(database.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0 > 256
     }
 
     // MARK: Accounts

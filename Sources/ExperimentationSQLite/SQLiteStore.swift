@@ -23,14 +23,16 @@ public final class SQLiteStore: OutboxStore, StateStore {
     private let file: StoreFile
     private let lock: FileLock
     private let commits: GroupCommit
+    private let traces = Traces()
 
     /// Opens a store, or creates it.
     ///
     /// Checks the whole file, which takes about a millisecond for each megabyte, on the calling thread; prefer
-    /// ``Experimentation/ClientStore/sqlite(at:durability:limits:busyTimeout:log:)`` in async code.
+    /// ``Experimentation/ClientStore/sqlite(at:for:durability:limits:busyTimeout:log:)`` in async code.
     ///
     /// - Parameters:
     ///   - url: The file. Its folder is made if need be.
+    ///   - provider: Whose events these are; a file that was opened for another vendor or account is refused then.
     ///   - durability: What accepted events survive.
     ///   - limits: How much is kept.
     ///   - busyTimeout: How long to wait for another process that has the file locked.
@@ -39,6 +41,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     ///   ``ErrorCode/configuration`` for a file that is something else.
     public init(
         at url: URL,
+        for provider: (any ExperimentationProvider)? = nil,
         durability: Durability = .process,
         limits: StoreLimits = StoreLimits(),
         busyTimeout: Duration = .seconds(5),
@@ -48,7 +51,8 @@ public final class SQLiteStore: OutboxStore, StateStore {
         file = try StoreFile(url)
         try file.prepare()
         do {
-            let opened = try StoreOpening(file, durability, limits, busyTimeout).open()
+            let opened = try StoreOpening(file, durability, limits, busyTimeout)
+                .open(for: provider.map { Digest.hex($0.name, $0.scope) })
             lock = opened.lock
             hasSetAsideDamage = opened.hasSetAsideDamage
             commits = GroupCommit(opened.connection, limits: limits, runsOnCaller: durability == .process)
@@ -67,7 +71,10 @@ public final class SQLiteStore: OutboxStore, StateStore {
     /// Closes the file, so that whatever is asked afterwards fails.
     ///
     /// Letting go of the store closes it too.
-    public func close() async { await commits.close() }
+    public func close() async {
+        await commits.close()
+        lock.release()
+    }
 
     // MARK: Outbox
 
@@ -79,6 +86,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
             events.append(try StoredEvent(envelope, isHeld: isHeld, limit: limits.maximumEventBytes))
         }
         let stored = events
+        traces.note(stored.lazy.map(\.user))
         try await commits.perform(.write) { database, table in try table.append(stored, database) }
     }
 
@@ -120,7 +128,11 @@ public final class SQLiteStore: OutboxStore, StateStore {
     /// Writes down what became of leased events.
     public func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
         if settlements.isEmpty { return }
-        try await commits.perform(.write) { database, table in try table.settle(settlements, database) }
+        let isLargeAndEmpty = try await commits.perform(.write) { database, table in
+            try table.settle(settlements, database)
+            return try table.isLargeAndEmpty(database)
+        }
+        if isLargeAndEmpty { await shrink() }
     }
 
     /// Lets held events of a user go.
@@ -130,7 +142,12 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     /// Removes a user's waiting events, but for the consent signal itself, and what is left of them in the files.
     public func purge(userID: String) async throws(ExperimentationError) -> Int {
-        try await erase { database, table in try table.purge(user: userID, database) }
+        let traces = traces
+        return try await erase {
+            traces.mayExist(of: userID)
+        } _: { database, table in
+            try table.purge(user: userID, database)
+        }
     }
 
     /// Drops what is older than a moment.
@@ -162,7 +179,11 @@ public final class SQLiteStore: OutboxStore, StateStore {
     /// Sets or, with `nil`, removes a value.
     public func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
         let data = value.map { Data($0) }
-        try await commits.perform(.write) { database, _ in try StateTable.set(data, for: key, database) }
+        traces.noteValue()
+        try await commits.perform(.write) { database, table in
+            try StateTable.set(data, for: key, database)
+            if let data, try !table.hasRoom(after: data.count, database) { throw StoreFault.full }
+        }
     }
 
     /// The keys that begin with a text, the least recently written first.
@@ -172,66 +193,54 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     /// Removes every key that begins with a text, and what is left of the values in the files.
     public func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
-        try await erase { database, _ in try StateTable.removeAll(beginningWith: prefix, database) }
+        let traces = traces
+        _ = try await erase {
+            traces.mayExistOfValues
+        } _: { database, _ in
+            try StateTable.removeAll(beginningWith: prefix, database)
+        }
     }
 
     // MARK: Traces
 
-    /// Runs a deletion, then writes the log back and empties it, so that nothing of what was deleted is left in it.
-    private func erase<Value: Sendable>(
-        _ body: @escaping @Sendable (Database, inout OutboxTable) throws -> Value
-    ) async throws(ExperimentationError) -> Value {
-        let file = file
-        return try await commits.perform(.alone) { database, table in
-            var value: Value?
-            try database.inTransaction(.immediate) {
-                try table.refresh(database)
-                value = try body(database, &table)
-                return .commit
-            }
-            try database.checkpoint(.truncate)
-            file.forgetDamaged()
-            guard let value else { throw StoreFault.damaged }
-            return value
-        }
-    }
-}
-
-extension ClientStore {
-    /// Opens a durable store in one SQLite file, or creates it.
+    /// Runs a deletion, then rewrites the file if copies of what was deleted may be left in it.
     ///
     /// - Parameters:
-    ///   - url: The file, for one application and one account of one vendor. Its folder is made if need be.
-    ///   - durability: What accepted events survive.
-    ///   - limits: How much is kept.
-    ///   - busyTimeout: How long to wait for another process that has the file locked.
-    ///   - log: Where it says that a damaged file was set aside.
-    /// - Returns: The stores, both in this file.
-    /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as ``SQLiteStore`` does.
-    public static func sqlite(
-        at url: URL,
-        durability: Durability = .process,
-        limits: StoreLimits = StoreLimits(),
-        busyTimeout: Duration = .seconds(5),
-        log: any LogSink = NoLog()
-    ) async throws(ExperimentationError) -> ClientStore {
-        // Checking a large file takes a while: not on a thread that others wait for.
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue(label: "ExperimentationSQLite.open").async {
-                continuation.resume(
-                    returning: Result { () throws(ExperimentationError) in
-                        try SQLiteStore(
-                            at: url,
-                            durability: durability,
-                            limits: limits,
-                            busyTimeout: busyTimeout,
-                            log: log
-                        )
-                    }
-                )
+    ///   - hasTraces: Whether there may be copies although nothing was deleted now.
+    ///   - body: Deletes, and tells how many rows.
+    private func erase(
+        _ hasTraces: @escaping @Sendable () -> Bool,
+        _ body: @escaping @Sendable (Database, inout OutboxTable) throws -> Int
+    ) async throws(ExperimentationError) -> Int {
+        let (file, traces, lock) = (file, traces, lock)
+        return try await commits.perform(.alone) { database, table in
+            var deleted = 0
+            try database.inTransaction(.immediate) {
+                try table.refresh(database)
+                deleted = try body(database, &table)
+                return .commit
             }
+            file.forgetDamaged()
+            if deleted > 0 || hasTraces() { try Self.rewrite(database, traces, isShared: !lock.isAlone) }
+            return deleted
         }
-        let store = try result.get()
-        return ClientStore(outbox: store, state: store)
+    }
+
+    /// Gives back the room of a file that has become empty.
+    private func shrink() async {
+        let (traces, lock) = (traces, lock)
+        do {
+            try await commits.perform(.alone) { database, _ in
+                try Self.rewrite(database, traces, isShared: !lock.isAlone)
+            }
+        } catch {
+            // A large file works as well as a small one.
+        }
+    }
+
+    private static func rewrite(_ database: Database, _ traces: Traces, isShared: Bool) throws {
+        try database.execute(sql: "VACUUM")
+        try database.checkpoint(.truncate)
+        traces.reset(to: try String.fetchAll(database, sql: "SELECT DISTINCT user FROM event"), isShared: isShared)
     }
 }

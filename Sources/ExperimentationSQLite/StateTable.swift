@@ -27,9 +27,12 @@ enum StateTable {
     }
 
     /// Removes the keys that begin with a text.
-    static func removeAll(beginningWith prefix: String, _ database: Database) throws {
+    ///
+    /// - Returns: How many.
+    static func removeAll(beginningWith prefix: String, _ database: Database) throws -> Int {
         try database.cachedStatement(sql: "DELETE FROM state WHERE key >= ? AND key < ?")
             .execute(arguments: [prefix, prefix + end])
+        return database.changesCount
     }
 
     /// Sorts after every text that a key goes on with.

@@ -9,6 +9,10 @@ enum StoreFault: Error, Equatable {
     case foreign
     /// A later version of this library wrote it.
     case newer(version: Int)
+    /// Its own limit is reached, but for the reserve.
+    case full
+    /// It belongs to another account.
+    case someoneElses
 }
 
 extension ExperimentationError {
@@ -29,6 +33,13 @@ extension ExperimentationError {
                 .store,
                 "\(path) was written by a later version of this library (schema \(version), known are "
                     + "1 to \(StoreSchema.version)). It was left as it is."
+            )
+        case StoreFault.full:
+            ExperimentationError(.store, "\(path): the store is full.")
+        case StoreFault.someoneElses:
+            ExperimentationError(
+                .configuration,
+                "\(path) belongs to another vendor or account; its events would go to the wrong one. Name another file."
             )
         case let error as DatabaseError:
             ExperimentationError(.store, "\(path): \(reason(error))", cause: Code(error))
@@ -67,7 +78,4 @@ extension Error {
 
     /// Whether somebody else has the database at this moment.
     var isBusy: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_BUSY }
-
-    /// Whether there is no room left.
-    var isFull: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_FULL }
 }

@@ -25,7 +25,9 @@ struct StoreOpening {
     }
 
     /// Opens the file.
-    func open() throws -> Opened {
+    ///
+    /// - Parameter account: A digest of whose events these are, if that is to be checked.
+    func open(for account: String?) throws -> Opened {
         let lock = try FileLock(path: file.lockPath)
         let isAlone = lock.takeAlone()
         let seconds = Double(busyTimeout.components.seconds) + 1
@@ -41,12 +43,23 @@ struct StoreOpening {
             connection = try replace()
             hasSetAsideDamage = true
         }
+        if let account { try connection.database.writeWithoutTransaction { try Self.claim(account, $0) } }
         if isAlone {
             // Whoever leased something is dead: nobody else has the file open.
             try connection.database.writeWithoutTransaction { try OutboxTable.takeBackLeases($0) }
             _ = lock.takeTogether(within: seconds)
         }
         return Opened(connection: connection, lock: lock, hasSetAsideDamage: hasSetAsideDamage)
+    }
+
+    /// Writes down whose file it is, or finds out that it is another's.
+    private static func claim(_ account: String, _ database: Database) throws {
+        try database.inTransaction(.immediate) {
+            let owner = try StateTable.value(for: "account", database)
+            if owner == nil { try StateTable.set(Data(account.utf8), for: "account", database) }
+            guard owner == nil || owner == Array(account.utf8) else { throw StoreFault.someoneElses }
+            return .commit
+        }
     }
 
     private func connect(_ path: String) throws -> StoreConnection {

@@ -1,0 +1,222 @@
+import Experimentation
+import ExperimentationSQLite
+import Foundation
+import GRDB
+import Testing
+
+@Suite("A damaged store is survived")
+struct StoreDamageTests {
+    private let folder = TemporaryFolder()
+
+    enum Damage: String, CaseIterable, Sendable {
+        case emptied, header, garbage, truncated, truncatedPage, bitFlip, zeroPage, logGarbage, logTruncated,
+            indexGarbage
+    }
+
+    /// A store with fifty events waiting and fifty delivered, copied with its log still beside it.
+    private func template() async throws -> [String: Data] {
+        let store = try SQLiteStore(at: folder.file("template"))
+        for number in 0..<100 {
+            try await store.append(
+                [.sample("\(number)", user: "u\(number % 7)", .custom("event \(number)"))],
+                isHeld: false
+            )
+        }
+        let leased = try await store.leaseAll(50)
+        try await store.settle(leased.map { .delivered(id: $0) })
+        let files = try folder.contents()
+        await store.close()
+        return files.filter { !$0.key.hasSuffix("-lock") }
+    }
+
+    @Test("P16 ten kinds of damage: opened within a second, one copy kept, accounts in balance")
+    func damage() async throws {
+        let template = try await template()
+        let clock = ContinuousClock()
+        var setAside = 0
+        for damage in Damage.allCases {
+            for seed in 0..<(isSoak ? 40 : 8) {
+                var dice = SplitMix(seed: seed)
+                let name = "\(damage.rawValue)-\(seed)"
+                for (file, var data) in template {
+                    apply(damage, to: &data, isLog: file.hasSuffix("-wal"), isIndex: file.hasSuffix("-shm"), &dice)
+                    try data.write(to: folder.file(name + file.dropFirst("template".count)))
+                }
+                let start = clock.now
+                let store = try SQLiteStore(at: folder.file(name))
+                let leased = try await store.leaseAll(100)
+                #expect(clock.now - start < .seconds(1), "\(name)")
+                #expect(Set(leased).count == leased.count)
+                try await store.append([.sample("new")], isHeld: false)
+                try await store.expectBalance()
+                try await store.settle((leased + ["new"]).map { .delivered(id: $0) })
+                try await store.expectBalance()
+                if store.hasSetAsideDamage {
+                    setAside += 1
+                    #expect(FileManager.default.fileExists(atPath: folder.file(name + ".damaged").path))
+                }
+                await store.close()
+                // Healthy from now on.
+                let again = try SQLiteStore(at: folder.file(name))
+                #expect(!again.hasSetAsideDamage)
+                try await again.expectBalance()
+                await again.close()
+            }
+        }
+        #expect(setAside >= 20, "\(setAside)")
+    }
+
+    private func apply(_ damage: Damage, to data: inout Data, isLog: Bool, isIndex: Bool, _ dice: inout SplitMix) {
+        func scramble(_ range: Range<Int>) {
+            for index in range where index < data.count { data[index] = UInt8.random(in: 0...255, using: &dice) }
+        }
+        switch damage {
+        case .emptied: if !isIndex { data = Data() }
+        case .header: if !isLog, !isIndex { scramble(0..<100) }
+        case .garbage: if !isLog, !isIndex { scramble(0..<data.count) }
+        case .truncated:
+            if !isLog, !isIndex, data.count > 0 { data.removeLast(Int.random(in: 1...data.count, using: &dice)) }
+        case .truncatedPage: if !isLog, !isIndex, data.count > 4_096 { data.removeLast(4_096) }
+        case .bitFlip:
+            if !isIndex, data.count > 100 {
+                for _ in 0..<8 {
+                    data[Int.random(in: 100..<data.count, using: &dice)] ^= 1 << UInt8.random(in: 0...7, using: &dice)
+                }
+            }
+        case .zeroPage:
+            if !isLog, !isIndex, data.count > 8_192 {
+                let page = Int.random(in: 1..<(data.count / 4_096), using: &dice) * 4_096
+                data.replaceSubrange(page..<(page + 4_096), with: Data(repeating: 0, count: 4_096))
+            }
+        case .logGarbage: if isLog { scramble(0..<data.count) }
+        case .logTruncated: if isLog, data.count > 0 { data.removeLast(Int.random(in: 1...data.count, using: &dice)) }
+        case .indexGarbage: if isIndex { scramble(0..<data.count) }
+        }
+    }
+
+    @Test("P16 what a damaged file still tells is kept: events on whole pages, and the accounts")
+    func salvage() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        for number in 0..<400 {
+            try await store.append([.sample("\(number)", .custom("event \(number)"))], isHeld: false)
+        }
+        let delivered = try await store.leaseAll(100)
+        try await store.settle(delivered.map { .delivered(id: $0) })
+        await store.close()
+        // One page of events is gone.
+        var data = try Data(contentsOf: folder.file())
+        let text = Data("\"name\":\"event 250\"".utf8)
+        let place = try #require(data.range(of: text)).lowerBound / 4_096 * 4_096
+        data.replaceSubrange(place..<(place + 4_096), with: Data(repeating: 0xFF, count: 4_096))
+        try data.write(to: folder.file())
+
+        let next = try SQLiteStore(at: folder.file())
+        #expect(next.hasSetAsideDamage)
+        let ledger = try await next.ledger()
+        #expect(ledger.accepted == 400 && ledger.delivered == 100 && ledger.isBalanced)
+        let lost = ledger.dropped[.unreadable, default: 0]
+        #expect(lost > 0 && lost < 30, "\(ledger)")
+        let leased = try await next.leaseAll(1_000)
+        #expect(leased.count == 300 - lost)
+        #expect(leased == leased.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) })
+        // New events go on counting where the old ones ended.
+        try await next.append([.sample("new", user: "bob")], isHeld: false)
+        #expect(try await next.lease(1, bytes: .max, now: noon, until: noon + 1).map(\.sequence) == [401])
+    }
+
+    @Test("P16 a second damage replaces the copy of the first")
+    func oneCopy() async throws {
+        for round in 0..<3 {
+            try? FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+            try Data("not a database, round \(round)".utf8).write(to: folder.file())
+            let store = try SQLiteStore(at: folder.file())
+            #expect(store.hasSetAsideDamage)
+            await store.close()
+        }
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(files.filter { $0.contains("damaged") } == ["store.sqlite.damaged"])
+        #expect(try Data(contentsOf: folder.file("store.sqlite.damaged")) == Data("not a database, round 2".utf8))
+    }
+
+    @Test("P16 P17 a file that may not be written is a typed error, not a crash")
+    func unwritable() async throws {
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(at: folder.file(), withIntermediateDirectories: true)
+        let error = #expect(throws: ExperimentationError.self) { try SQLiteStore(at: folder.file()) }
+        #expect(error?.code == .store)
+        let remote = #expect(throws: ExperimentationError.self) {
+            try SQLiteStore(at: URL(string: "https://example.com/store") ?? folder.url)
+        }
+        #expect(remote?.code == .configuration)
+        let nowhere = #expect(throws: ExperimentationError.self) {
+            try SQLiteStore(at: URL(fileURLWithPath: "/dev/null/store.sqlite"))
+        }
+        #expect(nowhere?.code == .store)
+    }
+
+    @Test("P17 a full file is survived: typed error, nothing lost, deliveries go on and make room")
+    func full() async throws {
+        let store = try SQLiteStore(at: folder.file(), limits: StoreLimits(maximumBytes: 1_000_000))
+        for number in 0..<100 { try await store.append([.sample("\(number)")], isHeld: false) }
+        // Cached values fill the file up to the reserve.
+        var stored = 0
+        var refusal: ExperimentationError?
+        while refusal == nil, stored < 1_000 {
+            do throws(ExperimentationError) {
+                try await store.setValue(Array(repeating: 1, count: 20_000), for: "value \(stored)")
+                stored += 1
+            } catch {
+                refusal = error
+            }
+        }
+        #expect(refusal?.code == .store)
+        #expect(stored > 40)
+        // Events still come in, at the price of the oldest, which is counted.
+        for number in 100..<3_000 { try await store.append([.sample("\(number)")], isHeld: false) }
+        var ledger = try await store.ledger()
+        #expect(ledger.accepted == 3_000 && ledger.dropped[.overflow, default: 0] > 0 && ledger.pending > 10)
+        let pending = ledger.pending
+        var delivered = 0
+        while case let leased = try await store.leaseAll(100), !leased.isEmpty {
+            try await store.settle(leased.map { .delivered(id: $0) })
+            delivered += leased.count
+        }
+        #expect(delivered == pending)
+        try await store.removeAll(beginningWith: "value")
+        try await store.append((0..<1_000).map { .sample("again \($0)") }, isHeld: false)
+        ledger = try await store.ledger()
+        #expect(ledger.pending == 1_000 && ledger.isBalanced)
+        #expect(try size() <= 1_500_000)
+    }
+
+    @Test("P08 offline for long: no more than may wait, the drops exact, the oldest and least important first")
+    func bounded() async throws {
+        let total = isSoak ? 1_000_000 : 30_000
+        let most = total / 100
+        let store = try SQLiteStore(
+            at: folder.file(),
+            limits: StoreLimits(maximumCount: most, maximumBytes: most * 400)
+        )
+        var number = 0
+        while number < total {
+            let batch = (number..<(number + 500)).map { number in
+                Envelope.sample(
+                    "\(number)",
+                    number % 100 == 0 ? .purchase(Order(id: "\(number)", total: 1)) : .custom("event")
+                )
+            }
+            try await store.append(batch, isHeld: false)
+            number += 500
+        }
+        let ledger = try await store.ledger()
+        #expect(ledger == Ledger(accepted: total, pending: most, dropped: [.overflow: total - most]))
+        // Every purchase is there, and nothing else: there are as many as may wait.
+        let leased = try await store.leaseAll(most)
+        #expect(leased == stride(from: 0, to: total, by: 100).map(String.init))
+        #expect(try size() <= max(1_000_000, most * 400) * 3 / 2)
+    }
+
+    private func size() throws -> Int {
+        try folder.contents().filter { !$0.key.hasSuffix("-shm") }.values.reduce(0) { $0 + $1.count }
+    }
+}

@@ -1,0 +1,95 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// An outbox that fails at one operation.
+private final class FailingStore: OutboxStore {
+    private let inner = InMemoryOutboxStore()
+    private let failing: Range<Int>
+    private let count = Mutex(0)
+
+    init(failing: Range<Int>) { self.failing = failing }
+
+    /// How many operations there were.
+    var operations: Int { count.withLock { $0 } }
+
+    private func step() throws(ExperimentationError) {
+        let number = count.withLock { count in
+            defer { count += 1 }
+            return count
+        }
+        if failing.contains(number) { throw ExperimentationError(.store, "The disk failed.") }
+    }
+
+    func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
+        try step()
+        try await inner.append(envelopes, isHeld: isHeld)
+    }
+    func lease(_ limit: Int, bytes: Int, now: Date, until: Date) async throws(ExperimentationError) -> [Envelope] {
+        try step()
+        return try await inner.lease(limit, bytes: bytes, now: now, until: until)
+    }
+    func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
+        try step()
+        try await inner.settle(settlements)
+    }
+    func release(userID: String) async throws(ExperimentationError) {
+        try step()
+        try await inner.release(userID: userID)
+    }
+    func purge(userID: String) async throws(ExperimentationError) -> Int {
+        try step()
+        return try await inner.purge(userID: userID)
+    }
+    func expire(before date: Date) async throws(ExperimentationError) -> Int {
+        try step()
+        return try await inner.expire(before: date)
+    }
+    func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
+        try step()
+        return try await inner.status(now: now)
+    }
+    func ledger() async throws(ExperimentationError) -> Ledger { try await inner.ledger() }
+}
+
+@Suite("A store that fails is survived")
+struct FailingStoreTests {
+    @Test("P18 whichever operation fails, what was accepted is delivered and the accounts balance", arguments: [1, 3])
+    func anyOperation(length: Int) async throws {
+        var first = 0
+        while true {
+            let time = ManualTime()
+            let store = FailingStore(failing: first..<(first + length))
+            let dice = Dice(first)
+            let vendor = ScriptedVendor { batch in
+                DeliveryReport(dice.below(3) == 0 ? .outage() : .delivered, for: batch)
+            }
+            let client = try await vendor.client(
+                store: ClientStore(outbox: store, state: InMemoryStateStore()),
+                time: time
+            )
+            let session = client.session(for: User(id: "ada"))
+            var accepted: [Int] = []
+            for number in 0..<12 {
+                if (try? await session.track(.numbered(number))) != nil { accepted.append(number) }
+                if number % 3 == 2 { _ = try? await client.flush() }
+            }
+            vendor.answer { DeliveryReport(.delivered, for: $0) }
+            for _ in 0..<10 {
+                time.advance(by: .seconds(150))
+                if (try? await client.flush()) == true { break }
+            }
+            var seen: Set<String> = []
+            let received = vendor.record.received.filter { seen.insert($0.id).inserted }.compactMap(\.event.number)
+            #expect(received == accepted, "operation \(first)")
+            let ledger = try await client.ledger()
+            #expect(ledger == Ledger(accepted: accepted.count, delivered: accepted.count), "operation \(first)")
+            // The sweep ends by itself: at an operation that there isn't.
+            if store.operations <= first { break }
+            first += 1
+        }
+        #expect(first > 20)
+    }
+}
