@@ -6,10 +6,10 @@ import Synchronization
 /// A transport that answers from a script and remembers what it was asked, for tests of adapters without a network.
 ///
 /// ```swift
-/// let transport = ScriptedTransport([.json(#"{"visitorId":"u-1","campaigns":[]}"#), .status(503)])
-/// let provider = FlagshipProvider(configuration: configuration, transport: transport)
+/// let transport = ScriptedTransport([.json(#"{"flags":{}}"#), .status(503)])
+/// let provider = VendorProvider(configuration: configuration, transport: transport)
 /// …
-/// #expect(transport.requests.map(\.path) == ["/v2/env/campaigns"])
+/// #expect(transport.requests.map(\.path) == ["/v1/flags"])
 /// ```
 public final class ScriptedTransport: HTTPTransport {
     /// What the transport was asked.

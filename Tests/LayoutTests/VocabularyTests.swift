@@ -6,7 +6,8 @@ import Testing
 struct VocabularyTests {
     /// Words by which a vendor would show through.
     static let words = [
-        "flagship", "abtasty", "ab tasty", "sigma", "silverpop", "evergage", #"\bengage\b"#, "engagesdk", "xmlapi",
+        "flagship", "abtasty", "ab tasty", #"\bsigma(?!sk)"#, "silverpop", "evergage", #"\bengage\b"#, "engagesdk",
+        "xmlapi",
         #"\bubf"#, "fsvisitor", "cachettl", "bucketing", #"\bvisitors?\b"#, "mobileidentity",
     ]
 
@@ -21,9 +22,16 @@ struct VocabularyTests {
     func coreIsNeutral(folder: String) throws {
         let pattern = try SwiftText.pattern(Self.words.joined(separator: "|")).ignoresCase()
         var found: [String] = []
-        for source in Tree.files(in: folder) {
+        // What every match holds, found at no cost.
+        let hints = Self.words.map {
+            $0.replacing(#"\b"#, with: "").replacing("s?", with: "").replacing("(?!sk)", with: "")
+        }
+        func isSuspicious(_ text: some StringProtocol) -> Bool {
+            hints.contains { text.range(of: $0, options: .caseInsensitive) != nil }
+        }
+        for source in Tree.files(in: folder) where isSuspicious(source.text) {
             for (number, line) in source.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-                guard let match = line.firstMatch(of: pattern) else { continue }
+                guard isSuspicious(line), let match = line.firstMatch(of: pattern) else { continue }
                 found.append("\(source.path):\(number + 1): \(line[match.range])")
             }
         }

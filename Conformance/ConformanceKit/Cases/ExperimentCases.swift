@@ -83,7 +83,7 @@ extension ConformanceCase {
         ) { probe in
             var green = 0
             for number in 1...100 {
-                let session = try await probe.readySession(for: User(id: "visitor-\(number)", consent: .granted))
+                let session = try await probe.readySession(for: User(id: "person-\(number)", consent: .granted))
                 if session.string("checkout-color", default: "?") == "green" { green += 1 }
             }
             // Five standard deviations to each side: a fair coin fails this once in two million runs, and the ids are fixed.

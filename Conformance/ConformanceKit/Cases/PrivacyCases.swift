@@ -67,7 +67,7 @@ extension ConformanceCase {
             world: .oneFlag
         ) { probe in
             let user = User(
-                id: "visitor-93f2a7",
+                id: "person-93f2a7",
                 attributes: ["email": "grace@example.com", "phone": "+49-30-5550139"],
                 consent: .granted
             )
@@ -78,7 +78,7 @@ extension ConformanceCase {
             probe.push(.seconds(600))
             await probe.refresh(session)
             let text = probe.log.text + (error.map { "\($0)" } ?? "")
-            for piece in ["visitor-93f2a7", "grace@example.com", "5550139"] {
+            for piece in ["person-93f2a7", "grace@example.com", "5550139"] {
                 probe.expect(!text.contains(piece), "\"\(piece)\" stands in the log or in an error")
             }
         },
@@ -87,12 +87,12 @@ extension ConformanceCase {
             20,
             "Neither ids nor attributes of an event's user are logged, whatever goes wrong"
         ) { probe in
-            let user = User(id: "visitor-93f2a7", attributes: ["email": "grace@example.com"], consent: .granted)
+            let user = User(id: "person-93f2a7", attributes: ["email": "grace@example.com"], consent: .granted)
             try await probe.inject(WorldFault(.status(500), on: .events, times: 2))
             try await probe.trackMarks(1...1, in: try await probe.session(for: user))
             try await probe.deliverAll()
             let text = probe.log.text
-            for piece in ["visitor-93f2a7", "grace@example.com"] {
+            for piece in ["person-93f2a7", "grace@example.com"] {
                 probe.expect(!text.contains(piece), "\"\(piece)\" stands in the log")
             }
         },
