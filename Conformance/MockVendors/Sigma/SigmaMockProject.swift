@@ -1,0 +1,171 @@
+import Foundation
+
+/// How a project answers, beside what it answers.
+public struct SigmaMockBehaviour: Sendable, Hashable {
+    /// Answers everything with this status.
+    public var status: Int?
+    /// Answers this many requests with 503, then normally.
+    public var failFirst = 0
+    /// Waits this long before each answer.
+    public var delayMilliseconds = 0
+    /// Leaves the body out.
+    public var emptyBody = false
+    /// Sends only the first half of the body, under the length of that half.
+    public var truncateBody = false
+    /// Closes the connection in place of an answer.
+    public var dropConnection = false
+
+    /// Creates the normal behaviour.
+    public init(
+        status: Int? = nil,
+        failFirst: Int = 0,
+        delayMilliseconds: Int = 0,
+        emptyBody: Bool = false,
+        truncateBody: Bool = false,
+        dropConnection: Bool = false
+    ) {
+        self.status = status
+        self.failFirst = failFirst
+        self.delayMilliseconds = delayMilliseconds
+        self.emptyBody = emptyBody
+        self.truncateBody = truncateBody
+        self.dropConnection = dropConnection
+    }
+}
+
+/// One project of the back end: what it serves, and how.
+struct SigmaMockProject: Sendable {
+    var configuration: [UInt8]
+    var place = Array(SigmaMock.place.utf8)
+    var behaviour = SigmaMockBehaviour()
+    /// How many requests have been failed for the sake of `failFirst`.
+    var failed = 0
+
+    init(configuration: [UInt8]) { self.configuration = configuration }
+
+    /// What to answer to one request, and after how long; counts the failures that were asked for.
+    mutating func answer(to operation: String) -> (milliseconds: Int, response: MockResponse) {
+        let wait = behaviour.delayMilliseconds
+        if failed < behaviour.failFirst {
+            failed += 1
+            return (wait, Self.response(Array(#"{"error":"unavailable"}"#.utf8), status: 503))
+        }
+        var body = operation == "geo" ? place : configuration
+        if behaviour.emptyBody { body = [] }
+        if behaviour.truncateBody { body = Array(body.prefix(body.count / 2)) }
+        var response = Self.response(body, status: behaviour.status ?? 200)
+        if behaviour.dropConnection { response.fault = .reset }
+        return (wait, response)
+    }
+
+    /// The project as `/_mock/` tells it.
+    var state: SigmaMockJSON {
+        .object([
+            "config": Self.readable(configuration), "geo": Self.readable(place),
+            "status": behaviour.status.map { .number(Double($0)) } ?? .null,
+            "failFirst": .number(Double(behaviour.failFirst)), "failed": .number(Double(failed)),
+            "delayMs": .number(Double(behaviour.delayMilliseconds)), "emptyBody": .bool(behaviour.emptyBody),
+            "truncateBody": .bool(behaviour.truncateBody), "dropConnection": .bool(behaviour.dropConnection),
+        ])
+    }
+
+    mutating func apply(_ change: SigmaMockChange) {
+        if let configuration = change.configuration { self.configuration = configuration }
+        if let place = change.place { self.place = place }
+        behaviour = change.behaviour(over: behaviour)
+        failed = 0
+    }
+
+    static func response(_ body: [UInt8], status: Int = 200) -> MockResponse {
+        MockResponse(
+            status: status,
+            headers: [
+                .init("Content-Type", "application/json; charset=utf-8"), .init("Cache-Control", "no-store"),
+            ],
+            body: body
+        )
+    }
+
+    /// Says what keeps a text from being a `config.json`, or `nil`.
+    ///
+    /// Only the outermost shape is looked at: the real service also hands out what the SDK then drops.
+    static func complaint(about configuration: [UInt8]) -> String? {
+        guard let value = SigmaMockJSON(configuration) else { return "config.json: not JSON" }
+        guard case .object(let root) = value else { return "config.json: expected an object" }
+        for key in ["feature_flags", "experiments"] {
+            switch root[key] {
+            case nil, .list: continue
+            default: return "config.json: \(key): expected an array"
+            }
+        }
+        guard root["feature_flags"] != nil || root["experiments"] != nil else {
+            return "config.json: expected feature_flags or experiments"
+        }
+        return nil
+    }
+
+    private static func readable(_ body: [UInt8]) -> SigmaMockJSON {
+        SigmaMockJSON(body) ?? .text(String(decoding: body, as: UTF8.self))
+    }
+}
+
+/// What a `PUT` of a project changes.
+struct SigmaMockChange {
+    let configuration: [UInt8]?
+    let place: [UInt8]?
+    private let fields: [String: SigmaMockJSON]
+
+    private static let known = [
+        "config", "geo", "status", "failFirst", "delayMs", "emptyBody", "truncateBody", "dropConnection",
+    ]
+
+    init(_ body: [UInt8]) throws(MockWorldError) {
+        guard case .object(let fields) = SigmaMockJSON(body) else { throw MockWorldError("expected a JSON object") }
+        self.fields = fields
+        for key in fields.keys.sorted() {
+            guard Self.known.contains(key) else {
+                throw MockWorldError("\(key): unknown; expected one of \(Self.known.joined(separator: ", "))")
+            }
+        }
+        configuration = try Self.body(of: "config", in: fields)
+        place = try Self.body(of: "geo", in: fields)
+        for key in ["emptyBody", "truncateBody", "dropConnection"] where fields[key] != nil {
+            guard case .bool = fields[key] else { throw MockWorldError("\(key): expected true or false") }
+        }
+        for (key, range) in [("status", 100...599), ("failFirst", 0...1_000_000), ("delayMs", 0...600_000)] {
+            guard let value = fields[key], value != .null else { continue }
+            guard let number = Self.whole(value), range.contains(number) else {
+                throw MockWorldError(
+                    "\(key): expected a whole number from \(range.lowerBound) to \(range.upperBound)"
+                )
+            }
+        }
+    }
+
+    func behaviour(over old: SigmaMockBehaviour) -> SigmaMockBehaviour {
+        var new = old
+        if let status = fields["status"] { new.status = Self.whole(status) }
+        new.failFirst = fields["failFirst"].flatMap(Self.whole) ?? new.failFirst
+        new.delayMilliseconds = fields["delayMs"].flatMap(Self.whole) ?? new.delayMilliseconds
+        if case .bool(let value) = fields["emptyBody"] { new.emptyBody = value }
+        if case .bool(let value) = fields["truncateBody"] { new.truncateBody = value }
+        if case .bool(let value) = fields["dropConnection"] { new.dropConnection = value }
+        return new
+    }
+
+    private static func whole(_ value: SigmaMockJSON) -> Int? {
+        if case .number(let number) = value { Int(exactly: number) } else { nil }
+    }
+
+    private static func body(
+        of key: String,
+        in fields: [String: SigmaMockJSON]
+    ) throws(MockWorldError) -> [UInt8]? {
+        switch fields[key] {
+        case nil: return nil
+        case .text(let text): return Array(text.utf8)
+        case .object(let object): return SigmaMockJSON.object(object).bytes
+        default: throw MockWorldError("\(key): expected an object, or a text that is served as it is")
+        }
+    }
+}
