@@ -1,0 +1,96 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// The clients of this process by tag, as the vendor's SDK has them.
+///
+/// ```swift
+/// let client = try Sigma.initializeClient(projectToken: token, initialUser: user)
+/// let isOn: Bool? = try await client.checkFlag(flagName: "chat")
+/// ```
+///
+/// New code does better with the neutral client and a ``SigmaProvider``, or with a ``SigmaClientRegistry`` of its own.
+public enum Sigma {
+    /// The tag of a client that nobody gave another.
+    public static let defaultClientTag = "default"
+
+    private static let registry = SigmaClientRegistry()
+
+    /// Makes a client, which requests nothing before a call needs the configuration.
+    ///
+    /// - Parameters:
+    ///   - projectToken: The token of the project.
+    ///   - initialUser: What is known of the user; with `nil` the one of an earlier run, or a new one with a random id.
+    ///   - apiURL: The base address.
+    ///   - cacheTTL: For how many seconds a configuration is good; below 10 means 10.
+    ///   - retryCount: How many further attempts follow a failed request, at most 100. (The vendor's older page says 3.)
+    ///   - fetchTimeout: For how many seconds one attempt may last; below 0.5 means 60.
+    ///   - tag: Tells this client from others.
+    ///   - options: What the vendor's SDK doesn't ask for.
+    /// - Returns: The client, which ``getClient(tag:)`` gives from now on.
+    /// - Throws: ``SigmaError/initializationOfExistingClient(tag:)``.
+    public static func initializeClient(
+        projectToken: String,
+        initialUser: SigmaUser? = nil,
+        apiURL: String = SigmaConfiguration.defaultAPIURL,
+        cacheTTL: UInt = 10,
+        retryCount: UInt = 0,
+        fetchTimeout: TimeInterval = 60,
+        tag: String = defaultClientTag,
+        options: SigmaClientOptions = SigmaClientOptions()
+    ) throws(SigmaError) -> SigmaClient {
+        try registry.initializeClient(
+            projectToken: projectToken,
+            initialUser: initialUser,
+            apiURL: apiURL,
+            cacheTTL: cacheTTL,
+            retryCount: retryCount,
+            fetchTimeout: fetchTimeout,
+            tag: tag,
+            options: options
+        )
+    }
+
+    /// The client with a tag, or `nil`.
+    public static func getClient(tag: String = defaultClientTag) -> SigmaClient? { registry.getClient(tag: tag) }
+
+    /// Lets go of the client with a tag, if there is one.
+    ///
+    /// Calls under way end as if nothing had happened, and what the client keeps stays for the next one with this tag
+    /// and token.
+    ///
+    /// - Parameter tag: The client's tag.
+    public static func removeClient(tag: String = defaultClientTag) { registry.removeClient(tag: tag) }
+}
+
+/// What a ``SigmaClient`` is told beside what the vendor's SDK asks for.
+public struct SigmaClientOptions: Sendable {
+    /// What calls give when the configuration can't be had.
+    public enum Failures: Sendable, Hashable {
+        /// They throw, as the vendor's SDK does since it has error callbacks.
+        case thrown
+        /// `checkFlag`, `getAllUserExperiments` and `getExperiment` give `nil`, as the vendor's older page says; other
+        /// calls throw.
+        case `nil`
+    }
+
+    /// Where the configuration, the user and the forced list survive; lost with the process unless another is named.
+    public var store: any StateStore = InMemoryStateStore()
+    /// What carries requests; the platform's own if `nil`.
+    public var transport: (any HTTPTransport)?
+    /// Time, chance and a place for messages.
+    public var environment = Environment()
+    /// What is known of the device.
+    public var device = SigmaDevice.current
+    /// What calls give when the configuration can't be had.
+    public var failures = Failures.thrown
+    /// Whether a call fails when the configuration wants the place and the place can't be had; if not, it goes on without.
+    public var failsWithoutPlace = true
+    /// Where a user stands in a draw.
+    public var bucketing = SigmaBucketing.inferred
+    /// The answers to what nobody outside the vendor knows for certain.
+    public var assumptions = SigmaAssumptions()
+
+    /// Creates the defaults.
+    public init() {}
+}

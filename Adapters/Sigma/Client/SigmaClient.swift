@@ -1,0 +1,135 @@
+import AdapterKit
+import Experimentation
+
+/// One user's flags and experiments, in the calls of the vendor's SDK.
+///
+/// Every call that reads makes sure first that the configuration is valid, and fetches it if it isn't; nothing is fetched
+/// at any other time. Calls at once share one request. For callbacks see the methods with `onSuccess` and `onError`.
+public final class SigmaClient: Sendable {
+    /// Tells this client from others.
+    public let tag: String
+
+    let profile: SigmaProfile
+    private let cache: SigmaConfigurationCache
+    private let time: any TimeSource
+    private let failures: SigmaClientOptions.Failures
+
+    init(_ configuration: SigmaConfiguration, initialUser: SigmaUser?, tag: String, options: SigmaClientOptions) {
+        self.tag = tag
+        let environment = options.environment
+        time = environment.time
+        failures = options.failures
+        let records = SigmaRecords(
+            store: options.store,
+            tag: tag,
+            token: configuration.projectToken.reveal(),
+            environment: environment
+        )
+        profile = SigmaProfile(initialUser, records: records, environment: environment)
+        cache = SigmaConfigurationCache(
+            SigmaService(
+                configuration,
+                transport: options.transport ?? DefaultTransport.make(),
+                environment: environment
+            ),
+            records: records,
+            profile: profile,
+            time: environment.time,
+            failsWithoutPlace: options.failsWithoutPlace
+        )
+    }
+
+    // MARK: The user
+
+    /// Replaces everything that is said of the user, from the next call on; nothing is requested.
+    public func setUser(_ user: SigmaUser) { profile.replace(with: user) }
+
+    /// Replaces everything that is said of the user by what the builder says.
+    ///
+    /// - Parameter builder: Gets an empty builder and returns it.
+    public func setUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
+        profile.replace(with: builder(SigmaUser.Builder(time: time)).build())
+    }
+
+    /// Changes what the builder says; other properties stay, with their age.
+    ///
+    /// - Parameter builder: Gets a builder and returns it.
+    public func editUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
+        profile.apply(builder(SigmaUser.Builder(time: time)).changes)
+    }
+
+    /// Forgets everything that is said of the user, whose id is the generated one then.
+    public func clearUserProperties() { profile.replace(with: SigmaUser()) }
+
+    /// Waits until every change of the user so far would survive the process.
+    public func saved() async { await profile.saved() }
+
+    // MARK: Flags
+
+    /// The value of a flag for this user.
+    ///
+    /// - Parameter flagName: The flag's name.
+    /// - Returns: The value, or `nil` if there is none for this user or if it isn't of this type.
+    /// - Throws: ``SigmaError/featureFlagNotFound(featureFlag:)``, ``SigmaError/featureFlagNoRules(featureFlag:)``,
+    ///   ``SigmaError/featureFlagRulesNotSatisfied(featureFlag:)``, or why there is no configuration.
+    public func checkFlag<T: SigmaPropertyType>(flagName: String) async throws(SigmaError) -> T? {
+        guard var (evaluation, _) = try await leniently(evaluation) else { return nil }
+        guard let flag = evaluation.project.flag(named: flagName) else {
+            throw .featureFlagNotFound(featureFlag: flagName)
+        }
+        return switch evaluation.answer(forFlag: flag) {
+        case .unavailable: nil
+        case .noRules: throw .featureFlagNoRules(featureFlag: flagName)
+        case .noRuleSatisfied: throw .featureFlagRulesNotSatisfied(featureFlag: flagName)
+        case let answer: evaluation.project.text(of: answer, forFlag: flag).flatMap { T(sigmaString: $0.text) }
+        }
+    }
+
+    /// The values of all flags that have one for this user, in the types that they were declared with.
+    ///
+    /// Objects are dictionaries of ``FlagValue``. Whole numbers are `Int`, others `Double`.
+    public func getUserFeatureFlagsDetails() async throws(SigmaError) -> [String: any SigmaPropertyType] {
+        var (evaluation, _) = try await evaluation()
+        var values: [String: any SigmaPropertyType] = [:]
+        for (index, flag) in evaluation.project.flags.enumerated() {
+            let answer = evaluation.answer(forFlag: index)
+            guard let (text, type) = evaluation.project.text(of: answer, forFlag: index) else { continue }
+            values[flag.name] = type.property(of: text)
+        }
+        return values
+    }
+
+    // MARK: Both
+
+    /// The evaluation for this user with the valid configuration.
+    func evaluation() async throws(SigmaError) -> (Evaluation, SigmaRuleset) {
+        let ruleset = try await cache.ruleset()
+        return (ruleset.evaluation(for: await profile.context(for: ruleset.project)), ruleset)
+    }
+
+    /// Does something that needs the configuration; without one it throws or gives `nil`, as the options say.
+    func leniently<Value>(_ read: () async throws(SigmaError) -> Value) async throws(SigmaError) -> Value? {
+        do throws(SigmaError) { return try await read() } catch {
+            switch error {
+            case .requestConfigFailed where failures == .nil, .requestLocationFailed where failures == .nil: return nil
+            default: throw error
+            }
+        }
+    }
+}
+
+extension Project {
+    /// The text behind an answer, and the type that it was declared with; `nil` for an answer without a text.
+    func text(of answer: FlagAnswer, forFlag index: Int) -> (text: String, type: ValueType)? {
+        let flag = flags[index]
+        switch answer {
+        case .placed(let placement, let rule, let group, _):
+            guard let rules = flag.placements[placement].rules[group] else { return nil }
+            return (rules[rule].text, flag.placements[placement].type)
+        case .own(let rule):
+            return flag.rules.map { ($0[rule].text, flag.type) }
+        case .unavailable, .noRules, .noRuleSatisfied:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Experimentation
+
+/// An experiment that a user is in, as it was when it was asked for.
+///
+/// It holds the configuration, the user's properties and the group of that moment: later changes of either don't change
+/// what it gives.
+public struct SigmaExperiment: Sendable {
+    private let ruleset: SigmaRuleset
+    private let context: EvaluationContext
+    private let index: Int
+    private let group: Int
+
+    init(_ index: Int, group: Int, in ruleset: SigmaRuleset, for context: EvaluationContext) {
+        self.index = index
+        self.group = group
+        self.ruleset = ruleset
+        self.context = context
+    }
+
+    private var experiment: ProjectExperiment { ruleset.project.experiments[index] }
+
+    /// The name, which the vendor's documentation also calls its id.
+    public var name: String { experiment.name }
+
+    /// Which of the experiment's groups it is, from 0; always 0 for a holdout.
+    public var groupIndex: Int? { experiment.isHoldout ? 0 : group }
+
+    /// The name of the group.
+    public var userGroupName: String? { experiment.groups[group].name }
+
+    /// The value of a parameter; `nil` for an unknown one, one without a value for the group, or another type.
+    public func getParamValue<T: SigmaPropertyType>(name: String) -> T? {
+        guard let param = experiment.params.first(where: { $0.name == name }), let text = param.values[group] else {
+            return nil
+        }
+        return T(sigmaString: text)
+    }
+
+    /// The value of a flag within this experiment; the flag's own rules don't count here.
+    ///
+    /// - Throws: ``SigmaError/featureFlagNotFound(featureFlag:)`` if the experiment doesn't have the flag,
+    ///   ``SigmaError/experimentGroupNotMatchingFeatureFlagGroup(experiment:featureFlag:userGroup:featureFlagGroups:)``,
+    ///   ``SigmaError/featureFlagNoRules(featureFlag:)`` or ``SigmaError/featureFlagRulesNotSatisfied(featureFlag:)``.
+    /// - Returns: The value, or `nil` if it is of another type.
+    public func getFeatureValue<T: SigmaPropertyType>(flagName: String) throws(SigmaError) -> T? {
+        let placement = ruleset.project.flag(named: flagName).flatMap { flag in
+            ruleset.project.flags[flag].placements.first { $0.experiment == index }
+        }
+        guard let placement else { throw .featureFlagNotFound(featureFlag: flagName) }
+        guard let rules = placement.rules[group] else {
+            throw .experimentGroupNotMatchingFeatureFlagGroup(
+                experiment: name,
+                featureFlag: flagName,
+                userGroup: experiment.groups[group].name,
+                featureFlagGroups: placement.groupNames
+            )
+        }
+        guard !rules.isEmpty else { throw .featureFlagNoRules(featureFlag: flagName) }
+        guard let rule = rules.chosen(ruleset.evaluation(for: context, remembering: false).reading.text) else {
+            throw .featureFlagRulesNotSatisfied(featureFlag: flagName)
+        }
+        return T(sigmaString: rules[rule].text)
+    }
+
+    /// The older name of ``getFeatureValue(flagName:)``.
+    public func getFeatureFlagValue<T: SigmaPropertyType>(flagName: String) throws(SigmaError) -> T? {
+        try getFeatureValue(flagName: flagName)
+    }
+}
+
+/// An experiment that a user is in, with the values that it gives.
+public struct SigmaExperimentDetail: Sendable, Hashable {
+    /// The user's group.
+    public struct Group: Sendable, Hashable {
+        /// Which of the experiment's groups it is, from 0; always 0 for a holdout.
+        public let index: Int
+    }
+
+    /// A flag or a parameter with its value.
+    public struct Result: Sendable, Hashable {
+        /// The flag's or the parameter's name.
+        public let name: String
+        /// The value as it is configured.
+        public let value: String
+    }
+
+    /// `featureFlag`, `parameter`, `splitUrl`, `webBuilder` or `holdout`; `nil` where the configuration doesn't say.
+    public let type: String?
+    /// The experiment's name.
+    public let id: String
+    /// The user's group.
+    public let group: Group
+    /// What the experiment gives to the user: flags, then parameters.
+    public let results: [Result]
+}

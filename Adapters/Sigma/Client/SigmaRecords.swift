@@ -1,0 +1,67 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// What one client keeps in the store: named as the vendor's SDK names it, apart for each tag and token.
+struct SigmaRecords: Sendable {
+    /// One of the things that are kept.
+    enum Entry: String, Sendable {
+        case configuration = "config"
+        case place = "location"
+        case user
+        case privateID = "sigmaPrivateId"
+        case forced = "sigmaForcedExperiments"
+    }
+
+    private let store: any StateStore
+    private let prefix: String
+    private let time: any TimeSource
+    private let log: any LogSink
+
+    init(store: any StateStore, tag: String, token: String, environment: Environment) {
+        self.store = store
+        // Only a digest is written: the token is a secret, and a tag may hold anything.
+        prefix = "sigma/" + SigmaDigest.hexadecimal(of: "\(tag.utf8.count) \(tag)\(token)") + "/"
+        time = environment.time
+        log = environment.log
+    }
+
+    /// The bytes of an entry with the moment when they were stored, or `nil`.
+    func entry(_ entry: Entry) async -> (value: [UInt8], date: Date)? {
+        do throws(ExperimentationError) {
+            guard let bytes = try await store.value(for: prefix + entry.rawValue),
+                let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
+                let seconds = Double(String(decoding: bytes[..<end], as: UTF8.self)), seconds.isFinite
+            else { return nil }
+            return (Array(bytes[(end + 1)...]), Date(timeIntervalSince1970: seconds))
+        } catch {
+            log.log(.error, "sigma.store", "The entry \(entry.rawValue) can't be read: \(error)")
+            return nil
+        }
+    }
+
+    /// The bytes of an entry, or `nil`.
+    func value(_ entry: Entry) async -> [UInt8]? { await self.entry(entry)?.value }
+
+    /// Stores the bytes of an entry with the present moment, or removes it.
+    func set(_ value: [UInt8]?, _ entry: Entry) async {
+        let head = Array("\(time.now.timeIntervalSince1970)\n".utf8)
+        do throws(ExperimentationError) {
+            try await store.setValue(value.map { head + $0 }, for: prefix + entry.rawValue)
+        } catch {
+            log.log(.error, "sigma.store", "The entry \(entry.rawValue) can't be kept: \(error)")
+        }
+    }
+
+    /// Reads an entry as a type; one that can't be read is as good as none.
+    func decode<Value: Decodable>(_ type: Value.Type, _ entry: Entry) async -> Value? {
+        guard let bytes = await value(entry) else { return nil }
+        return try? JSON.decode(type, from: bytes)
+    }
+
+    /// Stores a value as JSON.
+    func encode(_ value: some Encodable, _ entry: Entry) async {
+        guard let data = try? JSONEncoder().encode(value) else { return }
+        await set(Array(data), entry)
+    }
+}

@@ -1,0 +1,161 @@
+/// One test of one property, with its operands read beforehand.
+struct Condition: Sendable {
+    /// What is tested.
+    let property: Property
+    private let test: Test
+    /// Whether a property that isn't there passes.
+    private let passesWithoutProperty: Bool
+    private let ignoresCase: Bool
+
+    private enum Test: Sendable {
+        case never
+        case text(Comparison, [String], negated: Bool)
+        case number(Order, Double)
+        case version(Order, VersionNumber)
+        case sameDay(LocalMoment)
+        case later(LocalMoment)
+        case earlier(LocalMoment)
+    }
+
+    private enum Comparison: Sendable {
+        case equal
+        case prefix
+        case suffix
+        case part
+    }
+
+    private enum Order: Sendable {
+        case equal
+        case notEqual
+        case greater
+        case less
+        case greaterOrEqual
+        case lessOrEqual
+
+        func holds<Value: Comparable>(_ one: Value, _ other: Value) -> Bool {
+            switch self {
+            case .equal: one == other
+            case .notEqual: one != other
+            case .greater: one > other
+            case .less: one < other
+            case .greaterOrEqual: one >= other
+            case .lessOrEqual: one <= other
+            }
+        }
+    }
+
+    init(_ wire: Wire.Condition, assuming assumptions: SigmaAssumptions) {
+        property = Property(wire.name)
+        ignoresCase = assumptions.textIgnoresCase
+        test = Self.test(for: wire, of: property, ignoringCase: assumptions.textIgnoresCase)
+        passesWithoutProperty = assumptions.missingPropertyPassesNegations && wire.sign.isNegation
+    }
+
+    /// Whether a property with this text passes; an absent property passes nothing.
+    func holds(for text: String?) -> Bool {
+        guard let text else { return passesWithoutProperty }
+        switch test {
+        case .never: return false
+        case .text(let comparison, let operands, let negated):
+            let text = ignoresCase ? text.lowercased() : text
+            return operands.contains { Self.matches(text, comparison, $0) } != negated
+        case .number(let order, let operand):
+            guard let number = Double(decimal: text) else { return false }
+            return order.holds(number, operand)
+        case .version(let order, let operand):
+            guard let version = VersionNumber(text) else { return false }
+            return order.holds(version, operand)
+        case .sameDay(let operand):
+            return LocalMoment(text)?.day == operand.day
+        case .later(let operand):
+            guard let moment = LocalMoment(text) else { return false }
+            return moment > operand
+        case .earlier(let operand):
+            guard let moment = LocalMoment(text) else { return false }
+            return moment < operand
+        }
+    }
+
+    private static func matches(_ text: String, _ comparison: Comparison, _ operand: String) -> Bool {
+        switch comparison {
+        case .equal: text == operand
+        case .prefix: text.hasPrefix(operand)
+        case .suffix: text.hasSuffix(operand)
+        case .part: operand.isEmpty || text.contains(operand)
+        }
+    }
+
+    private static func test(
+        for wire: Wire.Condition,
+        of property: Property,
+        ignoringCase: Bool
+    ) -> Test {
+        let operands = ignoringCase ? wire.value.map { $0.lowercased() } : wire.value
+        guard let first = operands.first else { return .never }
+        func ordered(_ order: Order) -> Test {
+            if property.isVersion {
+                VersionNumber(first).map { .version(order, $0) } ?? .never
+            } else {
+                Double(decimal: first).map { .number(order, $0) } ?? .never
+            }
+        }
+        func moment(_ test: (LocalMoment) -> Test) -> Test { LocalMoment(first).map(test) ?? .never }
+
+        return switch wire.sign {
+        case .equal: property.isVersion ? ordered(.equal) : .text(.equal, [first], negated: false)
+        case .notEqual: property.isVersion ? ordered(.notEqual) : .text(.equal, [first], negated: true)
+        case .anyOf: .text(.equal, operands, negated: false)
+        case .noneOf: .text(.equal, operands, negated: true)
+        case .contains: .text(.part, [first], negated: false)
+        case .notContains: .text(.part, [first], negated: true)
+        case .containsAnyOf: .text(.part, operands, negated: false)
+        case .containsNoneOf: .text(.part, operands, negated: true)
+        case .startsWith: .text(.prefix, [first], negated: false)
+        case .notStartsWith: .text(.prefix, [first], negated: true)
+        case .endsWith: .text(.suffix, [first], negated: false)
+        case .notEndsWith: .text(.suffix, [first], negated: true)
+        case .greater: ordered(.greater)
+        case .less: ordered(.less)
+        case .greaterEqual: ordered(.greaterOrEqual)
+        case .lessEqual: ordered(.lessOrEqual)
+        case .onDate: moment { .sameDay($0) }
+        case .afterTime: moment { .later($0) }
+        case .beforeTime: moment { .earlier($0) }
+        }
+    }
+}
+
+extension Wire.Sign {
+    /// Whether the operator says what must not be.
+    var isNegation: Bool {
+        switch self {
+        case .notEqual, .noneOf, .containsNoneOf, .notStartsWith, .notEndsWith, .notContains: true
+        default: false
+        }
+    }
+}
+
+/// Conditions, and how they are joined.
+struct Audience: Sendable {
+    private let statement: Wire.Statement
+    private let conditions: [Condition]
+
+    init(_ statement: Wire.Statement, _ conditions: [Wire.Condition], assuming assumptions: SigmaAssumptions) {
+        self.statement = statement
+        self.conditions = conditions.map { Condition($0, assuming: assumptions) }
+    }
+
+    /// Whether a user with these properties belongs to it.
+    ///
+    /// No conditions joined by `AND` let everybody in, joined by `OR` nobody.
+    func includes(_ property: (Property) -> String?) -> Bool {
+        switch statement {
+        case .unconditional: true
+        case .all: conditions.allSatisfy { $0.holds(for: property($0.property)) }
+        case .any: conditions.contains { $0.holds(for: property($0.property)) }
+        }
+    }
+
+    /// Whether it lets everybody in, whatever the properties.
+    var isEverybody: Bool { statement == .unconditional || statement == .all && conditions.isEmpty }
+}

@@ -1,0 +1,164 @@
+import Crypto
+import Experimentation
+
+/// A user's place in an experiment.
+enum Membership: Sendable, Hashable {
+    case out
+    case inside(group: Int, Assignment.Origin)
+}
+
+/// What a flag comes to for a user.
+enum FlagAnswer: Sendable, Hashable {
+    /// The text of a rule of an experiment, with the user's place there.
+    case placed(placement: Int, rule: Int, group: Int, Assignment.Origin)
+    /// The text of one of the flag's own rules.
+    case own(rule: Int)
+    /// The flag is known to experiments only, and the user is in none that gives it a value.
+    case unavailable
+    /// The flag has no rules of its own.
+    case noRules
+    /// None of the flag's own rules is for this user.
+    case noRuleSatisfied
+}
+
+/// The evaluation of a project for one user at one moment.
+///
+/// Pure, but for remembering within itself: one draw of a layer, one place in an experiment is worked out once, however
+/// many flags ask for it.
+struct Evaluation {
+    let project: Project
+    let reading: PropertyReading
+    let bucketing: SigmaBucketing
+    private var memberships: [Membership?]
+    private var layerPositions: [Double?]
+    private var bytes: [UInt8] = []
+
+    /// Creates an evaluation, which should remember unless only one flag will be asked for.
+    init(_ project: Project, _ reading: PropertyReading, _ bucketing: SigmaBucketing, remembering: Bool = true) {
+        self.project = project
+        self.reading = reading
+        self.bucketing = bucketing
+        memberships = remembering ? Array(repeating: nil, count: project.experiments.count) : []
+        layerPositions = remembering ? Array(repeating: nil, count: project.layerDraws) : []
+    }
+
+    // MARK: Flags
+
+    /// What a flag comes to: an experiment's value where the user is in one, else its own rules.
+    mutating func answer(forFlag index: Int) -> FlagAnswer {
+        let flag = project.flags[index]
+        for (place, placement) in flag.placements.enumerated() {
+            guard case .inside(let group, let origin) = membership(in: placement.experiment),
+                let rules = placement.rules[group], let rule = rules.chosen(reading.text)
+            else { continue }
+            return .placed(placement: place, rule: rule, group: group, origin)
+        }
+        guard let rules = flag.rules else { return .unavailable }
+        guard !rules.isEmpty else { return .noRules }
+        guard let rule = rules.chosen(reading.text) else { return .noRuleSatisfied }
+        return .own(rule: rule)
+    }
+
+    // MARK: Experiments
+
+    /// The user's place in an experiment or a holdout.
+    mutating func membership(in index: Int) -> Membership {
+        if !memberships.isEmpty, let known = memberships[index] { return known }
+        let membership = decideMembership(in: index)
+        if !memberships.isEmpty { memberships[index] = membership }
+        return membership
+    }
+
+    /// The id that an experiment splits this user by, or `nil`.
+    func splitID(for experiment: ProjectExperiment) -> String? {
+        guard let id = reading.text(of: experiment.splitProperty), !id.isEmpty else { return nil }
+        return id
+    }
+
+    /// The steps, in the vendor's order: local list, lists of the groups, list of the experiment, holdouts, audience,
+    /// layer, allocation, weights.
+    private mutating func decideMembership(in index: Int) -> Membership {
+        let experiment = project.experiments[index]
+        let id = splitID(for: experiment)
+
+        switch localPlace(in: experiment) {
+        case .out: return .out
+        case .group(let group): return .inside(group: group, .forcedHere)
+        case .anyGroup: return drawnGroup(in: experiment, for: id, .forcedHere)
+        case nil: break
+        }
+        guard let id else { return .out }
+        let escapes = project.assumptions.forcedUsersEscapeHoldouts
+        if escapes, let forced = vendorPlace(in: experiment, of: id) { return forced }
+        for holdout in experiment.holdouts where membership(in: holdout) != .out { return .out }
+        if !escapes, let forced = vendorPlace(in: experiment, of: id) { return forced }
+        if let audience = experiment.audience, !audience.includes(reading.text) { return .out }
+        if let layer = experiment.layer {
+            guard layer.contains(layerPosition(in: layer, for: id)) else { return .out }
+        }
+        if experiment.layer == nil || project.assumptions.allocationAppliesInLayers {
+            guard isInTraffic(of: experiment, id) else { return .out }
+        }
+        return drawnGroup(in: experiment, for: id, .allocated)
+    }
+
+    private enum LocalPlace {
+        case out
+        case anyGroup
+        case group(Int)
+    }
+
+    /// What this device forces; the last word on an experiment counts, and one about a group that is gone counts for nothing.
+    private func localPlace(in experiment: ProjectExperiment) -> LocalPlace? {
+        guard let override = reading.context.overrides.last(where: { $0.experiment == experiment.name }) else {
+            return nil
+        }
+        switch override {
+        case .exclude: return .out
+        case .include(_, nil): return .anyGroup
+        case .include(_, let variation?): return experiment.group(named: variation).map { .group($0) }
+        }
+    }
+
+    private mutating func vendorPlace(in experiment: ProjectExperiment, of id: String) -> Membership? {
+        if let group = experiment.forcedGroups[id] { return .inside(group: group, .forcedByVendor) }
+        if experiment.forced.contains(id) { return drawnGroup(in: experiment, for: id, .forcedByVendor) }
+        return nil
+    }
+
+    // MARK: Draws
+
+    private mutating func drawnGroup(
+        in experiment: ProjectExperiment,
+        for id: String?,
+        _ origin: Assignment.Origin
+    ) -> Membership {
+        if let only = experiment.onlyGroup { return .inside(group: only, origin) }
+        guard let id else { return .out }
+        let position = position(in: .group, splitID: id, salt: experiment.salt)
+        return experiment.group(at: position).map { .inside(group: $0, origin) } ?? .out
+    }
+
+    private mutating func isInTraffic(of experiment: ProjectExperiment, _ id: String) -> Bool {
+        // Positions lie from 0 up to 100: at either end the draw can't change anything.
+        if experiment.allocation >= 100 { return true }
+        if experiment.allocation <= 0 { return false }
+        return position(in: .traffic, splitID: id, salt: experiment.salt) < experiment.allocation
+    }
+
+    private mutating func layerPosition(in layer: ProjectExperiment.Layer, for id: String) -> Double {
+        if !layerPositions.isEmpty, let known = layerPositions[layer.draw] { return known }
+        let position = position(in: .layer, splitID: id, salt: layer.id)
+        if !layerPositions.isEmpty { layerPositions[layer.draw] = position }
+        return position
+    }
+
+    private mutating func position(in draw: SigmaBucketing.Draw, splitID: String, salt: String) -> Double {
+        if let formula = bucketing.formula { return formula(draw, splitID, salt) }
+        bytes.removeAll(keepingCapacity: true)
+        bytes.append(contentsOf: splitID.utf8)
+        bytes.append(contentsOf: salt.utf8)
+        draw.suffix.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        return SigmaBucketing.bucket(of: bytes)
+    }
+}

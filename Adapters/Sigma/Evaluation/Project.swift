@@ -1,0 +1,152 @@
+/// A configuration made ready: what other platforms have is gone, names are resolved, operands are read.
+struct Project: Sendable {
+    let flags: [ProjectFlag]
+    let experiments: [ProjectExperiment]
+    /// Whether the configuration wants the place of the user to be asked for.
+    let wantsPlace: Bool
+    /// How many different draws of layers there are.
+    let layerDraws: Int
+    let assumptions: SigmaAssumptions
+    private let flagIndices: [String: Int]
+    private let experimentIndices: [String: Int]
+
+    /// Where a flag is, by name.
+    func flag(named name: String) -> Int? { flagIndices[name] }
+    /// Where an experiment of any kind is, by name.
+    func experiment(named name: String) -> Int? { experimentIndices[name] }
+
+    init(_ root: Wire.Root, assuming assumptions: SigmaAssumptions) {
+        self.assumptions = assumptions
+        wantsPlace = root.useGeo
+        let kept = root.experiments.filter { Platform.isOurs($0.platforms) }
+
+        // Of equal names the first counts.
+        var indices: [String: Int] = [:]
+        var holdouts: [String: Int] = [:]
+        for (index, experiment) in kept.enumerated() {
+            if indices[experiment.name] == nil { indices[experiment.name] = index }
+            if experiment.type == .holdout, holdouts[experiment.name] == nil { holdouts[experiment.name] = index }
+        }
+        experimentIndices = indices
+
+        var layers: [String: Int] = [:]
+        experiments = kept.map { wire in
+            let layer = wire.layerID.map { id in
+                let key = wire.splitBy.rawValue + " " + id
+                let draw = layers[key] ?? layers.count
+                layers[key] = draw
+                return ProjectExperiment.Layer(
+                    id: id,
+                    draw: draw,
+                    bounds: wire.layerBounds.map { .init(lower: $0.lower, upper: $0.upper) }
+                )
+            }
+            return ProjectExperiment(wire, layer: layer, holdouts: holdouts, assuming: assumptions)
+        }
+        layerDraws = layers.count
+
+        var builder = ProjectFlag.Collection(assuming: assumptions)
+        for flag in root.featureFlags where Platform.isOurs(flag.platforms) { builder.add(flag) }
+        for (index, experiment) in kept.enumerated() where experiment.type != .holdout {
+            for flag in experiment.featureFlags where Platform.isOurs(flag.platforms) {
+                builder.add(flag, of: index, groups: experiment.groups.map(\.name))
+            }
+        }
+        flags = builder.flags
+        flagIndices = builder.indices
+    }
+}
+
+/// The platform words that mean us.
+enum Platform {
+    /// Whether one of them is ours; an empty list means everybody.
+    static func isOurs(_ platforms: [String]) -> Bool {
+        platforms.isEmpty || platforms.contains { ["all", "ios", "app"].contains($0.lowercased()) }
+    }
+}
+
+/// A value, and for whom it is.
+struct ProjectRule: Sendable {
+    let text: String
+    let isDefault: Bool
+    let audience: Audience
+
+    init(_ wire: Wire.Rule, assuming assumptions: SigmaAssumptions) {
+        text = wire.value
+        isDefault = wire.isDefault
+        audience = Audience(wire.statement, wire.conditions, assuming: assumptions)
+    }
+}
+
+extension [ProjectRule] {
+    /// The first rule whose conditions hold, or else the first default rule.
+    func chosen(_ property: (Property) -> String?) -> Int? {
+        for index in indices where !self[index].isDefault && self[index].audience.includes(property) {
+            return index
+        }
+        return firstIndex { $0.isDefault }
+    }
+}
+
+/// A flag, with its own rules and its places in experiments.
+struct ProjectFlag: Sendable {
+    /// What an experiment does with the flag.
+    struct Placement: Sendable {
+        /// The experiment's index.
+        let experiment: Int
+        /// The flag's type there.
+        let type: ValueType
+        /// The rules for each group of the experiment; `nil` where the flag has none for it.
+        let rules: [[ProjectRule]?]
+        /// The names of the groups that the flag has rules for, in the vendor's order.
+        let groupNames: [String]
+    }
+
+    let name: String
+    let type: ValueType
+    /// The rules outside experiments; `nil` if the flag is only known to experiments.
+    let rules: [ProjectRule]?
+    /// In the order of the experiments.
+    let placements: [Placement]
+
+    /// Brings together what the project and the experiments say of flags.
+    struct Collection {
+        private(set) var flags: [ProjectFlag] = []
+        private(set) var indices: [String: Int] = [:]
+        private let assumptions: SigmaAssumptions
+
+        init(assuming assumptions: SigmaAssumptions) { self.assumptions = assumptions }
+
+        mutating func add(_ wire: Wire.Flag) {
+            guard indices[wire.name] == nil else { return }
+            indices[wire.name] = flags.count
+            let rules = wire.rules.map { ProjectRule($0, assuming: assumptions) }
+            flags.append(ProjectFlag(name: wire.name, type: ValueType(wire.type), rules: rules, placements: []))
+        }
+
+        mutating func add(_ wire: Wire.Flag, of experiment: Int, groups: [String]) {
+            let type = ValueType(wire.type)
+            let placement = Placement(
+                experiment: experiment,
+                type: type,
+                rules: groups.map { group in
+                    wire.groups.first { $0.group == group }?.rules.map { ProjectRule($0, assuming: assumptions) }
+                },
+                groupNames: wire.groups.map(\.group)
+            )
+            guard let index = indices[wire.name] else {
+                indices[wire.name] = flags.count
+                flags.append(ProjectFlag(name: wire.name, type: type, rules: nil, placements: [placement]))
+                return
+            }
+            let flag = flags[index]
+            guard flag.placements.last?.experiment != experiment else { return }
+            flags[index] = ProjectFlag(
+                name: flag.name,
+                type: flag.type,
+                rules: flag.rules,
+                placements: flag.placements + [placement]
+            )
+        }
+    }
+}

@@ -1,0 +1,112 @@
+/// An experiment of any kind, ready to decide.
+struct ProjectExperiment: Sendable {
+    /// The part of a layer that the experiment has.
+    struct Layer: Sendable {
+        let id: String
+        /// Which of the project's draws of layers it shares.
+        let draw: Int
+        let bounds: [Bounds]
+
+        struct Bounds: Sendable {
+            let lower: Double
+            let upper: Double
+        }
+
+        func contains(_ position: Double) -> Bool {
+            bounds.contains { $0.lower <= position && position < $0.upper }
+        }
+    }
+
+    /// A group, up to the sum of weights where it ends.
+    struct Group: Sendable {
+        let name: String
+        let label: String?
+        let weight: Double
+        let end: Double
+    }
+
+    /// A parameter with its text in each group.
+    struct Param: Sendable {
+        let name: String
+        let type: ValueType
+        let values: [String?]
+    }
+
+    let name: String
+    let kind: Wire.Kind?
+    let salt: String
+    let splitBy: Wire.SplitID
+    let allocation: Double
+    let layer: Layer?
+    let groups: [Group]
+    let params: [Param]
+    /// The names of the flags that it steers, each once, in the vendor's order.
+    let flagNames: [String]
+    /// Whom its own list forces in.
+    let forced: Set<String>
+    /// Which group's list forces whom into it.
+    let forcedGroups: [String: Int]
+    /// The holdouts above it, by index.
+    let holdouts: [Int]
+    let audience: Audience?
+
+    var isHoldout: Bool { kind == .holdout }
+
+    /// The property that the experiment splits by.
+    var splitProperty: Property {
+        switch splitBy {
+        case .userID: .userID
+        case .deviceID: .deviceID
+        case .profileID: .profileID
+        }
+    }
+
+    init(_ wire: Wire.Experiment, layer: Layer?, holdouts: [String: Int], assuming assumptions: SigmaAssumptions) {
+        name = wire.name
+        kind = wire.type
+        salt = wire.salt
+        splitBy = wire.splitBy
+        allocation = wire.allocation
+        self.layer = layer
+        var end = 0.0
+        groups = wire.groups.map { group in
+            end += group.weight
+            return Group(name: group.name, label: group.label, weight: group.weight, end: end)
+        }
+        params = wire.params.map { param in
+            Param(
+                name: param.name,
+                type: ValueType(param.type),
+                values: wire.groups.map { group in param.values.first { $0.group == group.name }?.value }
+            )
+        }
+        var names: [String] = []
+        for flag in wire.featureFlags where Platform.isOurs(flag.platforms) && !names.contains(flag.name) {
+            names.append(flag.name)
+        }
+        flagNames = names
+        forced = Set(wire.forcedUserList)
+        forcedGroups = Dictionary(
+            wire.groups.enumerated().flatMap { index, group in group.forcedUserList.map { ($0, index) } },
+            uniquingKeysWith: { first, _ in first }
+        )
+        self.holdouts = wire.type == .holdout ? [] : wire.holdouts.compactMap { holdouts[$0] }
+        audience = wire.targets.map { Audience($0.statement, $0.conditions, assuming: assumptions) }
+    }
+
+    /// The group at a position, or `nil` past the sum of the weights.
+    func group(at position: Double) -> Int? { groups.firstIndex { position < $0.end } }
+
+    /// The group that everybody falls into, whatever the draw; spares a sum.
+    var onlyGroup: Int? {
+        guard let first = groups.firstIndex(where: { $0.end > 0 }) else { return nil }
+        return groups[first].end >= 100 ? first : nil
+    }
+
+    /// The group with a name or, failing that, an index written as a number.
+    func group(named text: String) -> Int? {
+        if let index = groups.firstIndex(where: { $0.name == text }) { return index }
+        guard let index = Int(text), groups.indices.contains(index) else { return nil }
+        return index
+    }
+}

@@ -1,0 +1,59 @@
+import Experimentation
+import Foundation
+
+/// Reads the properties of one user at one moment.
+///
+/// What the user has set wins while it is young enough, then what the service said of the place or what the device knows.
+struct PropertyReading {
+    let context: EvaluationContext
+    let surroundings: Surroundings
+    let lifetime: Duration?
+
+    /// What all users of one ruleset share.
+    struct Surroundings: Sendable {
+        /// The place as the service told it, by full property name.
+        var place: [String: String]
+        var device: SigmaDevice
+    }
+
+    /// The text of a property, or `nil`.
+    func text(of property: Property) -> String? {
+        if let text = attribute(property.attribute) { return text }
+        if let text = attribute(property.shortAttribute) { return text }
+        let user = context.user
+        switch property.source {
+        case .none: return nil
+        // Who is known by one id alone is split by it, whichever id an experiment asks for.
+        case .userID: return user.isAuthenticated ? user.anonymousID ?? user.id : user.id
+        case .profileID: return user.isAuthenticated ? user.id : nil
+        case .device(.id): return surroundings.device.id
+        case .device(.appVersion): return surroundings.device.appVersion
+        case .device(.osName): return surroundings.device.osName
+        case .device(.osVersion): return surroundings.device.osVersion
+        case .time: return surroundings.device.time(at: context.date)
+        case .date: return surroundings.device.day(at: context.date)
+        case .place: return surroundings.place[property.name]
+        }
+    }
+
+    private func attribute(_ name: String?) -> String? {
+        guard let name, let value = context.user.attributes.values[name] else { return nil }
+        if let lifetime, let set = context.attributeDates[name],
+            context.date.timeIntervalSince(set) > Double(lifetime.components.seconds)
+        {
+            return nil
+        }
+        return value.sigmaText
+    }
+}
+
+extension FlagValue {
+    /// The value as the vendor's SDK would write it into a property; `nil` for no value.
+    var sigmaText: String? {
+        switch self {
+        case .null: nil
+        case .string(let text): text
+        case .bool, .int, .double, .array, .object: description
+        }
+    }
+}

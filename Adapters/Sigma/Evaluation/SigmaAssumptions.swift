@@ -1,0 +1,24 @@
+/// What nobody outside the vendor knows for certain: each open question is one switch, set to the likeliest answer.
+///
+/// ```swift
+/// configuration.assumptions.textIgnoresCase = true
+/// ```
+public struct SigmaAssumptions: Sendable, Hashable {
+    /// Whether users on a forced list take part although a holdout contains them.
+    public var forcedUsersEscapeHoldouts = true
+
+    /// Whether a negated operator (`not equal`, `none of`…) holds for a property that the user doesn't have.
+    public var missingPropertyPassesNegations = false
+
+    /// Whether text operators ignore the difference between small and capital letters.
+    public var textIgnoresCase = false
+
+    /// Whether an experiment in a layer also has its own allocation.
+    public var allocationAppliesInLayers = true
+
+    /// How long a property counts after it was set; `nil` for ever.
+    public var propertyLifetime: Duration? = .seconds(24 * 3600)
+
+    /// Creates the likeliest set.
+    public init() {}
+}

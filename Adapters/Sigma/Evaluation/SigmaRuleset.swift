@@ -1,0 +1,74 @@
+import Experimentation
+
+/// A project's configuration, ready to decide for any user.
+///
+/// Parity of its buckets with the production service is unproven; see ``SigmaBucketing``.
+public final class SigmaRuleset: Ruleset {
+    /// All flags with every value that they can have.
+    public let catalogue: FlagCatalogue
+
+    let project: Project
+    let surroundings: PropertyReading.Surroundings
+    let bucketing: SigmaBucketing
+    private let index: OutcomeIndex
+
+    init(_ project: Project, surroundings: PropertyReading.Surroundings, bucketing: SigmaBucketing) {
+        self.project = project
+        self.surroundings = surroundings
+        self.bucketing = bucketing
+        index = OutcomeIndex(project)
+        catalogue = index.catalogue
+    }
+
+    /// Whether the configuration wants the place of the user to be asked for.
+    var wantsPlace: Bool { project.wantsPlace }
+
+    /// The same rules for another place.
+    func at(_ place: [String: String]) -> SigmaRuleset {
+        var surroundings = surroundings
+        surroundings.place = place
+        return SigmaRuleset(self, surroundings: surroundings)
+    }
+
+    private init(_ other: SigmaRuleset, surroundings: PropertyReading.Surroundings) {
+        project = other.project
+        self.surroundings = surroundings
+        bucketing = other.bucketing
+        index = other.index
+        catalogue = other.catalogue
+    }
+
+    /// Decides everything for a user; pure and synchronous.
+    ///
+    /// One place in an experiment is worked out once, and a sum only where it can change something.
+    public func decisions(for context: EvaluationContext) -> Decisions {
+        var evaluation = evaluation(for: context)
+        let outcomes = project.flags.indices.map { flag -> Int? in
+            index.outcome(of: evaluation.answer(forFlag: flag), forFlag: flag)
+        }
+        let places = project.experiments.indices.compactMap { experiment in
+            index.assignment(for: evaluation.membership(in: experiment), in: experiment)
+        }
+        return Decisions(catalogue: catalogue, outcomes: outcomes, alsoAssigned: places)
+    }
+
+    /// Decides one flag for a user, looking only at the experiments that the flag is in and at what is above them.
+    public func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
+        guard project.flags.indices.contains(flag) else { return nil }
+        var evaluation = evaluation(for: context, remembering: false)
+        return index.outcome(of: evaluation.answer(forFlag: flag), forFlag: flag)
+    }
+
+    func evaluation(for context: EvaluationContext, remembering: Bool = true) -> Evaluation {
+        Evaluation(
+            project,
+            PropertyReading(
+                context: context,
+                surroundings: surroundings,
+                lifetime: project.assumptions.propertyLifetime
+            ),
+            bucketing,
+            remembering: remembering
+        )
+    }
+}

@@ -1,0 +1,35 @@
+/// A version as numbers between dots; what is missing at the end is zero, so `1.0` equals `1.0.0`.
+struct VersionNumber: Comparable, Sendable {
+    private let parts: [Int]
+
+    /// Reads whole numbers between dots; anything else is no version.
+    init?(_ text: String) {
+        var parts: [Int] = []
+        for part in text.split(separator: ".", omittingEmptySubsequences: false) {
+            guard part.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(part) else { return nil }
+            parts.append(number)
+        }
+        while parts.last == 0 { parts.removeLast() }
+        self.parts = parts
+    }
+
+    static func < (one: Self, other: Self) -> Bool { one.parts.lexicographicallyPrecedes(other.parts) }
+}
+
+extension Double {
+    /// Reads a decimal number with a point, without exponent, hexadecimals or names of infinities.
+    init?(decimal text: String) {
+        var digits = 0
+        var points = 0
+        for (index, byte) in text.utf8.enumerated() {
+            switch byte {
+            case 48...57: digits += 1
+            case UInt8(ascii: ".") where points == 0 && digits > 0: points = 1
+            case UInt8(ascii: "-") where index == 0, UInt8(ascii: "+") where index == 0: continue
+            default: return nil
+            }
+        }
+        guard digits > 0, text.utf8.last != UInt8(ascii: ".") else { return nil }
+        self.init(text)
+    }
+}

@@ -1,0 +1,117 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// A client's configuration and place: valid while they are there and young enough, fetched by whoever needs them and by
+/// no one else, one request for all who ask at once, kept over restarts.
+///
+/// Nothing outlives its validity: with the service away, an overdue configuration is no configuration.
+actor SigmaConfigurationCache {
+    private let service: SigmaService
+    private let records: SigmaRecords
+    private let profile: SigmaProfile
+    private let time: any TimeSource
+    private let failsWithoutPlace: Bool
+    private var rules: (value: SigmaRuleset, date: Date)?
+    private var place: (value: [String: String], date: Date)?
+    private var isRestored = false
+    private var fetching: Task<Result<SigmaRuleset, SigmaError>, Never>?
+
+    init(
+        _ service: SigmaService,
+        records: SigmaRecords,
+        profile: SigmaProfile,
+        time: any TimeSource,
+        failsWithoutPlace: Bool
+    ) {
+        self.service = service
+        self.records = records
+        self.profile = profile
+        self.time = time
+        self.failsWithoutPlace = failsWithoutPlace
+    }
+
+    /// Returns rules that are valid now, after fetching what isn't.
+    func ruleset() async throws(SigmaError) -> SigmaRuleset {
+        if let fetching { return try await fetching.value.get() }
+        if isRestored, let valid = validRules() { return valid }
+        // A task of its own: who asked first may be cancelled, the others still want the answer.
+        let task = Task { () -> Result<SigmaRuleset, SigmaError> in
+            do throws(SigmaError) { return .success(try await self.refresh()) } catch { return .failure(error) }
+        }
+        fetching = task
+        defer { fetching = nil }
+        return try await task.value.get()
+    }
+
+    private func validRules() -> SigmaRuleset? {
+        guard let rules, isValid(rules.date) else { return nil }
+        guard wantsPlace(rules.value) else { return rules.value }
+        guard let place, isValid(place.date) else { return nil }
+        return rules.value
+    }
+
+    private func wantsPlace(_ rules: SigmaRuleset) -> Bool {
+        rules.wantsPlace && service.configuration.asksForPlace
+    }
+
+    /// Whether something stored then still counts; a date in the future means that the clock was set back.
+    private func isValid(_ date: Date) -> Bool {
+        let age = time.now.timeIntervalSince(date)
+        return age >= 0 && age <= Double(service.configuration.cacheLifetime.components.seconds)
+    }
+
+    private func refresh() async throws(SigmaError) -> SigmaRuleset {
+        await restore()
+        if let valid = validRules() { return valid }
+        let privateID = await profile.privateID()
+        if rules.map({ !isValid($0.date) }) ?? true {
+            do throws(SigmaNetworkError) {
+                let fetched = try await service.configuration(privateID: privateID)
+                await records.set(fetched.raw, .configuration)
+                rules = (ruleset(fetched.root), time.now)
+            } catch {
+                throw .requestConfigFailed(error)
+            }
+        }
+        guard let fresh = rules?.value else { throw .requestConfigFailed(.noData) }
+        guard wantsPlace(fresh), place.map({ !isValid($0.date) }) ?? true else { return fresh }
+        do throws(SigmaNetworkError) {
+            await setPlace(try await service.place(privateID: privateID))
+        } catch {
+            guard !failsWithoutPlace else { throw .requestLocationFailed(error) }
+            // Remembered as no place, so that there is still only one request in a lifetime.
+            place = ([:], time.now)
+            rules = rules.map { ($0.value.at([:]), $0.date) }
+        }
+        return rules?.value ?? fresh
+    }
+
+    private func setPlace(_ value: [String: String]) async {
+        place = (value, time.now)
+        rules = rules.map { ($0.value.at(value), $0.date) }
+        guard let bytes = try? JSON.encode(FlagValue.object(value.mapValues { .string($0) })) else { return }
+        await records.set(bytes, .place)
+    }
+
+    /// Takes over what an earlier run left, once.
+    private func restore() async {
+        guard !isRestored else { return }
+        isRestored = true
+        if let entry = await records.entry(.place),
+            let value = try? JSON.decode([String: String].self, from: entry.value)
+        {
+            place = (value, entry.date)
+        }
+        if let entry = await records.entry(.configuration), isValid(entry.date),
+            let root = try? JSON.decode(Wire.Root.self, from: entry.value)
+        {
+            rules = (ruleset(root), entry.date)
+        }
+    }
+
+    private func ruleset(_ root: Wire.Root) -> SigmaRuleset {
+        let place = root.useGeo && service.configuration.asksForPlace ? place?.value : nil
+        return SigmaRuleset(root, place: place ?? [:], configuration: service.configuration)
+    }
+}

@@ -1,0 +1,89 @@
+import AdapterKit
+import Experimentation
+import Synchronization
+
+/// The project's configuration as rules for the neutral client, which decides when to ask for it.
+///
+/// A place that can't be had doesn't keep the rules away: the last one known is used, or none. (``SigmaClient`` fails
+/// then, as the vendor's SDK does.)
+struct SigmaRulesetSource: RulesetSource {
+    private let service: SigmaService
+    private let privateID: String
+    private let log: any LogSink
+    private let lastPlace = LastPlace()
+
+    init(_ service: SigmaService, privateID: String, log: any LogSink) {
+        self.service = service
+        self.privateID = privateID
+        self.log = log
+    }
+
+    private final class LastPlace: Sendable {
+        let value = Mutex<[String: String]>([:])
+    }
+
+    /// The configured lifetime; nothing is fetched in the background.
+    var freshness: Freshness {
+        Freshness(
+            lifetime: service.configuration.cacheLifetime,
+            afterExpiry: service.configuration.afterExpiry
+        )
+    }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        let fetched: SigmaService.Fetched
+        do throws(SigmaNetworkError) {
+            fetched = try await service.configuration(privateID: privateID)
+        } catch {
+            throw error.neutral(asking: "configuration")
+        }
+        let place = await place(wanted: fetched.root.useGeo)
+        let raw = Self.stored(fetched.raw, place)
+        // The service has no validators of its own, but the same bytes are the same rules.
+        let digest = SigmaDigest.hexadecimal(of: raw)
+        if digest == validator { return .unchanged }
+        return .replaced(ruleset(fetched.root, place), validator: digest, raw: raw)
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
+        guard let end = raw.firstIndex(of: UInt8(ascii: "\n")) else {
+            throw ExperimentationError(.parseError, "The stored configuration isn't one of this adapter's.")
+        }
+        let place = try JSON.decode([String: String].self, from: Array(raw[..<end]))
+        lastPlace.value.withLock { $0 = place }
+        return ruleset(try JSON.decode(Wire.Root.self, from: Array(raw[(end + 1)...])), place)
+    }
+
+    private func place(wanted: Bool) async -> [String: String] {
+        guard wanted, service.configuration.asksForPlace else { return [:] }
+        do throws(SigmaNetworkError) {
+            let place = try await service.place(privateID: privateID)
+            lastPlace.value.withLock { $0 = place }
+            return place
+        } catch {
+            log.log(.warning, "sigma.place", "The location can't be had, the last one known is used: \(error)")
+            return lastPlace.value.withLock { $0 }
+        }
+    }
+
+    private func ruleset(_ root: Wire.Root, _ place: [String: String]) -> SigmaRuleset {
+        SigmaRuleset(root, place: place, configuration: service.configuration)
+    }
+
+    /// The place as one line, the configuration after it.
+    private static func stored(_ configuration: [UInt8], _ place: [String: String]) -> [UInt8] {
+        let line = try? JSON.encode(FlagValue.object(place.mapValues { .string($0) }))
+        return (line ?? Array("{}".utf8)) + Array("\n".utf8) + configuration
+    }
+}
+
+extension SigmaRuleset {
+    /// Makes rules of a configuration that has been read.
+    convenience init(_ root: Wire.Root, place: [String: String], configuration: SigmaConfiguration) {
+        self.init(
+            Project(root, assuming: configuration.assumptions),
+            surroundings: .init(place: place, device: configuration.device),
+            bucketing: configuration.bucketing
+        )
+    }
+}

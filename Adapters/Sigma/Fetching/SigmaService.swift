@@ -1,0 +1,81 @@
+import AdapterKit
+import Experimentation
+import HTTPTypes
+
+/// Asks the service, as often as the settings say and without waiting in between.
+///
+/// The vendor's SDK tries again after any failure, a refusal or an unreadable body included, so this isn't the kit's retry.
+struct SigmaService: Sendable {
+    let configuration: SigmaConfiguration
+    private let client: HTTPClient
+    private let log: any LogSink
+
+    init(_ configuration: SigmaConfiguration, transport: any HTTPTransport, environment: Environment) {
+        self.configuration = configuration
+        client = HTTPClient(transport: transport, environment: environment)
+        log = environment.log
+    }
+
+    /// A configuration as it came, and as it is read.
+    struct Fetched: Sendable {
+        let raw: [UInt8]
+        let root: Wire.Root
+    }
+
+    /// Fetches the project's configuration.
+    func configuration(privateID: String) async throws(SigmaNetworkError) -> Fetched {
+        try await attempts("configuration", SigmaRequests.configuration, privateID: privateID) {
+            (raw) throws(ExperimentationError) in
+            Fetched(raw: raw, root: try JSON.decode(Wire.Root.self, from: raw))
+        }
+    }
+
+    /// Fetches the place, by full property names.
+    func place(privateID: String) async throws(SigmaNetworkError) -> [String: String] {
+        try await attempts("location", SigmaRequests.place, privateID: privateID) {
+            (raw) throws(ExperimentationError) in
+            let place = try JSON.decode([String: String].self, from: raw)
+            return Dictionary(uniqueKeysWithValues: place.map { (Property.placePrefix + $0, $1) })
+        }
+    }
+
+    private func attempts<Value: Sendable>(
+        _ what: String,
+        _ make: (Endpoint, Secret, String) -> HTTPRequest,
+        privateID: String,
+        read: ([UInt8]) throws(ExperimentationError) -> Value
+    ) async throws(SigmaNetworkError) -> Value {
+        // A field's value that isn't one would be sent as another value.
+        guard configuration.hasUsableToken else { throw .customError("the project token can't be sent") }
+        let request: HTTPRequest
+        do throws(ExperimentationError) {
+            request = make(try configuration.endpoint(), configuration.projectToken, privateID)
+        } catch {
+            throw .incorrectURL(configuration.apiURL)
+        }
+        var failure = SigmaNetworkError.noData
+        for attempt in 0...configuration.retryCount {
+            do throws(SigmaNetworkError) { return try await once(request, read) } catch { failure = error }
+            log.log(.debug, "sigma.fetch", "Attempt \(attempt + 1) at the \(what) failed: \(failure)")
+            if Task.isCancelled { break }
+        }
+        throw failure
+    }
+
+    private func once<Value: Sendable>(
+        _ request: HTTPRequest,
+        _ read: ([UInt8]) throws(ExperimentationError) -> Value
+    ) async throws(SigmaNetworkError) -> Value {
+        // A project may have ten thousand flags, a few hundred bytes each.
+        let limits = HTTPLimits(deadline: configuration.fetchTimeout, responseBytes: 32 << 20)
+        let reply: HTTPReply
+        do throws(ExperimentationError) {
+            reply = try await client.send(request, limits: limits)
+        } catch {
+            throw SigmaNetworkError(error)
+        }
+        guard (200...299).contains(reply.status) else { throw .wrongStatusCode(reply.status) }
+        guard !reply.body.isEmpty else { throw .noData }
+        do throws(ExperimentationError) { return try read(reply.body) } catch { throw .decodingError(error) }
+    }
+}

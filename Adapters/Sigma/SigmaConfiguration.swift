@@ -1,0 +1,130 @@
+import AdapterKit
+import Experimentation
+import HTTPTypes
+
+/// Where a project's configuration comes from, how long it is good, and what is known of the device.
+///
+/// ```swift
+/// let configuration = SigmaConfiguration(projectToken: "token", cacheLifetime: .seconds(60))
+/// ```
+public struct SigmaConfiguration: Sendable {
+    /// The vendor's own address.
+    public static let defaultAPIURL = "https://api.expf.ru/api/v1/"
+    /// The shortest time for which a configuration is good, whatever was asked for.
+    public static let shortestLifetime = Duration.seconds(10)
+    /// The longest, so that no sum of times overflows: a hundred years.
+    public static let longestLifetime = Duration.seconds(3_153_600_000)
+    /// How many further attempts there are at most, whatever was asked for: nothing waits between them.
+    public static let mostRetries = 100
+
+    /// The token of the project.
+    public var projectToken: Secret
+
+    /// The base address, with or without a slash at its end; `https`, or `http` to this machine.
+    public var apiURL: String
+
+    /// How long a configuration is good; from ten seconds to a hundred years.
+    public var cacheLifetime: Duration {
+        didSet { cacheLifetime = Self.lifetime(cacheLifetime) }
+    }
+
+    /// How many further attempts follow a failed one, at once; from 0 to 100.
+    public var retryCount: Int {
+        didSet { retryCount = min(max(retryCount, 0), Self.mostRetries) }
+    }
+
+    /// How long one attempt may take; below half a second it is 60 seconds, at most a day.
+    public var fetchTimeout: Duration {
+        didSet { fetchTimeout = Self.timeout(fetchTimeout) }
+    }
+
+    /// What a read gives when the configuration is overdue.
+    ///
+    /// By default it is the last good value with reason `STALE`. The vendor's own SDK gives nothing then, which is
+    /// ``Freshness/AfterExpiry/notReady``.
+    public var afterExpiry: Freshness.AfterExpiry = .stale
+
+    /// Whether to ask the service for the place of this address, where the configuration wants it.
+    ///
+    /// Turn it off on a server: the address is the server's, not the user's.
+    public var asksForPlace = true
+
+    /// Names this installation to the service, in the field `user-id`; drawn anew for each provider if `nil`.
+    public var privateID: String?
+
+    /// What is known of the device without the user's attributes.
+    public var device: SigmaDevice
+
+    /// Where a user stands in a draw; replace it if you know the vendor's formula.
+    public var bucketing = SigmaBucketing.inferred
+
+    /// The answers to what nobody outside the vendor knows for certain.
+    public var assumptions = SigmaAssumptions()
+
+    /// Creates a configuration.
+    ///
+    /// - Parameters:
+    ///   - projectToken: The token of the project, from the vendor's console.
+    ///   - apiURL: The base address.
+    ///   - cacheLifetime: How long a configuration is good; never under ten seconds.
+    ///   - retryCount: How many further attempts follow a failed one.
+    ///   - fetchTimeout: How long one attempt may take.
+    ///   - device: What is known of the device.
+    public init(
+        projectToken: Secret,
+        apiURL: String = defaultAPIURL,
+        cacheLifetime: Duration = shortestLifetime,
+        retryCount: Int = 0,
+        fetchTimeout: Duration = .seconds(60),
+        device: SigmaDevice = .current
+    ) {
+        self.projectToken = projectToken
+        self.apiURL = apiURL
+        self.cacheLifetime = Self.lifetime(cacheLifetime)
+        self.retryCount = min(max(retryCount, 0), Self.mostRetries)
+        self.fetchTimeout = Self.timeout(fetchTimeout)
+        self.device = device
+    }
+
+    /// Reads the settings of a configuration file; `docs/schemas/configuration-sigma.schema.json` lists them.
+    ///
+    /// - Throws: ``ErrorCode/configuration``, naming the file, the key and what was expected.
+    public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        self.init(projectToken: try settings.secret("projectToken"))
+        apiURL = try settings.section("endpoints") { (endpoints) throws(ExperimentationError) in
+            try endpoints.optionalEndpoint("api").map(\.description) ?? Self.defaultAPIURL
+        }
+        // Below ten seconds means ten, as in the vendor's SDK; only what can't be a duration is refused.
+        cacheLifetime = Self.lifetime(
+            try settings.seconds("cacheTTL", default: Self.shortestLifetime, in: .zero...Self.longestLifetime)
+        )
+        retryCount = try settings.int("retryCount", default: 0, in: 0...Self.mostRetries)
+        fetchTimeout = Self.timeout(
+            try settings.seconds("fetchTimeout", default: .seconds(60), in: .zero...(.seconds(86_400)))
+        )
+        asksForPlace = try settings.bool("geo", default: true)
+        privateID = try settings.optionalString("privateID")
+        device = try settings.section("device") { (device) throws(ExperimentationError) in
+            var known = SigmaDevice.current
+            known.id = try device.optionalString("id") ?? known.id
+            known.appVersion = try device.optionalString("appVersion") ?? known.appVersion
+            known.osName = try device.optionalString("osName") ?? known.osName
+            known.osVersion = try device.optionalString("osVersion") ?? known.osVersion
+            return known
+        }
+    }
+
+    /// The base address as one that requests can be made from.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` if it is none.
+    func endpoint() throws(ExperimentationError) -> Endpoint { try Endpoint(apiURL) }
+
+    /// Whether the token can stand in a request.
+    var hasUsableToken: Bool { !projectToken.isEmpty && HTTPField.isValidValue(projectToken.reveal()) }
+
+    private static func lifetime(_ asked: Duration) -> Duration { min(max(asked, shortestLifetime), longestLifetime) }
+
+    private static func timeout(_ asked: Duration) -> Duration {
+        asked < .milliseconds(500) ? .seconds(60) : min(asked, .seconds(86_400))
+    }
+}

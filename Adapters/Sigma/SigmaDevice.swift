@@ -1,0 +1,86 @@
+import Foundation
+
+/// What is known of the device without anybody saying it.
+///
+/// Each value stands in for a property that the user doesn't have. What is `nil` is simply not there: an experiment
+/// that splits by device then has no id to go by.
+public struct SigmaDevice: Sendable, Hashable {
+    /// The property `deviceId`.
+    public var id: String?
+    /// The property `appVersion`.
+    public var appVersion: String?
+    /// The property `os.name`.
+    public var osName: String?
+    /// The property `os.version`, as numbers between dots.
+    public var osVersion: String?
+    /// The zone that `time` and `date` are told in.
+    public var timeZone: TimeZone
+
+    /// Creates a device.
+    public init(
+        id: String? = nil,
+        appVersion: String? = nil,
+        osName: String? = nil,
+        osVersion: String? = nil,
+        timeZone: TimeZone = .current
+    ) {
+        self.id = id
+        self.appVersion = appVersion
+        self.osName = osName
+        self.osVersion = osVersion
+        self.timeZone = timeZone
+    }
+
+    /// The device that this process runs on.
+    ///
+    /// The version is the main bundle's, which is `nil` for most processes on Linux. The id is made on Linux from the
+    /// machine's, which it doesn't reveal; on Apple platforms there is none unless the application passes
+    /// `identifierForVendor`, which only the main actor may ask for.
+    public static var current: SigmaDevice {
+        let system = ProcessInfo.processInfo.operatingSystemVersion
+        return SigmaDevice(
+            id: machineID(),
+            appVersion: Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String,
+            osName: systemName,
+            osVersion: "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
+        )
+    }
+
+    private static var systemName: String {
+        #if os(iOS)
+            "iOS"
+        #elseif os(macOS)
+            "macOS"
+        #elseif os(Linux)
+            "Linux"
+        #else
+            "Other"
+        #endif
+    }
+
+    private static func machineID() -> String? {
+        #if os(Linux)
+            guard let text = try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8) else { return nil }
+            let id = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            return id.isEmpty ? nil : SigmaDigest.hexadecimal(of: "sigma device " + id)
+        #else
+            nil
+        #endif
+    }
+
+    /// A moment as `yyyy-MM-dd HH:mm:ss` in this device's zone.
+    func time(at date: Date) -> String {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = timeZone
+        let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
+        func text(_ part: Int?, _ width: Int) -> String {
+            let digits = String(part ?? 0)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        return "\(text(parts.year, 4))-\(text(parts.month, 2))-\(text(parts.day, 2)) "
+            + "\(text(parts.hour, 2)):\(text(parts.minute, 2)):\(text(parts.second, 2))"
+    }
+
+    /// The first ten characters of ``time(at:)``.
+    func day(at date: Date) -> String { String(time(at: date).prefix(10)) }
+}

@@ -1,0 +1,117 @@
+import Experimentation
+
+/// What a call of a ``SigmaClient`` can fail with, in the words of the vendor's SDK.
+public enum SigmaError: Error, Sendable, CustomStringConvertible {
+    /// A client with this tag is alive.
+    case initializationOfExistingClient(tag: String)
+    /// The configuration couldn't be had after all attempts.
+    case requestConfigFailed(SigmaNetworkError)
+    /// The place couldn't be had after all attempts.
+    case requestLocationFailed(SigmaNetworkError)
+    /// No flag has this name, neither in the project nor in an experiment.
+    case featureFlagNotFound(featureFlag: String)
+    /// The flag has no rules.
+    case featureFlagNoRules(featureFlag: String)
+    /// None of the flag's rules is for this user, and none is for everybody.
+    case featureFlagRulesNotSatisfied(featureFlag: String)
+    /// The configuration has no experiments.
+    case experimentsEmpty
+    /// No experiment has this name.
+    case experimentNotFound(experiment: String)
+    /// The experiment says nothing of the flag for the user's group.
+    case experimentGroupNotMatchingFeatureFlagGroup(
+        experiment: String,
+        featureFlag: String,
+        userGroup: String,
+        featureFlagGroups: [String]
+    )
+    /// The user has no id of the kind that the experiment splits by.
+    case experimentSplitIdNotFound(experiment: String)
+    /// The experiment has no group with this index.
+    case experimentGroupIndexNotFound(experiment: String, index: Int)
+    /// The user has been forced into the experiment already.
+    case experimentAlreadyContainsUser(experiment: String)
+    /// The user has been forced into this group already.
+    case experimentGroupAlreadyContainsUser(experiment: String, index: Int)
+    /// No holdout has this name.
+    case holdoutNotFound(holdout: String)
+    /// Nothing has been forced that could be undone.
+    case noForceIncludedExperiments
+
+    /// What happened, for a person.
+    public var description: String { "Sigma warn: " + sentence }
+
+    private var sentence: String {
+        switch self {
+        case .initializationOfExistingClient(let tag): "a client with the tag \"\(tag)\" exists"
+        case .requestConfigFailed(let cause): "the configuration can't be had: \(cause)"
+        case .requestLocationFailed(let cause): "the location can't be had: \(cause)"
+        case .featureFlagNotFound(let flag): "there is no feature flag \"\(flag)\""
+        case .featureFlagNoRules(let flag): "the feature flag \"\(flag)\" has no rules"
+        case .featureFlagRulesNotSatisfied(let flag): "no rule of the feature flag \"\(flag)\" is for this user"
+        case .experimentsEmpty: "there are no experiments"
+        case .experimentNotFound(let name): "there is no experiment \"\(name)\""
+        case .experimentGroupNotMatchingFeatureFlagGroup(let name, let flag, let group, let groups):
+            "the experiment \"\(name)\" has the feature flag \"\(flag)\" for \(groups), not for the group \"\(group)\""
+        case .experimentSplitIdNotFound(let name): "the user has no id that the experiment \"\(name)\" splits by"
+        case .experimentGroupIndexNotFound(let name, let index): "the experiment \"\(name)\" has no group \(index)"
+        case .experimentAlreadyContainsUser(let name): "the user is forced into the experiment \"\(name)\" already"
+        case .experimentGroupAlreadyContainsUser(let name, let index):
+            "the user is forced into the group \(index) of the experiment \"\(name)\" already"
+        case .holdoutNotFound(let name): "there is no holdout \"\(name)\""
+        case .noForceIncludedExperiments: "no experiment has been forced"
+        }
+    }
+}
+
+/// Why the service gave no good answer.
+public enum SigmaNetworkError: Error, Sendable, CustomStringConvertible {
+    /// The base address makes no address.
+    case incorrectURL(String)
+    /// No complete answer came: no connection, a connection that broke, or none in time.
+    case urlError(any Error)
+    /// The status isn't from 200 to 299.
+    case wrongStatusCode(Int)
+    /// The body isn't what it should be.
+    case decodingError(any Error)
+    /// The answer has no body.
+    case noData
+    /// Anything else, in words.
+    case customError(String)
+
+    /// What happened, for a person.
+    public var description: String {
+        switch self {
+        case .incorrectURL(let text): "\"\(text)\" is no address to ask"
+        case .urlError(let error): "no answer (\(error))"
+        case .wrongStatusCode(let status): "status \(status)"
+        case .decodingError(let error): "an answer that can't be read (\(error))"
+        case .noData: "an answer without a body"
+        case .customError(let text): text
+        }
+    }
+}
+
+extension SigmaNetworkError {
+    /// Sorts what the transport says into the vendor's kinds.
+    init(_ error: ExperimentationError) {
+        self =
+            switch error.code {
+            case .parseError, .tooLarge: .decodingError(error)
+            default: .urlError(error)
+            }
+    }
+
+    /// The same in the neutral layer's words; `what` is what was asked for.
+    func neutral(asking what: String) -> ExperimentationError {
+        let code: ErrorCode
+        switch self {
+        case .incorrectURL: code = .configuration
+        case .urlError(let error): code = (error as? ExperimentationError)?.code ?? .transport
+        case .wrongStatusCode(401), .wrongStatusCode(403): code = .unauthorized
+        case .wrongStatusCode, .customError: code = .vendorFault
+        case .decodingError, .noData: code = .parseError
+        }
+        return ExperimentationError(code, "Sigma's \(what) can't be had: \(self)", cause: self)
+    }
+}

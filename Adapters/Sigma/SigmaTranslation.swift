@@ -1,0 +1,97 @@
+import Experimentation
+
+/// What the vendor's words are in ours: pure, and the one place where both vocabularies meet.
+enum SigmaTranslation {
+    /// The label that marks the group that others are compared with.
+    static let controlLabel = "control"
+
+    /// What a flag without a value for this user resolves to; it reads as the default.
+    static let noValue = Resolution(.null, reason: .default)
+
+    /// A place in an experiment.
+    ///
+    /// The group of a holdout is told as its first: the vendor reports index 0 whatever the group.
+    static func assignment(in experiment: ProjectExperiment, group: Int, _ origin: Assignment.Origin) -> Assignment {
+        let told = experiment.isHoldout ? 0 : group
+        let place = experiment.groups[told]
+        return Assignment(
+            experiment: Experiment(id: experiment.name, kind: experiment.kind?.word),
+            variation: Variation(
+                id: place.name,
+                name: place.label,
+                isControl: place.label?.lowercased() == controlLabel
+            ),
+            isHoldout: experiment.isHoldout,
+            origin: origin,
+            metadata: ["groupIndex": .int(told)]
+        )
+    }
+
+    /// What one of a flag's own rules gives.
+    static func resolution(of rule: ProjectRule, in flag: ProjectFlag) -> Resolution {
+        let reason: Reason =
+            if !rule.isDefault {
+                .targetingMatch
+            } else if flag.placements.isEmpty, flag.rules?.allSatisfy(\.isDefault) == true {
+                .static
+            } else {
+                .default
+            }
+        return resolution(rule.text, flag.type, Resolution(.null, reason: reason))
+    }
+
+    /// What a rule gives to a group of an experiment.
+    static func resolution(
+        of rule: ProjectRule,
+        type: ValueType,
+        in experiment: ProjectExperiment,
+        group: Int,
+        _ origin: Assignment.Origin,
+        assignment: Int
+    ) -> Resolution {
+        resolution(
+            rule.text,
+            type,
+            Resolution(
+                .null,
+                variant: experiment.groups[group].name,
+                // A user on a forced list was named, not drawn.
+                reason: origin == .allocated || origin == .sticky ? .split : .targetingMatch,
+                metadata: [
+                    "experiment": .string(experiment.name), "group": .string(experiment.groups[group].name),
+                    "groupIndex": .int(group),
+                ],
+                assignment: assignment
+            )
+        )
+    }
+
+    private static func resolution(_ text: String, _ type: ValueType, _ base: Resolution) -> Resolution {
+        guard let value = type.value(of: text) else {
+            return .unreadable(.parseError, "the configured text is not a value of the flag's type")
+        }
+        var resolution = base
+        resolution.value = value
+        return resolution
+    }
+
+    /// Places in experiments as the vendor's SDK writes them for analytics: `name.index`, joined by bars; `nil` for none.
+    ///
+    /// Names may hold dots; the index stands behind the last one.
+    static func joined(_ places: [(name: String, index: Int)]) -> String? {
+        places.isEmpty ? nil : places.map { "\($0.name).\($0.index)" }.joined(separator: "|")
+    }
+}
+
+extension Wire.Kind {
+    /// The vendor's word for the kind, as its SDK tells it.
+    var word: String {
+        switch self {
+        case .featureFlag: "featureFlag"
+        case .parameter: "parameter"
+        case .splitURL: "splitUrl"
+        case .webBuilder: "webBuilder"
+        case .holdout: "holdout"
+        }
+    }
+}

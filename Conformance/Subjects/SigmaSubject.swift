@@ -1,0 +1,203 @@
+import AdapterKit
+import ConformanceKit
+import Experimentation
+import MockVendors
+import SigmaAdapter
+
+/// Sigma's adapter in front of its mock vendor.
+public struct SigmaSubject: ConformanceSubject {
+    /// Creates the subject.
+    public init() {}
+
+    /// The provider's name.
+    public var name: String { SigmaMock.name }
+
+    /// What the provider declares.
+    public var capabilities: Set<Capability> { SigmaProvider.capabilities }
+
+    /// Why the rest isn't there.
+    public var reasons: [Capability: String] {
+        let noEvents = "Sigma takes no events: its two routes hand out the configuration and the place"
+        let eventful: [Capability] = [.exposures, .tracking, .commerce, .batching, .eventIDs, .consentSignal]
+        return Dictionary(uniqueKeysWithValues: eventful.map { ($0, noEvents) }).merging(
+            [
+                .stickyAssignments: "Sigma keeps no assignments: the same id and salt give the same group",
+                .identityLinking: "Sigma never learns who a user is; both ids are split by side by side",
+                .campaigns: "Sigma has no campaigns",
+                .killSwitch: "Sigma has no kill switch",
+            ]
+        ) { $1 }
+    }
+
+    /// Nothing: there are no events on the wire.
+    public var wireFields: Set<Received.Field> { [] }
+
+    /// Starts a mock vendor whose configuration is the world's.
+    public func open(_ world: World) async throws -> any SubjectStage {
+        try await MockStage(SigmaMock(), wire: Self.wire, world: world)
+    }
+
+    private static let wire = MockWire<SigmaMock>(
+        operations: [.decisions: ["config", "geo"]],
+        contentType: "application/json; charset=utf-8",
+        secrets: [SigmaMock.token],
+        load: { sigma, world in
+            sigma.serve(String(decoding: try JSON.encode(world.sigmaConfiguration), as: UTF8.self))
+            return world.sigmaGaps
+        },
+        makeProvider: { server, environment in
+            let configuration = SigmaConfiguration(
+                projectToken: Secret(SigmaMock.token),
+                apiURL: server.endpoints["api"] ?? server.url,
+                fetchTimeout: .seconds(2)
+            )
+            return SigmaProvider(configuration: configuration, environment: environment)
+        },
+        received: { _, _ in [] }
+    )
+}
+
+// MARK: - A world as a configuration
+
+extension World {
+    /// This world as a `config.json`.
+    public var sigmaConfiguration: FlagValue {
+        [
+            "use_geo": false,
+            "feature_flags": .array(flags.filter { !$0.isDisabled }.map(\.sigma)),
+            "experiments": .array(
+                holdouts.map(\.sigma) + experiments.filter(\.isRunning).map { sigma($0) }
+            ),
+        ]
+    }
+
+    /// What of this world a `config.json` can't hold.
+    var sigmaGaps: [WorldGap] {
+        var gaps: [WorldGap] = []
+        if !campaigns.isEmpty { gaps.append(WorldGap("campaigns", "Sigma has no campaigns")) }
+        if lifetime != nil { gaps.append(WorldGap("lifetime", "the lifetime is a setting of the application")) }
+        for flag in flags where flag.rules.contains(where: { $0.when.contains(where: \.comparesTexts) }) {
+            gaps.append(WorldGap("flags/\(flag.key)", "Sigma orders numbers, not texts"))
+        }
+        for experiment in experiments where experiment.targeting.contains(where: \.comparesTexts) {
+            gaps.append(WorldGap("experiments/\(experiment.id)/targeting", "Sigma orders numbers, not texts"))
+        }
+        return gaps
+    }
+
+    private func sigma(_ experiment: World.Experiment) -> FlagValue {
+        let steered = flags.filter { $0.experiment == experiment.id && !$0.isDisabled }
+        var members: [String: FlagValue] = [
+            "name": .string(experiment.id), "type": 1, "salt": .string("salt of \(experiment.id)"), "allocation": 100,
+            "platforms": ["all"], "split_by": "userId",
+            "groups": .array(
+                experiment.variations.map { variation in
+                    [
+                        "name": .string(variation.id), "weight": .int(variation.weight),
+                        "label": .string(variation.isControl ? "control" : variation.name),
+                        "forced_user_list": .array(
+                            experiment.forced.filter { $0.value == variation.id }.keys.sorted().map { .string($0) }
+                        ),
+                    ]
+                }
+            ),
+            "feature_flags": .array(steered.map { $0.sigma(in: experiment) }),
+            "holdouts": .array(
+                holdouts.filter { $0.experiments.isEmpty || $0.experiments.contains(experiment.id) }
+                    .map { .string($0.id) }
+            ),
+        ]
+        if !experiment.targeting.isEmpty { members["targets"] = .object(experiment.targeting.sigma) }
+        return .object(members)
+    }
+}
+
+extension World.Holdout {
+    fileprivate var sigma: FlagValue {
+        [
+            "name": .string(id), "type": 5, "salt": .string("salt of \(id)"), "allocation": .int(weight),
+            "platforms": ["all"], "split_by": "userId",
+            "groups": [["name": .string(id), "label": .string(name), "weight": 100]],
+        ]
+    }
+}
+
+extension World.Flag {
+    /// The flag outside experiments.
+    fileprivate var sigma: FlagValue {
+        [
+            "name": .string(key), "type": .string(word), "platforms": ["all"],
+            "rules": .array(rulesBeforeDefault + [Self.rule(text(value), isDefault: true)]),
+        ]
+    }
+
+    /// The flag within its experiment: its rules go before the group's value, as in the world.
+    fileprivate func sigma(in experiment: World.Experiment) -> FlagValue {
+        let groups = experiment.variations.compactMap { variation -> FlagValue? in
+            guard let value = variations[variation.id] else { return nil }
+            return [
+                "group": .string(variation.id),
+                "rules": .array(rulesBeforeDefault + [Self.rule(text(value), isDefault: true)]),
+            ]
+        }
+        return ["name": .string(key), "type": .string(word), "platforms": ["all"], "groups": .array(groups)]
+    }
+
+    private var rulesBeforeDefault: [FlagValue] {
+        rules.map { rule in
+            .object(
+                ["is_default": false, "value": .string(text(rule.value))].merging(rule.when.sigma) { $1 }
+            )
+        }
+    }
+
+    private static func rule(_ text: String, isDefault: Bool) -> FlagValue {
+        ["is_default": .bool(isDefault), "value": .string(text), "conditional_statement": "-", "conditions": []]
+    }
+
+    private var word: String {
+        // A text that is no Boolean: what the vendor would send of a flag that somebody broke.
+        if isMalformed { return "bool" }
+        return switch type {
+        case .bool: "bool"
+        case .int: "integer"
+        case .double: "number"
+        case .string: "string"
+        case .object, .array: "json"
+        }
+    }
+
+    private func text(_ value: FlagValue) -> String {
+        switch value {
+        case .string(let text): text
+        case .array, .object: (try? JSON.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        default: value.description
+        }
+    }
+}
+
+extension World.Condition {
+    fileprivate var comparesTexts: Bool {
+        [.lessThan, .greaterThan].contains(comparison) && value.doubleValue == nil
+    }
+
+    fileprivate var sigma: FlagValue {
+        let texts: [FlagValue] = (value.arrayValue ?? [value]).map { .string($0.stringValue ?? $0.description) }
+        let sign =
+            switch comparison {
+            case .equals: "any of"
+            case .notEquals: "none of"
+            case .lessThan: "less"
+            case .greaterThan: "greater"
+            case .contains: "contains"
+            case .unknownOperator: "resembles"
+            }
+        return ["name": .string("custom." + attribute), "condition_sign": .string(sign), "value": .array(texts)]
+    }
+}
+
+extension [World.Condition] {
+    fileprivate var sigma: [String: FlagValue] {
+        ["conditional_statement": "AND", "conditions": .array(map(\.sigma))]
+    }
+}

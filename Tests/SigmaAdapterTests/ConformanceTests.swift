@@ -1,0 +1,12 @@
+import ConformanceKit
+import ConformanceSubjects
+import Testing
+
+@Suite("Sigma keeps the promises that it declares")
+struct ConformanceTests {
+    @Test(arguments: ConformanceCase.all)
+    func conforms(to conformanceCase: ConformanceCase) async {
+        let complaint = await SigmaSubject().complaint(about: conformanceCase)
+        #expect(complaint == nil)
+    }
+}

@@ -1,0 +1,279 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
+import Testing
+
+@testable import SigmaAdapter
+
+@Suite("Sigma behind the neutral client")
+struct ProviderTests {
+    @Test("flags, experiments and holdouts are read from one configuration for all users")
+    func reading() async throws {
+        let stage = try Stage()
+        let client = try await Self.client(stage)
+        let ada = client.session(for: User(id: "u-1", attributes: ["plan": "pro"]))
+        let held = client.session(for: User(id: "held"))
+        try await ada.refresh()
+        try await held.refresh()
+        #expect(ada.bool("chat", default: false))
+        #expect(ada.double("ratio", default: 0) == 0.25)
+        #expect(ada.details("button", default: "none").value == "red")
+        #expect(ada.details("button", default: "none").variant == "B")
+        #expect(held.string("button", default: "none") == "grey")
+        #expect(held.assignments.map(\.isHoldout) == [true])
+        #expect(ada.details("web_only", default: false).errorCode == .flagNotFound)
+        #expect(ada.details("strict", default: "mine").value == "mine")
+        #expect(stage.transport.paths == ["/api/v1/config.json"])
+        #expect(client.bool("chat", default: true, for: User(id: "u-2")) == false)
+        await client.shutdown()
+    }
+
+    @Test("an override counts with the next refresh, without a request")
+    func overrides() async throws {
+        let stage = try Stage()
+        let client = try await Self.client(stage)
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        try await client.force(.include(experiment: "button_test", variation: "A"))
+        try await session.refresh()
+        #expect(session.string("button", default: "none") == "blue")
+        await client.removeOverrides()
+        try await session.refresh()
+        #expect(session.string("button", default: "none") == "red")
+        #expect(stage.transport.requests.count == 1)
+        await client.shutdown()
+    }
+
+    @Test("an overdue configuration is fetched with the next refresh, and the last good one outlives a failure")
+    func stale() async throws {
+        let stage = try Stage()
+        let client = try await Self.client(stage)
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        stage.time.advance(by: .seconds(11))
+        stage.transport.setReachable(false)
+        await #expect(throws: ExperimentationError.self) { try await session.refresh() }
+        #expect(session.details("button", default: "none").reason == .stale)
+        #expect(session.string("button", default: "none") == "red")
+        stage.transport.setReachable(true)
+        try await session.refresh()
+        #expect(session.details("button", default: "none").reason == .split)
+        await client.shutdown()
+    }
+
+    @Test("rules and place of an earlier run are used while the vendor is away")
+    func offlineStart() async throws {
+        let stage = Stage(configuration: Self.kazan)
+        let store = ClientStore.inMemory()
+        let first = try await Self.client(stage, store: store)
+        let before = first.session(for: User(id: "u-1"))
+        try await before.refresh()
+        #expect(before.bool("here", default: false))
+        await first.shutdown()
+        stage.transport.setReachable(false)
+        let second = try await Self.client(stage, store: store)
+        let after = second.session(for: User(id: "u-1"))
+        stage.time.advance(by: .seconds(60))
+        try? await after.refresh()
+        #expect(after.bool("here", default: false))
+        await second.shutdown()
+    }
+
+    @Test("a place that can't be had doesn't keep the rules away")
+    func noPlace() async throws {
+        let stage = Stage(configuration: Self.kazan)
+        stage.sigma.servePlace("nonsense")
+        let client = try await Self.client(stage)
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        #expect(session.details("here", default: true).value == false)
+        await client.shutdown()
+    }
+
+    @Test("the same bytes are no new rules")
+    func unchanged() async throws {
+        let stage = try Stage()
+        guard case .computed(let source) = Self.provider(stage).roles.decisions else {
+            Issue.record("expected rules")
+            return
+        }
+        guard case .replaced(_, let validator?, let raw) = try await source.ruleset(ifNot: nil) else {
+            Issue.record("expected new rules")
+            return
+        }
+        guard case .unchanged = try await source.ruleset(ifNot: validator) else {
+            Issue.record("expected the same rules")
+            return
+        }
+        let restored = try source.ruleset(restoring: raw)
+        #expect(restored.decisions(for: Reference.context())["button"]?.value == "red")
+        for broken in [[], Array("x".utf8), Array("{}\n{".utf8), Array("[]\n{}".utf8)] {
+            #expect(throws: ExperimentationError.self) { try source.ruleset(restoring: broken) }
+        }
+    }
+
+    @Test("there is nowhere to send events to, and that is said")
+    func noEvents() async throws {
+        let stage = try Stage()
+        let client = try await Self.client(stage)
+        let session = client.session(for: User(id: "u-1"))
+        await #expect(throws: ExperimentationError.self) { try await session.track(.custom("seen")) }
+        #expect(try await client.ledger() == Ledger())
+        await client.shutdown()
+    }
+
+    @Test(
+        "settings that can't work are told at the start",
+        arguments: [("", "https://a.example/"), ("t", "http://a.example/")]
+    )
+    func badSettings(token: String, apiURL: String) async throws {
+        let provider = SigmaProvider(configuration: .init(projectToken: Secret(token), apiURL: apiURL))
+        do throws(ExperimentationError) {
+            try await provider.start()
+            Issue.record("expected an error")
+        } catch {
+            #expect(error.code == .configuration)
+        }
+    }
+
+    @Test(
+        "what the vendor answers becomes a code",
+        arguments: [
+            (SigmaMockBehaviour(status: 401), ErrorCode.unauthorized), (.init(status: 500), .vendorFault),
+            (.init(status: 302), .vendorFault), (.init(emptyBody: true), .parseError),
+            (.init(truncateBody: true), .parseError), (.init(dropConnection: true), .transport),
+        ]
+    )
+    func codes(behaviour: SigmaMockBehaviour, code: ErrorCode) async throws {
+        let stage = try Stage()
+        stage.sigma.set(behaviour)
+        let client = try await Self.client(stage)
+        do throws(ExperimentationError) {
+            try await client.refresh()
+            Issue.record("expected an error")
+        } catch {
+            #expect(error.code == code)
+            #expect(!"\(error)".contains(SigmaMock.token))
+        }
+        await client.shutdown()
+    }
+
+    @Test("a user's places are written for analytics as the vendor's SDK writes them")
+    func analytics() async throws {
+        let places = try Reference.ruleset().decisions(
+            for: Reference.context("u-1", ["profileId": "p-1"])
+        ).assignments
+        #expect(Sigma.experiments(of: places) == "button_test.1|delay.test.0")
+        let held = try Reference.ruleset().decisions(for: Reference.context("held")).assignments
+        #expect(Sigma.experiments(of: held) == "hold_q1.0")
+        #expect(Sigma.experiments(of: held, includingHoldouts: false) == nil)
+        #expect(Sigma.holdouts(of: held) == "hold_q1.0")
+        #expect(Sigma.holdouts(of: places) == nil)
+    }
+
+    @Test("settings are read from a configuration file")
+    func settings() throws {
+        var reader = try SettingsReader(
+            json: Array(
+                """
+                {"projectToken":{"env":"TOKEN"},"endpoints":{"api":"http://127.0.0.1:8081/api/v1/"},"cacheTTL":3,
+                 "retryCount":2,"fetchTimeout":1.5,"geo":false,"privateID":"me","device":{"osName":"iOS"}}
+                """.utf8
+            ),
+            file: "sigma.json",
+            environment: ["TOKEN": "t"]
+        )
+        let configuration = try SigmaConfiguration(reading: &reader)
+        try reader.finish()
+        #expect(configuration.projectToken == Secret("t"))
+        #expect(try configuration.endpoint() == Endpoint("http://127.0.0.1:8081/api/v1"))
+        #expect(configuration.cacheLifetime == .seconds(10))
+        #expect(configuration.retryCount == 2)
+        #expect(configuration.fetchTimeout == .seconds(1.5))
+        #expect(!configuration.asksForPlace)
+        #expect(configuration.privateID == "me")
+        #expect(configuration.device.osName == "iOS")
+    }
+
+    @Test(
+        "settings that are wrong are told by file and key",
+        arguments: [
+            ("{}", "projectToken"), (#"{"projectToken":""}"#, "projectToken"),
+            (#"{"projectToken":"t","endpoints":{"api":"http://example.com"}}"#, "endpoints.api"),
+            (#"{"projectToken":"t","cacheTTL":-1}"#, "cacheTTL"),
+            (#"{"projectToken":"t","cacheTTL":9e99}"#, "cacheTTL"),
+            (#"{"projectToken":"t","retryCount":1.5}"#, "retryCount"), (#"{"projectToken":"t","geo":"no"}"#, "geo"),
+            (#"{"projectToken":"t","device":{"shoeSize":"42"}}"#, "device.shoeSize"),
+        ]
+    )
+    func wrongSettings(json: String, key: String) throws {
+        do throws(ExperimentationError) {
+            var reader = try SettingsReader(json: Array(json.utf8), file: "sigma.json")
+            _ = try SigmaConfiguration(reading: &reader)
+            Issue.record("expected an error")
+        } catch {
+            #expect(error.code == .configuration)
+            #expect(error.message.contains("sigma.json"))
+            #expect(error.message.contains("\"\(key)\""))
+        }
+    }
+
+    @Test("over a socket, as in production")
+    func overSockets() async throws {
+        let sigma = SigmaMock(
+            configuration: String(decoding: try Reference.bytes("config-reference.json"), as: UTF8.self)
+        )
+        let server = MockServer(sigma)
+        try await server.start()
+        let configuration = SigmaConfiguration(
+            projectToken: Secret(SigmaMock.token),
+            apiURL: server.endpoints["api"] ?? "",
+            retryCount: 1,
+            fetchTimeout: .seconds(5),
+            device: Reference.device
+        )
+        sigma.set(SigmaMockBehaviour(failFirst: 1))
+        let client = try await ExperimentationClient(provider: SigmaProvider(configuration: configuration))
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        #expect(session.string("button", default: "none") == "red")
+        #expect(server.journal.map(\.operation) == ["config", "config"])
+        #expect(server.journal.last?.request.header("sdk-version") == "1.8.1")
+        sigma.set(SigmaMockBehaviour(dropConnection: true))
+        await #expect(throws: ExperimentationError.self) { try await session.refresh(force: true) }
+        await client.shutdown()
+        await server.stop()
+    }
+
+    private static let kazan = """
+        {"feature_flags":[{"name":"here","type":"bool","rules":[
+          {"is_default":false,"value":"true","conditional_statement":"AND","conditions":[
+            {"name":"geo.city","condition_sign":"equal","value":["Kazan"]}]},
+          {"is_default":true,"value":"false","conditional_statement":"-","conditions":[]}]}]}
+        """
+
+    private static func provider(_ stage: Stage) -> SigmaProvider {
+        SigmaProvider(
+            configuration: SigmaConfiguration(
+                projectToken: Secret(SigmaMock.token),
+                apiURL: "https://sigma.example/api/v1/",
+                device: Reference.device
+            ),
+            transport: stage.transport,
+            environment: Environment(time: stage.time, jitter: { 0.5 })
+        )
+    }
+
+    private static func client(
+        _ stage: Stage,
+        store: ClientStore = .inMemory()
+    ) async throws -> ExperimentationClient {
+        try await ExperimentationClient(
+            provider: provider(stage),
+            store: store,
+            environment: Environment(time: stage.time, jitter: { 0.5 })
+        )
+    }
+}

@@ -1,0 +1,233 @@
+import Experimentation
+import Foundation
+import Testing
+
+@testable import SigmaAdapter
+
+@Suite("A configuration decides for any user")
+struct RulesetTests {
+    @Test("every flag of the reference configuration, for a plain user")
+    func reference() throws {
+        let ruleset = try Reference.ruleset()
+        #expect(
+            ruleset.values(for: Reference.context()) == [
+                "chat": false, "limits": ["max": 3], "ratio": 0.25, "broken_rules": .null, "strict": .null,
+                "button": "red", "only_in_test": true,
+            ]
+        )
+    }
+
+    @Test("one flag alone comes to the same as among all", arguments: ["u-1", "force-a", "held", "vip", ""])
+    func single(id: String) throws {
+        let ruleset = try Reference.ruleset()
+        let context = Reference.context(id, ["plan": "pro"])
+        let decisions = ruleset.decisions(for: context)
+        for flag in ruleset.catalogue.keys.indices {
+            #expect(ruleset.outcome(ofFlag: flag, for: context) == decisions.outcome(ofFlag: flag))
+        }
+        #expect(ruleset.outcome(ofFlag: -1, for: context) == nil)
+        #expect(ruleset.outcome(ofFlag: 99, for: context) == nil)
+    }
+
+    @Test("a value says where it comes from")
+    func provenance() throws {
+        let ruleset = try Reference.ruleset()
+        let all = ruleset.catalogue.assignments
+        func resolution(_ flag: String, _ context: EvaluationContext) -> Resolution? {
+            ruleset.decisions(for: context)[flag]
+        }
+        var button = resolution("button", Reference.context())
+        let place = button?.assignment.map { all[$0] }
+        button?.assignment = nil
+        #expect(
+            button
+                == Resolution(
+                    "red",
+                    variant: "B",
+                    reason: .split,
+                    metadata: ["experiment": "button_test", "group": "B", "groupIndex": 1]
+                )
+        )
+        #expect(
+            place
+                == Assignment(
+                    experiment: Experiment(id: "button_test", kind: "featureFlag"),
+                    variation: Variation(id: "B"),
+                    metadata: ["groupIndex": 1]
+                )
+        )
+        #expect(resolution("button", Reference.context("force-a"))?.reason == .targetingMatch)
+        #expect(resolution("button", Reference.context("u-1", ["os.name": "Other"])) == .init("grey", reason: .default))
+        #expect(resolution("ratio", Reference.context()) == .init(0.25, reason: .static))
+        #expect(resolution("chat", Reference.context()) == .init(false, reason: .default))
+        #expect(resolution("chat", Reference.context("u", ["plan": "team"])) == .init(true, reason: .targetingMatch))
+        #expect(resolution("strict", Reference.context()) == .init(.null, reason: .default))
+        #expect(resolution("web_only", Reference.context()) == nil)
+    }
+
+    @Test("a holdout is a place that can be seen, and keeps the user out of what lies below")
+    func holdout() throws {
+        let ruleset = try Reference.ruleset()
+        let decisions = ruleset.decisions(for: Reference.context("held"))
+        #expect(
+            decisions.assignments == [
+                Assignment(
+                    experiment: Experiment(id: "hold_q1", kind: "holdout"),
+                    variation: Variation(id: "H"),
+                    isHoldout: true,
+                    origin: .forcedByVendor,
+                    metadata: ["groupIndex": 0]
+                )
+            ]
+        )
+        #expect(decisions["button"]?.value == "grey")
+        #expect(decisions["only_in_test"] == Resolution(.null, reason: .default))
+    }
+
+    @Test("forced users escape holdouts unless that is assumed away")
+    func forcedAndHeld() throws {
+        let bytes = Array(
+            """
+            {"experiments":[
+              {"name":"h","type":5,"salt":"s","allocation":100,"groups":[{"name":"H","weight":100}]},
+              {"name":"e","salt":"s","allocation":0,"holdouts":["h"],
+               "groups":[{"name":"A","weight":100,"forced_user_list":["f"]}]}]}
+            """.utf8
+        )
+        func places(_ assumptions: SigmaAssumptions) throws -> [String] {
+            try Reference.ruleset(of: bytes, assuming: assumptions).decisions(for: Reference.context("f"))
+                .assignments.map(\.experiment.id)
+        }
+        #expect(try places(SigmaAssumptions()) == ["h", "e"])
+        var strict = SigmaAssumptions()
+        strict.forcedUsersEscapeHoldouts = false
+        #expect(try places(strict) == ["h"])
+    }
+
+    @Test(
+        "what this device forces goes before everything else",
+        arguments: [
+            ([AssignmentOverride.include(experiment: "button_test", variation: "A")], "blue"),
+            ([.include(experiment: "button_test", variation: "1")], "red"),
+            ([.include(experiment: "button_test", variation: "7")], "blue"),
+            ([.include(experiment: "button_test", variation: nil)], "red"),
+            ([.exclude(experiment: "button_test")], "grey"),
+            (
+                [.exclude(experiment: "button_test"), .include(experiment: "button_test", variation: "B")], "red"
+            ),
+            ([.include(experiment: "another", variation: "B")], "blue"),
+        ] as [([AssignmentOverride], FlagValue)]
+    )
+    func overrides(overrides: [AssignmentOverride], expected: FlagValue) throws {
+        let context = Reference.context("force-a", overrides: overrides)
+        #expect(try Reference.ruleset().decisions(for: context)["button"]?.value == expected)
+    }
+
+    @Test("a local place is told as one")
+    func localOrigin() throws {
+        let context = Reference.context("held", overrides: [.include(experiment: "closed", variation: "B")])
+        let place = try Reference.ruleset().decisions(for: context).assignments.last
+        #expect(place?.origin == .forcedHere)
+        #expect(place?.variation.id == "B")
+    }
+
+    @Test("the ids go where the vendor splits by them")
+    func identities() throws {
+        let ruleset = try Reference.ruleset()
+        let signedIn = EvaluationContext(
+            user: User(id: "p-1", anonymousID: "force-a", isAuthenticated: true),
+            date: Reference.noon
+        )
+        #expect(
+            ruleset.decisions(for: signedIn).assignments.map { "\($0.experiment.id)=\($0.variation.id)" }
+                == ["button_test=A", "delay.test=A"]
+        )
+        var known = signedIn
+        known.user.anonymousID = nil
+        #expect(
+            ruleset.decisions(for: known).assignments.map { "\($0.experiment.id)=\($0.variation.id)" }
+                == ["button_test=B", "delay.test=A"]
+        )
+        let named = Reference.context("u-1", ["profileId": "p-1", "userId": "force-a"])
+        #expect(ruleset.decisions(for: named).assignments.map(\.experiment.id) == ["button_test", "delay.test"])
+        #expect(ruleset.decisions(for: named)["button"]?.value == "blue")
+    }
+
+    @Test("an empty id splits nothing, and one with line breaks is an id like any other")
+    func oddIDs() throws {
+        let ruleset = try Reference.ruleset()
+        #expect(ruleset.decisions(for: Reference.context("")).assignments.isEmpty)
+        #expect(
+            ruleset.decisions(for: Reference.context("a\nb\r\n")).assignments.map(\.experiment.id) == ["button_test"]
+        )
+    }
+
+    @Test(
+        "attributes are custom properties unless their name has a meaning of its own",
+        arguments: [
+            ("plan", "custom.plan", FlagValue.string("pro"), true),
+            ("custom.plan", "custom.plan", .string("pro"), true),
+            ("plan", "plan", .string("pro"), false), ("email", "email", .string("pro"), true),
+            ("email", "custom.email", .string("pro"), false), ("custom.email", "custom.email", .string("pro"), true),
+            ("geo.city", "geo.city", .string("pro"), true), ("geo.street", "geo.street", .string("pro"), false),
+            ("flag", "custom.flag", .bool(true), false), ("plan", "custom.plan", .null, false),
+        ]
+    )
+    func properties(attribute: String, property: String, value: FlagValue, matches: Bool) throws {
+        let ruleset = try Self.probe(property, "pro")
+        #expect(
+            ruleset.values(for: Reference.context("u", Attributes([attribute: value])))
+                == ["probe": .bool(matches)]
+        )
+    }
+
+    @Test(
+        "values become the texts that the vendor's SDK would write",
+        arguments: [(FlagValue.bool(true), "true"), (.int(2), "2"), (.double(2), "2.0"), (.string("a b"), "a b")]
+    )
+    func texts(value: FlagValue, text: String) throws {
+        let ruleset = try Self.probe("custom.p", text)
+        #expect(ruleset.values(for: Reference.context("u", Attributes(["p": value]))) == ["probe": true])
+    }
+
+    @Test(
+        "what nobody set comes from the device, the clock and the place",
+        arguments: [
+            ("deviceId", "device-1"), ("appVersion", "2.10"), ("os.name", "iOS"), ("os.version", "17.4.0"),
+            ("time", "2026-11-21 12:00:00"), ("date", "2026-11-21"), ("geo.city", "Kazan"), ("geo.street", "Main"),
+        ]
+    )
+    func surroundings(property: String, text: String) throws {
+        let place = ["geo.city": "Kazan", "geo.street": "Main"]
+        #expect(try Self.probe(property, text, place: place).values(for: Reference.context()) == ["probe": true])
+    }
+
+    @Test("properties age; what was set again, and what has no date, counts")
+    func ageing() throws {
+        let ruleset = try Self.probe("custom.p", "x")
+        func value(ageInHours: Double) -> FlagValue? {
+            let dates = ["p": Reference.noon.addingTimeInterval(-ageInHours * 3600)]
+            return ruleset.values(for: Reference.context("u", ["p": "x"], dates: dates))["probe"]
+        }
+        #expect(value(ageInHours: 23) == true)
+        #expect(value(ageInHours: 24) == true)
+        #expect(value(ageInHours: 24.01) == false)
+        #expect(ruleset.values(for: Reference.context("u", ["p": "x"])) == ["probe": true])
+    }
+
+    /// A flag that is true where a property has a text.
+    private static func probe(_ property: String, _ text: String, place: [String: String] = [:]) throws -> SigmaRuleset
+    {
+        try Reference.ruleset(
+            of: Array(
+                """
+                {"feature_flags":[{"name":"probe","type":"bool","rules":[
+                  {"is_default":true,"value":"false","conditional_statement":"-","conditions":[]},
+                  {"is_default":false,"value":"true","conditional_statement":"AND","conditions":[
+                    {"name":"\(property)","condition_sign":"equal","value":["\(text)"]}]}]}]}
+                """.utf8
+            ),
+            place: place
+        )
+    }
+}

@@ -1,0 +1,71 @@
+import AdapterKit
+import Experimentation
+import HTTPTypes
+import MockVendors
+import Synchronization
+
+/// Carries requests to the mock vendor within the process, and keeps them.
+final class MockTransport: HTTPTransport {
+    private struct State {
+        var requests: [HTTPRequest] = []
+        var isReachable = true
+        var gate: [CheckedContinuation<Void, Never>] = []
+        var isHeld = false
+    }
+
+    private let vendor: SigmaMock
+    private let state = Mutex(State())
+
+    init(_ vendor: SigmaMock) { self.vendor = vendor }
+
+    /// Every request so far.
+    var requests: [HTTPRequest] { state.withLock { $0.requests } }
+    /// The paths of all requests so far.
+    var paths: [String] { requests.map { $0.path ?? "" } }
+
+    /// Takes the vendor off the network, or puts it back.
+    func setReachable(_ isReachable: Bool) { state.withLock { $0.isReachable = isReachable } }
+
+    /// Lets requests arrive but not be answered, or answers the ones that wait.
+    func hold(_ isHeld: Bool) {
+        let waiting = state.withLock { state in
+            state.isHeld = isHeld
+            defer { if !isHeld { state.gate = [] } }
+            return isHeld ? [] : state.gate
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Waits until so many requests have arrived.
+    func waitForRequests(_ count: Int) async {
+        while requests.count < count { await Task.yield() }
+    }
+
+    func send(
+        _ request: HTTPRequest,
+        body: [UInt8],
+        limits: HTTPLimits
+    ) async throws(ExperimentationError) -> HTTPReply {
+        let isReachable = state.withLock { state in
+            state.requests.append(request)
+            return state.isReachable
+        }
+        await withCheckedContinuation { continuation in
+            let isHeld = state.withLock { state in
+                if state.isHeld { state.gate.append(continuation) }
+                return state.isHeld
+            }
+            if !isHeld { continuation.resume() }
+        }
+        guard isReachable else { throw ExperimentationError(.transport, "no connection") }
+        let answer = await vendor.respond(
+            to: MockRequest(
+                method: request.method.rawValue,
+                path: request.path ?? "",
+                headers: request.headerFields.map { .init($0.name.rawName, $0.value) }
+            )
+        )
+        guard answer.fault == nil else { throw ExperimentationError(.transport, "the connection was reset") }
+        return HTTPReply(response: HTTPResponse(status: .init(code: answer.status)), body: answer.body)
+    }
+}

@@ -1,0 +1,87 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import HTTPTypes
+import MockVendors
+import Testing
+
+@testable import SigmaAdapter
+
+/// One device with its store, its time and a mock vendor that serves the reference configuration.
+final class Stage: Sendable {
+    let sigma: SigmaMock
+    let transport: MockTransport
+    let time = ManualTime(now: Reference.noon)
+    let store = InMemoryStateStore()
+
+    init(_ sample: String = "config-reference.json") throws {
+        sigma = SigmaMock(configuration: String(decoding: try Reference.bytes(sample), as: UTF8.self))
+        transport = MockTransport(sigma)
+    }
+
+    init(configuration: String) {
+        sigma = SigmaMock(configuration: configuration)
+        transport = MockTransport(sigma)
+    }
+
+    /// The options that every client here is made with.
+    var options: SigmaClientOptions {
+        var options = SigmaClientOptions()
+        options.store = store
+        options.transport = transport
+        options.environment = Environment(time: time, jitter: { 0.5 })
+        options.device = Reference.device
+        return options
+    }
+
+    /// The user of the numbered cases: id `u-1`, iOS, version 2.10.0.
+    func user(
+        _ id: String = "u-1",
+        _ build: (SigmaUser.Builder) -> SigmaUser.Builder = { $0 }
+    ) -> SigmaUser {
+        build(SigmaUser.Builder(time: time).setUserId(id).setOsName("iOS").setAppVersion("2.10.0")).build()
+    }
+
+    /// A client of a registry of its own, as after the start of the application.
+    func client(
+        _ user: SigmaUser? = nil,
+        apiURL: String = "https://sigma.example/api/v1/",
+        cacheTTL: UInt = 10,
+        retryCount: UInt = 0,
+        tag: String = "default",
+        token: String = SigmaMock.token,
+        change: (inout SigmaClientOptions) -> Void = { _ in }
+    ) throws -> SigmaClient {
+        var options = options
+        change(&options)
+        return try SigmaClientRegistry().initializeClient(
+            projectToken: token,
+            initialUser: user,
+            apiURL: apiURL,
+            cacheTTL: cacheTTL,
+            retryCount: retryCount,
+            tag: tag,
+            options: options
+        )
+    }
+}
+
+/// What a call of the client failed with, in its own words; `nil` if it didn't fail.
+func failure<Value>(_ work: () async throws(SigmaError) -> Value) async -> String? {
+    do throws(SigmaError) {
+        _ = try await work()
+        return nil
+    } catch {
+        return "\(error)"
+    }
+}
+
+extension SigmaClient {
+    /// The flag as a text, for cases that don't care for its type.
+    func text(_ flag: String) async throws(SigmaError) -> String? { try await checkFlag(flagName: flag) }
+}
+
+extension HTTPFields {
+    /// The private id that a request carries.
+    var userID: String? { HTTPField.Name("user-id").flatMap { self[$0] } }
+}

@@ -1,0 +1,168 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import HTTPTypes
+import MockVendors
+import Testing
+
+@testable import SigmaAdapter
+
+@Suite("What is said of the user")
+struct UserTests {
+    @Test("S59 setting properties drops the ones before")
+    func setDrops() async throws {
+        let stage = try Stage()
+        let client = try stage.client(stage.user { $0.setEmail("a@example.com").setCustomProperty("pro", key: "plan") })
+        #expect(try await client.text("chat") == "true")
+        client.setUserProperties { $0.setEmail("b@example.com") }
+        #expect(try await client.text("chat") == "false")
+        #expect(await Self.properties(client) == ["email": "b@example.com"])
+    }
+
+    @Test("S60 editing properties keeps the ones before")
+    func editKeeps() async throws {
+        let stage = try Stage()
+        let client = try stage.client(stage.user { $0.setEmail("a@example.com").setCustomProperty("pro", key: "plan") })
+        client.editUserProperties { $0.setEmail("b@example.com") }
+        #expect(try await client.text("chat") == "true")
+        #expect(
+            await Self.properties(client) == [
+                "userId": "u-1", "os.name": "iOS", "appVersion": "2.10.0", "email": "b@example.com",
+                "custom.plan": "pro",
+            ]
+        )
+    }
+
+    @Test("S61 clearing leaves the private id, and asks nobody")
+    func clear() async throws {
+        let stage = try Stage()
+        let client = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
+        #expect(try await client.text("chat") == "true")
+        client.clearUserProperties()
+        #expect(try await client.text("chat") == "false")
+        #expect(stage.transport.requests.count == 1)
+        let context = await client.profile.context(for: try Reference.ruleset().project)
+        #expect(context.user.id == stage.transport.requests.first?.headerFields.userID)
+        #expect(context.user.attributes.isEmpty)
+    }
+
+    @Test("S62 a property counts for 24 hours, and is absent then, for negations too")
+    func ageing() async throws {
+        let stage = Stage(configuration: Self.plans)
+        let client = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
+        #expect(try await client.text("is") == "yes")
+        #expect(try await client.text("isn't") == "no")
+        stage.time.advance(by: .seconds(25 * 3600))
+        #expect(try await client.text("is") == "no")
+        #expect(try await client.text("isn't") == "no")
+        #expect(try await client.text("user") == "no")
+    }
+
+    @Test("S63 setting the same value again begins another 24 hours, for that property alone")
+    func setAgain() async throws {
+        let stage = Stage(configuration: Self.plans)
+        let client = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
+        stage.time.advance(by: .seconds(23 * 3600))
+        client.editUserProperties { $0.setCustomProperty("pro", key: "plan") }
+        stage.time.advance(by: .seconds(2 * 3600))
+        #expect(try await client.text("is") == "yes")
+        #expect(try await client.text("user") == "no")
+        #expect(try await stage.client().text("is") == "yes")
+        stage.time.advance(by: .seconds(23 * 3600))
+        #expect(try await client.text("is") == "no")
+    }
+
+    @Test("an aged id gives way to the private one")
+    func agedID() async throws {
+        let stage = try Stage()
+        let client = try stage.client(stage.user("held") { $0.setProfileId("p-1") })
+        #expect(try await client.getAllUserExperiments() == "hold_q1.0|delay.test.0")
+        stage.time.advance(by: .seconds(25 * 3600))
+        #expect(try await client.getAllUserExperiments() == "button_test.1")
+    }
+
+    @Test("every setter has its property")
+    func setters() {
+        let builder = SigmaUser.Builder(time: ManualTime())
+        let user = builder.setUserId("1").setProfileId("2").setDeviceId("3").setEmail("4").setAppVersion("5")
+            .setOsName("6").setOsVersion("7").setGeoCode("8").setGeoCountry("9").setGeoState("10").setGeoCity("11")
+            .setCustomProperty(true, key: "a").setCustomProperty(2, key: "b").setCustomProperty(2.0, key: "c")
+            .setCustomProperty("text", key: "d").setCustomProperty(FlagValue.string("raw"), key: "e")
+            .build()
+        #expect(
+            user.properties == [
+                "userId": "1", "profileId": "2", "deviceId": "3", "email": "4", "appVersion": "5", "os.name": "6",
+                "os.version": "7", "geo.code": "8", "geo.country": "9", "geo.state": "10", "geo.city": "11",
+                "custom.a": "true", "custom.b": "2", "custom.c": "2.0", "custom.d": "text", "custom.e": "raw",
+            ]
+        )
+        #expect(builder.setEmail(nil).setCustomProperty(nil as Int?, key: "a").build().properties.count == 14)
+    }
+
+    @Test("a property that is taken back shows the device's own value again")
+    func takenBack() async throws {
+        let stage = try Stage()
+        let client = try stage.client(stage.user { $0.setOsName("Other") })
+        #expect(try await client.text("button") == "grey")
+        client.editUserProperties { $0.setOsName(nil) }
+        #expect(try await client.text("button") == "red")
+    }
+
+    @Test("a user is written and read back with the age of each property")
+    func coding() throws {
+        let time = ManualTime(now: Reference.noon)
+        let user = SigmaUser.Builder(time: time).setUserId("u").build()
+        let data = try JSONEncoder().encode(user)
+        #expect(try JSONDecoder().decode(SigmaUser.self, from: data) == user)
+        #expect(user.dates == ["userId": Reference.noon])
+        struct Shape: Decodable {
+            var properties: [String: String]
+            var sigmaExpiration: [String: String]
+        }
+        #expect(try JSONDecoder().decode(Shape.self, from: data).properties == ["userId": "u"])
+        #expect(try JSONDecoder().decode(Shape.self, from: data).sigmaExpiration.keys.sorted() == ["userId"])
+    }
+
+    @Test("changes at once from many tasks all count, and the last state is what is kept")
+    func concurrency() async throws {
+        let stage = try Stage()
+        let client = try stage.client(stage.user())
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<50 {
+                group.addTask { client.editUserProperties { $0.setCustomProperty(number, key: "n\(number)") } }
+            }
+        }
+        await client.saved()
+        #expect(await Self.properties(client).count == 53)
+        #expect(await Self.properties(try stage.client()).count == 53)
+    }
+
+    @Test("the device is known on this platform too")
+    func device() {
+        let device = SigmaDevice.current
+        #expect(device.osName?.isEmpty == false)
+        #expect(device.osVersion.flatMap { VersionNumber($0) } != nil)
+        #if os(Linux)
+            #expect(device.osName == "Linux")
+        #endif
+    }
+
+    private static func properties(_ client: SigmaClient) async -> [String: String] {
+        guard let project = try? Reference.ruleset().project else { return [:] }
+        return await client.profile.context(for: project).user.attributes.values.compactMapValues(\.stringValue)
+    }
+
+    private static func flag(_ name: String, _ property: String, _ sign: String, _ text: String) -> String {
+        """
+        {"name":"\(name)","type":"string","rules":[
+          {"is_default":false,"value":"yes","conditional_statement":"AND","conditions":[
+            {"name":"\(property)","condition_sign":"\(sign)","value":["\(text)"]}]},
+          {"is_default":true,"value":"no","conditional_statement":"-","conditions":[]}]}
+        """
+    }
+
+    private static let plans = """
+        {"use_geo":false,"feature_flags":[\(flag("is", "custom.plan", "equal", "pro")),
+          \(flag("isn't", "custom.plan", "not equal", "pro")),\(flag("user", "userId", "equal", "u-1"))]}
+        """
+}

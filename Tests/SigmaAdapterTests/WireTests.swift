@@ -1,0 +1,124 @@
+import Experimentation
+import Foundation
+import Testing
+
+@testable import SigmaAdapter
+
+@Suite("A configuration is read with the vendor's own tolerance")
+struct WireTests {
+    @Test("S22 broken elements are lost alone, and spoil what holds them where the vendor's SDK is strict")
+    func brokenElements() throws {
+        let root = try JSONDecoder().decode(
+            Wire.Root.self,
+            from: Data(try Reference.bytes("config-broken-elements.json"))
+        )
+        #expect(root.featureFlags.map(\.name) == ["good", "after"])
+        #expect(root.featureFlags.first?.rules.map(\.value) == ["well"])
+        #expect(root.experiments.map(\.name) == ["web", "survivor"])
+        let survivor = try #require(root.experiments.last)
+        #expect(survivor.groups.map(\.name) == ["A"])
+        #expect(survivor.groups.first?.forcedUserList == ["f"])
+        #expect(survivor.forcedUserList == ["g"])
+        #expect(survivor.holdouts == ["no_such_holdout"])
+        #expect(survivor.layerBounds.map(\.upper) == [100])
+        #expect(survivor.params.map(\.name) == ["p"])
+        #expect(survivor.params.first?.values.map(\.value) == ["kept"])
+        #expect(survivor.featureFlags.map(\.name) == ["in_test"])
+        #expect(survivor.featureFlags.first?.groups.map(\.group) == ["A"])
+    }
+
+    @Test("what survives decides as if nothing else had been there")
+    func survivors() throws {
+        let ruleset = try Reference.ruleset("config-broken-elements.json")
+        #expect(
+            ruleset.values(for: Reference.context("u", ["plan": "pro"]))
+                == ["good": "well", "after": "still here", "in_test": 2.5]
+        )
+        #expect(ruleset.decisions(for: Reference.context()).assignments.map(\.experiment.id) == ["survivor"])
+    }
+
+    @Test(
+        "numbers may be texts, and must be numbers",
+        arguments: [("\"12.5\"", 12.5), ("7", 7), ("\"nan\"", nil), ("\"many\"", nil), ("null", nil), ("true", nil)]
+            as [(String, Double?)]
+    )
+    func numbers(text: String, expected: Double?) {
+        let number = try? JSONDecoder().decode(Wire.NumberOrText.self, from: Data(text.utf8))
+        #expect(number?.value == expected)
+    }
+
+    @Test(
+        "lists that aren't lists, and a root that isn't an object, are refused",
+        arguments: ["[]", "{\"feature_flags\":{}}", "{\"experiments\":\"\"}", "{\"use_geo\":\"no\"}", "", "{", "null"]
+    )
+    func wrongShape(text: String) {
+        #expect(throws: (any Error).self) { try JSONDecoder().decode(Wire.Root.self, from: Data(text.utf8)) }
+    }
+
+    @Test(
+        "platforms are compared without regard to case, and nothing means everybody",
+        arguments: [
+            (["ios"], true), (["APP"], true), (["All", "web"], true), ([], true), (["web"], false),
+            (["android"], false),
+        ]
+    )
+    func platforms(words: [String], ours: Bool) {
+        #expect(Platform.isOurs(words) == ours)
+    }
+
+    @Test("the list of platforms goes before the single one")
+    func platformKeys() throws {
+        func flag(_ keys: String) throws -> [String] {
+            try JSONDecoder().decode(Wire.Flag.self, from: Data("{\"name\":\"f\",\(keys)}".utf8)).platforms
+        }
+        #expect(try flag(#""platforms":["ios"],"platform":"web""#) == ["ios"])
+        #expect(try flag(#""platform":"web""#) == ["web"])
+        #expect(try flag(#""platforms":[],"platform":"web""#) == [])
+    }
+
+    @Test("a text that isn't a value of the flag's type leaves its neighbours alone")
+    func wrongTexts() throws {
+        func flag(_ name: String, _ type: String, _ text: String) -> String {
+            """
+            {"name":"\(name)","type":"\(type)","rules":[
+              {"is_default":true,"value":"\(text)","conditional_statement":"-"}]}
+            """
+        }
+        let flags = [
+            flag("b", "bool", "yes"), flag("j", "json", "{"), flag("n", "number", "1e999"), flag("i", "integer", "3.5"),
+            flag("s", "later", "3"), flag("u", "integer", "x"),
+        ]
+        let ruleset = try Reference.ruleset(of: Array("{\"feature_flags\":[\(flags.joined(separator: ","))]}".utf8))
+        let decisions = ruleset.decisions(for: Reference.context())
+        #expect(["b", "j", "n", "u"].map { decisions[$0]?.error } == Array(repeating: .parseError, count: 4))
+        #expect(decisions["i"]?.value == 3.5)
+        #expect(decisions["s"]?.value == "3")
+    }
+
+    @Test("of equal names the first counts, and the catalogue keeps step")
+    func duplicates() throws {
+        func flag(_ name: String, _ text: String) -> String {
+            """
+            {"name":"\(name)","type":"string","rules":[
+              {"is_default":true,"value":"\(text)","conditional_statement":"-"}]}
+            """
+        }
+        let flags = [flag("a", "1"), flag("b", "2"), flag("a", "3"), flag("c", "4")].joined(separator: ",")
+        let ruleset = try Reference.ruleset(of: Array("{\"feature_flags\":[\(flags)]}".utf8))
+        #expect(ruleset.values(for: Reference.context()) == ["a": "1", "b": "2", "c": "4"])
+    }
+
+    @Test("ten thousand flags are read and decided")
+    func manyFlags() throws {
+        let flags = (0..<10_000).map { number in
+            """
+            {"name":"flag-\(number)","type":"integer","rules":[
+              {"is_default":true,"value":"\(number)","conditional_statement":"-","conditions":[]}]}
+            """
+        }
+        let ruleset = try Reference.ruleset(of: Array("{\"feature_flags\":[\(flags.joined(separator: ","))]}".utf8))
+        let decisions = ruleset.decisions(for: Reference.context())
+        #expect(decisions.keys.count == 10_000)
+        #expect(decisions["flag-9999"]?.value == 9_999)
+    }
+}
