@@ -5,7 +5,12 @@ import PackageDescription
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-experimentation", path: "..")],
+    dependencies: [
+        .package(name: "swift-experimentation", path: ".."),
+        // The sums that Sigma's figures are held against.
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    ],
     targets: [
         // Counts allocations by standing in for malloc.
         .target(name: "BenchmarkCounting"),
@@ -16,6 +21,17 @@ let package = Package(
                 "BenchmarkHarness",
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+            ]
+        ),
+        .executableTarget(
+            name: "bench-sigma",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "SigmaAdapter", package: "swift-experimentation"),
             ]
         ),
     ],
