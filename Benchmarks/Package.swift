@@ -34,6 +34,14 @@ let package = Package(
                 .product(name: "SigmaAdapter", package: "swift-experimentation"),
             ]
         ),
+        .executableTarget(
+            name: "bench-flagship",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "FlagshipAdapter", package: "swift-experimentation"),
+            ]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
