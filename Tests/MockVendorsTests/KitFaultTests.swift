@@ -41,12 +41,19 @@ struct KitFaultTests {
 
     @Test("a stall asks the vendor and never answers")
     func stall() async throws {
-        let (answer, journal, asked) = try await answer(under: .stall, patience: 0.1)
-        #expect(answer.ending == .mute)
-        #expect(answer.bytes.isEmpty)
-        #expect(asked == 1)
-        #expect(journal[0].response == nil)
-        #expect(journal[0].bytesOut == 0)
+        let vendor = EchoVendor()
+        let server = MockServer(vendor)
+        try await server.start()
+        server.addFault(ScriptedFault(.stall))
+        async let answer = RawClient(port: server.port, patience: 30).get("/a")
+        try await server.waitForRequests(count: 1)
+        // Nothing more would ever come, so the server goes away, and with it the connection.
+        await server.stop()
+        #expect(await answer.bytes.isEmpty)
+        #expect(await vendor.count == 1)
+        let entry = try #require(server.journal.first)
+        #expect(entry.response == nil)
+        #expect(entry.bytesOut == 0)
     }
 
     @Test(

@@ -99,7 +99,7 @@ public struct MockRequest: Sendable, Hashable {
     /// The path's segments, percent-decoded.
     public var segments: [String] {
         path.split(separator: "/", omittingEmptySubsequences: true).map {
-            $0.removingPercentEncoding ?? String($0)
+            FormEncoding.percentDecoded($0)
         }
     }
 
@@ -156,9 +156,31 @@ public enum FormEncoding {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             func decoded(_ part: Substring) -> String {
                 let spaced = part.replacing("+", with: " ")
-                return spaced.removingPercentEncoding ?? String(spaced)
+                return percentDecoded(spaced)
             }
             return (decoded(parts[0]), parts.count > 1 ? decoded(parts[1]) : "")
         }
+    }
+
+    /// Undoes percent-encoding; what isn't UTF-8 afterwards stays as it was, and a `%` without two digits is a `%`.
+    ///
+    /// Foundation's own drops a byte order mark, and refuses a text as a whole over one stray `%`.
+    public static func percentDecoded(_ text: some StringProtocol) -> String {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2,
+                digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            {
+                rest = rest.dropFirst(2)
+                bytes.append(value)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self) ?? String(text)
     }
 }

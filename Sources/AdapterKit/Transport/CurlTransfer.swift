@@ -42,6 +42,7 @@
             if let reason = head.objection { return .failure(CurlOutcome.broken(reason)) }
             if attempts > 1 { return .failure(CurlOutcome.broken("the connection was closed before an answer")) }
             if let error = CurlOutcome.error(code) { return .failure(error) }
+            guard head.isComplete else { return .failure(CurlOutcome.broken("the response's head isn't complete")) }
             var status = 0
             _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
             guard (200...999).contains(status) else { return .failure(CurlOutcome.broken("no valid status")) }

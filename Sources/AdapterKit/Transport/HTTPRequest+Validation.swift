@@ -15,7 +15,10 @@ extension HTTPRequest {
             throw ExperimentationError(.invalidArgument, "a request needs a scheme, an authority and a path")
         }
         // The same rules as for a configured address, so that nobody gets around them by building a request by hand.
-        _ = try Endpoint("\(scheme)://\(authority)")
+        let endpoint = try Endpoint("\(scheme)://\(authority)")
+        guard endpoint.path.isEmpty, endpoint.authority == authority.lowercased() else {
+            throw ExperimentationError(.configuration, "an authority is a host and perhaps a port")
+        }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         if let reason = PathRules.objection(to: parts[0]) {
             throw ExperimentationError(.invalidArgument, "the request's path \(reason)")

@@ -7,6 +7,10 @@ struct ResponseHead {
 
     private var fields = HTTPFields()
     private var bytes = 0
+    private var length: String?
+
+    /// Whether the blank line after the fields has come; without it a connection that breaks looks like an empty answer.
+    private(set) var isComplete = false
 
     /// Why the head is refused, if it is.
     private(set) var objection: String?
@@ -15,13 +19,15 @@ struct ResponseHead {
     mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
         bytes += line.count
         guard bytes <= Self.mostBytes else { return refuse("the response's head is too large") }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
+        if line.starts(with: "HTTP/".utf8) {
             // A status line begins another head: that of a final response after an interim one.
-            if line.starts(with: "HTTP/".utf8) { fields = HTTPFields() }
+            fields = HTTPFields()
+            length = nil
+            isComplete = false
             return true
         }
-        if line.starts(with: "HTTP/".utf8) {
-            fields = HTTPFields()
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
+            if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isComplete = true }
             return true
         }
         guard fields.count < Self.mostFields else { return refuse("the response has too many fields") }
@@ -30,7 +36,11 @@ struct ResponseHead {
         var value = line[(colon + 1)...]
         while let last = value.last, last <= 0x20 { value = value.dropLast() }
         while let first = value.first, first <= 0x20 { value = value.dropFirst() }
-        fields.append(HTTPField(name: name, value: value))
+        let field = HTTPField(name: name, value: value)
+        if name == .contentLength, !note(length: field.value) {
+            return refuse("the response's length can't be believed")
+        }
+        fields.append(field)
         return true
     }
 
@@ -41,6 +51,14 @@ struct ResponseHead {
         decoded[.contentEncoding] = nil
         decoded[.contentLength] = nil
         return decoded
+    }
+
+    /// Whether a length is a number, and the same as any other that the head has.
+    private mutating func note(length text: String) -> Bool {
+        let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard isNumber, Int(text) != nil, length == nil || length == text else { return false }
+        length = text
+        return true
     }
 
     private mutating func refuse(_ reason: String) -> Bool {

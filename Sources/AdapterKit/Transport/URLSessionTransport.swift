@@ -1,78 +1,34 @@
-import Experimentation
-import Foundation
-import HTTPTypes
+#if canImport(Darwin)
+    import Experimentation
+    import HTTPTypes
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
+    /// Exchanges HTTP requests through Foundation's `URLSession`; the default on Apple platforms.
+    ///
+    /// It follows no redirect, keeps no cookies, credentials or cache, and ends by the deadline whatever the session does.
+    public struct URLSessionTransport: HTTPTransport {
+        private let engine: SessionEngine
+
+        /// Creates an engine with a session of its own, which is closed when the last copy is released.
+        ///
+        /// - Parameter connectionsPerHost: How many connections to one host there may be at once.
+        public init(connectionsPerHost: Int = 64) {
+            engine = SessionEngine(connectionsPerHost: connectionsPerHost)
+        }
+
+        /// Sends a request and waits for the whole response.
+        ///
+        /// - Parameters:
+        ///   - request: The request; it is checked by ``HTTPRequest/validated()``.
+        ///   - body: The body; no body is sent for `GET` and `HEAD`.
+        ///   - limits: What the exchange may cost.
+        /// - Returns: The response, its body decompressed.
+        /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
+        public func send(
+            _ request: HTTPRequest,
+            body: [UInt8],
+            limits: HTTPLimits
+        ) async throws(ExperimentationError) -> HTTPReply {
+            try await engine.send(request, body: body, limits: limits)
+        }
+    }
 #endif
-
-/// Exchanges HTTP requests through Foundation's `URLSession`; the default on Apple platforms.
-///
-/// It follows no redirect, keeps no cookies, credentials or cache, and ends by the deadline whatever the session does. On
-/// Linux it exists for comparison and is not to be used: there the session delivers a body whole although it was told to stop, so that
-/// the size of a response doesn't bound memory (`docs/reliability.md`).
-public final class URLSessionTransport: HTTPTransport {
-    private let session: URLSession
-    private let delegate: SessionDelegate
-
-    /// Creates an engine with a session of its own.
-    ///
-    /// - Parameter connectionsPerHost: How many connections to one host there may be at once.
-    public init(connectionsPerHost: Int = 64) {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpMaximumConnectionsPerHost = max(1, connectionsPerHost)
-        configuration.httpCookieStorage = nil
-        configuration.httpShouldSetCookies = false
-        configuration.urlCache = nil
-        configuration.urlCredentialStorage = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // Deadlines are the transport's own: the session's timer restarts with each byte.
-        configuration.timeoutIntervalForRequest = 86_400
-        configuration.timeoutIntervalForResource = 86_400
-        delegate = SessionDelegate()
-        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
-    }
-
-    deinit { session.invalidateAndCancel() }
-
-    /// Sends a request and waits for the whole response.
-    ///
-    /// - Parameters:
-    ///   - request: The request; it is checked by ``HTTPRequest/validated()``.
-    ///   - body: The body; no body is sent for `GET` and `HEAD`.
-    ///   - limits: What the exchange may cost.
-    /// - Returns: The response, its body decompressed.
-    /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
-    public func send(
-        _ request: HTTPRequest,
-        body: [UInt8],
-        limits: HTTPLimits
-    ) async throws(ExperimentationError) -> HTTPReply {
-        let request = try request.validated()
-        guard limits.deadline > .zero else {
-            throw ExperimentationError(.timeout, "the deadline passed before the request was sent")
-        }
-        guard let url = URL(string: request.address) else {
-            throw ExperimentationError(.configuration, "the address can't be used")
-        }
-        var message = URLRequest(url: url)
-        message.httpMethod = request.method.rawValue
-        for field in request.headerFields { message.addValue(field.value, forHTTPHeaderField: field.name.rawName) }
-        if request.method != .get, request.method != .head { message.httpBody = Data(body) }
-        let task = session.dataTask(with: message)
-        let timer = Task { [delegate] in
-            try await Task.sleep(for: limits.deadline)
-            delegate.end(task, with: ExperimentationError(.timeout, "no complete response within the deadline"))
-        }
-        defer { timer.cancel() }
-        let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                delegate.begin(task, limit: limits.responseBytes, continuation)
-                if Task.isCancelled { delegate.end(task, with: SessionDelegate.cancelled) } else { task.resume() }
-            }
-        } onCancel: {
-            delegate.end(task, with: SessionDelegate.cancelled)
-        }
-        return try outcome.get()
-    }
-}

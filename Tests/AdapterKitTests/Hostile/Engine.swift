@@ -12,21 +12,24 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// Whether this is the engine that Linux has only for comparison.
-    var isFoundationOnLinux: Bool {
+    /// The engines that can be given up in the middle of an exchange, and meet answers that aren't HTTP.
+    ///
+    /// Foundation's session on Linux ends the process over either (`docs/decisions/0022-transports.md`), so there it only meets
+    /// exchanges that come to their end.
+    static let hardened: [Engine] = {
         #if os(Linux)
-            self == .urlSession
+            [.curl]
         #else
-            false
+            allCases
         #endif
-    }
+    }()
 
     func make() -> any HTTPTransport {
         switch self {
         #if os(Linux)
             case .curl: CurlTransport()
         #endif
-        case .urlSession: URLSessionTransport()
+        case .urlSession: SessionEngine(connectionsPerHost: 64)
         }
     }
 }

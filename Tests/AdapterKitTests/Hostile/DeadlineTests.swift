@@ -1,0 +1,96 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Deadlines")
+struct DeadlineTests {
+    /// A way to keep a client waiting.
+    enum Delay: String, CaseIterable, Sendable {
+        case stall, drip, slowHead, stallInBody, endlessHead, endlessChunks, slowHandshake, blackHole
+
+        @Sendable func play(_ connection: RawConnection) {
+            switch self {
+            case .stall:
+                connection.readRequest()
+                connection.waitForClose()
+            case .drip:
+                connection.readRequest()
+                connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                while connection.send("x") { pause() }
+            case .slowHead:
+                connection.readRequest()
+                for character in "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " { connection.send("\(character)") }
+                while connection.send("x") { pause() }
+            case .stallInBody:
+                connection.readRequest()
+                connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab")
+                connection.waitForClose()
+            case .endlessHead:
+                connection.readRequest()
+                connection.send("HTTP/1.1 200 OK\r\n")
+                while connection.send("X: y\r\n") { pause() }
+            case .endlessChunks:
+                connection.readRequest()
+                connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+                while connection.send("1\r\nx\r\n") { pause() }
+            case .slowHandshake, .blackHole:
+                connection.waitForClose()
+            }
+        }
+
+        private func pause() { Thread.sleep(forTimeInterval: 0.005) }
+    }
+
+    @Test("P35 every call ends by its deadline, whatever the server does", arguments: Engine.hardened, Delay.allCases)
+    func deadline(engine: Engine, delay: Delay) async throws {
+        let server = try RawServer { delay.play($0) }
+        defer { server.stop() }
+        let transport = engine.make()
+        let scheme = delay == .slowHandshake ? "https" : "http"
+        let request = HTTPRequest(method: .post, scheme: scheme, authority: "127.0.0.1:\(server.port)", path: "/")
+        let deadline = Duration.milliseconds(200)
+        let allowed = deadline + .milliseconds(250)
+        // Other tests crowd the same two threads, which no transport can help; a deadline that isn't kept is never kept.
+        var slowest = Duration.zero
+        for _ in 0..<5 {
+            let results = await tenTimes(transport, request, deadline)
+            #expect(results.map(\.0) == Array(repeating: .timeout, count: 10))
+            slowest = results.map(\.1).max() ?? .zero
+            if slowest <= allowed { break }
+        }
+        #expect(slowest >= deadline - .milliseconds(20))
+        #expect(slowest <= allowed)
+    }
+
+    private func tenTimes(
+        _ transport: any HTTPTransport,
+        _ request: HTTPRequest,
+        _ deadline: Duration
+    ) async -> [(ErrorCode?, Duration)] {
+        await withTaskGroup(of: (ErrorCode?, Duration).self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    let start = ContinuousClock.now
+                    do throws(ExperimentationError) {
+                        _ = try await transport.send(request, body: [1], limits: HTTPLimits(deadline: deadline))
+                        return (nil, ContinuousClock.now - start)
+                    } catch {
+                        return (error.code, ContinuousClock.now - start)
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test("a deadline that has passed sends nothing", arguments: Engine.hardened, [Duration.zero, .seconds(-1)])
+    func passed(engine: Engine, deadline: Duration) async throws {
+        let server = try RawServer { _ = $0.readRequest() }
+        defer { server.stop() }
+        let outcome = await exchange(engine, server, limits: HTTPLimits(deadline: deadline))
+        #expect(outcome.code == .timeout)
+        #expect(server.received.isEmpty)
+    }
+}
