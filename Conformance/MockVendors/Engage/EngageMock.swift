@@ -4,7 +4,7 @@ import Synchronization
 /// A small Engage: the token endpoint, the XML interface over lists and tables, and the endpoint for behaviours.
 ///
 /// Started with no world it has the credentials `client`, `secret` and `refresh`, the flexible list 23949 and the audit
-/// table 29392. What it takes as a world is written at `EngageBackEnd`.
+/// table 29392. What it takes as a world is written at `EngageMockBackEnd`.
 ///
 /// Beside what every mock vendor answers, under `/_mock/`:
 ///
@@ -23,8 +23,8 @@ public final class EngageMock: MockVendor {
     public static let name = "engage"
 
     private struct State: Sendable {
-        var configured: EngageBackEnd
-        var world: EngageBackEnd
+        var configured: EngageMockBackEnd
+        var world: EngageMockBackEnd
         var tokens: EngageTokens
         var behaviors = EngageBehaviors()
         var faults: [EngageScriptedFault] = []
@@ -32,7 +32,7 @@ public final class EngageMock: MockVendor {
         var mostUnderWay = 0
         var calls: [String: Int] = [:]
 
-        init(_ world: EngageBackEnd) {
+        init(_ world: EngageMockBackEnd) {
             configured = world
             self.world = world
             tokens = EngageTokens(credentials: world.credentials)
@@ -176,9 +176,9 @@ public final class EngageMock: MockVendor {
         state.withLock { $0 = State($0.configured) }
     }
 
-    /// Replaces the world; its form is written at `EngageBackEnd`.
+    /// Replaces the world; its form is written at `EngageMockBackEnd`.
     public func load(_ world: Data) async throws(MockWorldError) {
-        let world = try EngageBackEnd.reading(world)
+        let world = try EngageMockBackEnd.reading(world)
         state.withLock { $0 = State(world) }
     }
 }
@@ -259,8 +259,8 @@ extension EngageMock {
     }
 
     private struct Picture: Encodable {
-        var lists: [EngageBackEnd.List]
-        var tables: [EngageBackEnd.Table]
+        var lists: [EngageMockBackEnd.List]
+        var tables: [EngageMockBackEnd.Table]
         var behaviors: BehaviorPicture
         var tokens: [EngageTokens.Issued]
         var tokenRequests: Int
@@ -269,7 +269,7 @@ extension EngageMock {
         var calls: [String: Int]
 
         init(
-            _ world: EngageBackEnd,
+            _ world: EngageMockBackEnd,
             _ behaviors: EngageBehaviors,
             _ tokens: EngageTokens,
             _ underWay: Int,

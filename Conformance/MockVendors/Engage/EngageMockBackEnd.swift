@@ -18,7 +18,7 @@ import Foundation
 ///
 /// `key` names the column that identifies a recipient of a keyed list; a list without one is flexible. `type` is the
 /// vendor's code: 0 text, 2 number, 3 date, and so on.
-struct EngageBackEnd: Sendable, Hashable, Codable {
+struct EngageMockBackEnd: Sendable, Hashable, Codable {
     /// A column of a list or a table.
     struct Column: Sendable, Hashable, Codable {
         var name: String
@@ -141,8 +141,8 @@ struct EngageBackEnd: Sendable, Hashable, Codable {
 
     /// What there is before anybody has loaded anything: the flexible list 23949 with the reference's columns, and the
     /// audit table 29392.
-    static let standard: EngageBackEnd = {
-        var world = EngageBackEnd()
+    static let standard: EngageMockBackEnd = {
+        var world = EngageMockBackEnd()
         world.lists = [
             List(
                 id: 23949,
@@ -169,23 +169,23 @@ struct EngageBackEnd: Sendable, Hashable, Codable {
     }()
 
     /// Reads the vendor's own format.
-    static func reading(_ data: Data) throws(MockWorldError) -> EngageBackEnd {
-        let world: EngageBackEnd
+    static func reading(_ data: Data) throws(MockWorldError) -> EngageMockBackEnd {
+        let world: EngageMockBackEnd
         do {
             let decoder = JSONDecoder()
             decoder.dateDecodingStrategy = .iso8601
-            world = try decoder.decode(EngageBackEnd.self, from: data)
+            world = try decoder.decode(EngageMockBackEnd.self, from: data)
         } catch let error as DecodingError {
             throw MockWorldError(describe(error))
         } catch {
             throw MockWorldError("the world isn't JSON: \(error)")
         }
         for list in world.lists {
-            let names = list.columns.map { EngageBackEnd.canonical($0.name) }
+            let names = list.columns.map { EngageMockBackEnd.canonical($0.name) }
             if let twice = firstRepeated(names) {
                 throw MockWorldError("lists[\(list.id)].columns: \"\(twice)\" is there twice")
             }
-            if let key = list.key, !names.contains(EngageBackEnd.canonical(key)) {
+            if let key = list.key, !names.contains(EngageMockBackEnd.canonical(key)) {
                 throw MockWorldError("lists[\(list.id)].key: \"\(key)\" is not one of its columns")
             }
         }

@@ -52,7 +52,7 @@ struct EngageBehaviors: Sendable {
     }
 
     /// Answers a submission: all of it is taken, or nothing.
-    mutating func submit(_ request: MockRequest, world: EngageBackEnd, now: Date) -> MockResponse {
+    mutating func submit(_ request: MockRequest, world: EngageMockBackEnd, now: Date) -> MockResponse {
         requests += 1
         guard request.method == "POST" else { return refuse(405, "POST only") }
         guard (request.header("Content-Type") ?? "").lowercased().hasPrefix("application/json") else {

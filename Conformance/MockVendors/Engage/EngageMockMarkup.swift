@@ -29,7 +29,15 @@ struct EngageNode: Sendable, Hashable {
 enum EngageMarkup {
     static func parse(_ text: String) -> EngageNode? {
         // A document type is the only way to an entity of one's own; nobody who talks to this vendor sends one.
-        guard !text.contains("<!DOCTYPE"), !text.contains("<!ENTITY") else { return nil }
+        // It can only stand before the root.
+        var prolog = text[...]
+        while let tag = prolog.firstIndex(of: "<"),
+            let next = prolog.index(tag, offsetBy: 1, limitedBy: prolog.endIndex),
+            next < prolog.endIndex, !prolog[next].isLetter
+        {
+            guard prolog[next...].hasPrefix("?") || prolog[next...].hasPrefix("!--") else { return nil }
+            prolog = prolog[next...]
+        }
         let builder = Builder()
         let parser = XMLParser(data: Data(text.utf8))
         parser.shouldResolveExternalEntities = false
@@ -92,6 +100,8 @@ enum EngageMarkup {
             case ">": result += "&gt;"
             case "\"": result += "&quot;"
             case "\r": result += "&#13;"
+            case "\n": result += "&#10;"
+            case "\t": result += "&#9;"
             default: result.unicodeScalars.append(character)
             }
         }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The operations of the XML interface that touch lists and recipients.
-extension EngageBackEnd {
+extension EngageMockBackEnd {
     /// The operations that this server carries out.
     static let operations: Set<String> = [
         "AddRecipient", "UpdateRecipient", "SelectRecipientData", "RemoveRecipient", "OptOutRecipient",

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The operations of the XML interface that touch relational tables.
-extension EngageBackEnd {
+extension EngageMockBackEnd {
     func tableIndex(_ operation: EngageNode) throws(EngageFault) -> Int {
         guard let text = operation.value("TABLE_ID"), !text.isEmpty else { throw .missing("TABLE_ID") }
         guard let index = tables.firstIndex(where: { String($0.id) == text }) else {

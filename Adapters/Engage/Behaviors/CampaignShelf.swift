@@ -1,0 +1,83 @@
+import Experimentation
+import Foundation
+
+/// The campaigns that brought this installation's user here, and how long each counts.
+///
+/// Behaviours are written with the campaign of the moment when they happened, however late they are sent; so the shelf
+/// keeps the last campaigns with their times.
+struct CampaignShelf: Sendable, Hashable, Codable {
+    /// A campaign, from when to when.
+    struct Entry: Sendable, Hashable, Codable {
+        var name: String
+        var from: Date
+        var until: Date
+    }
+
+    /// How many campaigns are kept.
+    static let longest = 50
+
+    /// By the beginning, the earliest first.
+    private(set) var entries: [Entry] = []
+
+    /// Puts a campaign on the shelf; putting the same one with the same beginning again changes nothing.
+    mutating func put(_ entry: Entry) {
+        if entries.contains(where: { $0.name == entry.name && $0.from == entry.from }) { return }
+        let place = entries.firstIndex { $0.from > entry.from } ?? entries.endIndex
+        entries.insert(entry, at: place)
+        if entries.count > Self.longest { entries.removeFirst(entries.count - Self.longest) }
+    }
+
+    /// The campaign that counts at a moment; empty if there is none, or the last one is over.
+    func current(at date: Date) -> String {
+        guard let entry = entries.last(where: { $0.from <= date }), date <= entry.until else { return "" }
+        return entry.name
+    }
+
+    /// The campaign that came last before a moment, whether it is over or not; empty if there is none.
+    func last(at date: Date) -> String { entries.last { $0.from <= date }?.name ?? "" }
+}
+
+/// Finds a campaign in what links and notifications bring.
+struct CampaignScan: Sendable, Hashable {
+    let names: EngageConfiguration.ParameterNames
+    let lifetime: Duration
+
+    /// Finds the campaign and works out how long it counts.
+    ///
+    /// A moment wins over an end in seconds, an end over a length, a length over the default. What can't be read as a
+    /// number of seconds ends at once, as the reference has it; a text for a moment or a length follows ``Expiration``.
+    func campaign(in values: [String: FlagValue], at date: Date) -> CampaignShelf.Entry? {
+        guard let name = text(names.currentCampaign, in: values), !name.isEmpty else { return nil }
+        let until: Date
+        if let moment = text(names.campaignExpiresAt, in: values), !moment.isEmpty {
+            until = Expiration(moment).date(from: date) ?? date
+        } else if let end = text(names.campaignEnd, in: values), !end.isEmpty {
+            let seconds = Double(end.trimmingBlanks) ?? 0
+            until = Date(timeIntervalSince1970: seconds.isFinite ? min(max(seconds, 0), 253_402_300_799) : 0)
+        } else if let length = text(names.campaignValidFor, in: values), !length.isEmpty {
+            until = Expiration(length).date(from: date) ?? date
+        } else {
+            until = date.addingTimeInterval(Double(lifetime.components.seconds))
+        }
+        return CampaignShelf.Entry(name: name, from: date, until: until)
+    }
+
+    /// The text of a key, at the top first and then ever deeper in nested objects; never in lists.
+    ///
+    /// Level by level and by sorted names, so that of several the same one is found each time.
+    func text(_ key: String, in values: [String: FlagValue]) -> String? {
+        var level = [values]
+        while !level.isEmpty {
+            for object in level {
+                switch object[key] {
+                case .string(let text): return text
+                // Numbers come unquoted in payloads; the key of an end in seconds mostly does.
+                case .int(let number): return String(number)
+                default: continue
+                }
+            }
+            level = level.flatMap { object in object.sorted { $0.key < $1.key }.compactMap(\.value.objectValue) }
+        }
+        return nil
+    }
+}

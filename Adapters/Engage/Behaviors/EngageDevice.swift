@@ -1,0 +1,87 @@
+import Foundation
+
+/// What behaviours tell of the device and the application; each can be replaced.
+public struct EngageDevice: Sendable, Hashable {
+    /// What stands where the application has no name or version.
+    public static let unknown = "__UNKNOWN__"
+
+    /// The family of devices.
+    public var name: String
+    /// The hardware's identifier.
+    public var version: String
+    /// The operating system.
+    public var osName: String
+    /// The operating system's version.
+    public var osVersion: String
+    /// The application's name.
+    public var appName: String
+    /// The application's build.
+    public var appVersion: String
+    /// The device's id; `nil` for one that is made once and kept.
+    public var id: String?
+
+    /// Creates a description.
+    public init(
+        name: String,
+        version: String,
+        osName: String,
+        osVersion: String,
+        appName: String = unknown,
+        appVersion: String = unknown,
+        id: String? = nil
+    ) {
+        self.name = name
+        self.version = version
+        self.osName = osName
+        self.osVersion = osVersion
+        self.appName = appName
+        self.appVersion = appVersion
+        self.id = id
+    }
+
+    /// What this process runs on, as far as the system tells without a permission.
+    public static let current: EngageDevice = {
+        let version = ProcessInfo.processInfo.operatingSystemVersion
+        let info = Bundle.main.infoDictionary ?? [:]
+        func text(_ key: String) -> String? { (info[key] as? String).flatMap { $0.isEmpty ? nil : $0 } }
+        return EngageDevice(
+            name: family,
+            version: hardware,
+            osName: system,
+            osVersion: "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)",
+            appName: text("CFBundleDisplayName") ?? text("CFBundleName") ?? unknown,
+            appVersion: text("CFBundleVersion") ?? unknown
+        )
+    }()
+
+    private static var system: String {
+        #if os(iOS)
+            "iPhone OS"
+        #elseif os(macOS)
+            "macOS"
+        #elseif os(Linux)
+            "Linux"
+        #else
+            unknown
+        #endif
+    }
+
+    private static var family: String {
+        #if os(iOS)
+            hardware.hasPrefix("iPad") ? "iPad" : "iPhone"
+        #elseif os(macOS)
+            "Mac"
+        #else
+            system
+        #endif
+    }
+
+    private static var hardware: String {
+            var names = utsname()
+            guard uname(&names) == 0 else { return unknown }
+            let machine = withUnsafeBytes(of: &names.machine) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            return machine.isEmpty ? unknown : machine
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+/// How long the application is used at a stretch: a pure state machine over moments.
+///
+/// A session ends when the application has been away for longer than the time-out. Its length leaves out the time away,
+/// and its end is the moment when the application was left. What is needed to end it is kept, so that the next launch
+/// can if this one doesn't come back.
+struct SessionClock: Sendable, Hashable, Codable {
+    /// What happened.
+    enum Outcome: Sendable, Hashable {
+        /// A session ended at a moment, after whole seconds of use.
+        case ended(seconds: Int, at: Date)
+        /// A session began.
+        case started(at: Date)
+    }
+
+    /// Seconds of use before the present stretch.
+    private(set) var used = 0.0
+    /// Since when the application has been used without a break; `nil` while it is away.
+    private(set) var since: Date?
+    /// When the application was left; `nil` while it is used.
+    private(set) var left: Date?
+
+    /// The process began: whatever session there was is over, and one begins.
+    mutating func launch(at now: Date) -> [Outcome] {
+        let end = left.map { Outcome.ended(seconds: Self.whole(used), at: $0) }
+        self = SessionClock()
+        since = now
+        return [end, .started(at: now)].compactMap(\.self)
+    }
+
+    /// The application was left.
+    ///
+    /// A second time without a return changes nothing.
+    mutating func leave(at now: Date) {
+        guard let since else { return }
+        used += max(0, now.timeIntervalSince(since))
+        self.since = nil
+        left = now
+    }
+
+    /// The application came back.
+    mutating func enter(at now: Date, timeout: TimeInterval) -> [Outcome] {
+        guard let left else {
+            if since != nil { return [] }
+            since = now
+            return [.started(at: now)]
+        }
+        self.left = nil
+        since = now
+        guard now.timeIntervalSince(left) > timeout else { return [] }
+        let seconds = Self.whole(used)
+        used = 0
+        return [.ended(seconds: seconds, at: left), .started(at: now)]
+    }
+
+    private static func whole(_ seconds: Double) -> Int { Int(min(max(0, seconds), 1e12).rounded(.down)) }
+}

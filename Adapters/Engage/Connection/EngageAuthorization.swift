@@ -1,0 +1,184 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// The access token that both interfaces use: asked for once at a time, renewed before it ends, and asked for ever more
+/// rarely while that fails.
+///
+/// The vendor limits how many tokens are made in an hour, gives the same one again for some hours, and asks for patience
+/// after failures.
+actor EngageAuthorization {
+    /// A token, and how long it is good.
+    struct Token: Sendable, Hashable {
+        let value: String
+        /// From when on a new one is asked for.
+        let renewal: ContinuousClock.Instant?
+        /// From when on it is worthless.
+        let end: ContinuousClock.Instant?
+    }
+
+    private let configuration: EngageConfiguration
+    private let requests: EngageRequests
+    private let transport: any HTTPTransport
+    private let environment: Environment
+    private let profile: EngageProfile
+    private var token: Token?
+    private var underWay: Task<Void, Never>?
+    private var failures = 0
+    private var lastFailure: ExperimentationError?
+    private var notBefore: ContinuousClock.Instant?
+    private var askedUntil: ContinuousClock.Instant?
+
+    init(
+        configuration: EngageConfiguration,
+        requests: EngageRequests,
+        transport: any HTTPTransport,
+        environment: Environment,
+        profile: EngageProfile
+    ) {
+        self.configuration = configuration
+        self.requests = requests
+        self.transport = transport
+        self.environment = environment
+        self.profile = profile
+    }
+
+    /// Returns a good token, asking for one if need be; all callers share one request.
+    ///
+    /// Goes on trying until the deadline; one attempt is made in any case, unless the last failure asks for more patience
+    /// than that.
+    func token(until deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Token {
+        while true {
+            let now = environment.time.instant
+            if let token, token.renewal.map({ now < $0 }) ?? true { return token }
+            if let notBefore, let lastFailure, now < notBefore {
+                // A token that is due but not over is better than none.
+                if let token, token.end.map({ now < $0 }) ?? true { return token }
+                guard lastFailure.isWorthWaiting, notBefore <= deadline else { throw lastFailure }
+                do {
+                    try await environment.time.sleep(until: notBefore)
+                } catch {
+                    throw ExperimentationError(.cancelled, "cancelled while waiting for a token")
+                }
+                continue
+            }
+            await fetch().value
+            if Task.isCancelled { throw ExperimentationError(.cancelled, "cancelled while waiting for a token") }
+        }
+    }
+
+    /// How long the vendor asks to wait, if its last answer did; otherwise whoever tries again has a schedule of their own.
+    var patience: Duration? {
+        guard let askedUntil else { return nil }
+        let rest = environment.time.instant.duration(to: askedUntil)
+        return rest > .zero ? rest : nil
+    }
+
+    /// Takes note that the vendor refused a token; the next caller gets another one.
+    func reject(_ refused: Token) {
+        if token?.value == refused.value { token = nil }
+    }
+
+    private func fetch() -> Task<Void, Never> {
+        if let underWay { return underWay }
+        let task = Task { await self.ask() }
+        underWay = task
+        return task
+    }
+
+    private func ask() async {
+        let result = await grant()
+        underWay = nil
+        switch result.token {
+        case .success(let token):
+            self.token = token
+            failures = 0
+            lastFailure = nil
+            notBefore = nil
+            askedUntil = nil
+        case .failure(let error):
+            failures += 1
+            lastFailure = error
+            let wait = max(backoff(failures), result.wait ?? .zero)
+            notBefore = environment.time.instant.advanced(by: wait)
+            askedUntil = result.wait.map { environment.time.instant.advanced(by: $0) }
+            environment.log.log(.warning, "engage.token.failed", "no access token: \(error.message)")
+        }
+        if let refresh = result.refresh { await keep(refresh) }
+    }
+
+    private struct Answer {
+        var token: Result<Token, ExperimentationError>
+        var refresh: String?
+        var wait: Duration?
+    }
+
+    private func grant() async -> Answer {
+        let credentials = configuration.credentials
+        let configured = credentials.refreshToken.reveal()
+        let kept = profile.record
+        let isOurs = kept.refreshTokenOrigin == EngageDigest.of(configured)
+        let refresh = isOurs ? kept.refreshToken ?? configured : configured
+        let exchange = requests.token(
+            clientID: credentials.clientID,
+            secret: credentials.clientSecret,
+            refreshToken: Secret(refresh)
+        )
+        let begun = environment.time.instant
+        var wait: Duration?
+        do throws(ExperimentationError) {
+            let reply = try await transport.send(
+                exchange.request.validated(),
+                body: exchange.body,
+                limits: HTTPLimits(deadline: configuration.networking.timeout, responseBytes: 1 << 16)
+            )
+            wait = EngageErrors.wait(asked: reply, now: environment.time.now)
+            let grant = try EngageWire.grant(reply)
+            let life = grant.expiresIn.map { Duration.seconds($0) }
+            let token = Token(
+                value: grant.accessToken,
+                renewal: life.map { begun.advanced(by: $0 * 0.75) },
+                end: life.map { begun.advanced(by: $0) }
+            )
+            return Answer(token: .success(token), refresh: grant.refreshToken == refresh ? nil : grant.refreshToken)
+        } catch {
+            return Answer(token: .failure(error), wait: wait)
+        }
+    }
+
+    /// Keeps a refresh token that replaces the configured one, for as long as that stays configured.
+    private func keep(_ refresh: String) async {
+        let origin = EngageDigest.of(configuration.credentials.refreshToken.reveal())
+        do {
+            try await profile.update {
+                $0.refreshToken = refresh
+                $0.refreshTokenOrigin = origin
+            }
+        } catch {
+            environment.log.log(.error, "engage.token.unkept", "the new refresh token wasn't stored: \(error.message)")
+        }
+    }
+
+    private func backoff(_ failures: Int) -> Duration {
+        let networking = configuration.networking
+        // Beyond twenty doublings the longest wait has long taken over.
+        let doubled = networking.firstBackoff * (1 << min(failures - 1, 20))
+        return min(doubled, networking.longestBackoff) * (0.5 + environment.jitter() / 2)
+    }
+}
+
+extension ExperimentationError {
+    /// Whether the same request may succeed later without anybody doing anything.
+    var isWorthWaiting: Bool {
+        code == .transport || code == .timeout || code == .vendorFault
+    }
+}
+
+/// A short name for a text that can't be turned back; for comparing, not for security.
+enum EngageDigest {
+    static func of(_ text: String) -> String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 16)
+    }
+}

@@ -1,0 +1,47 @@
+import AdapterKit
+import Experimentation
+import HTTPTypes
+
+/// What the XML interface and the behaviours share: the token, the transport, and what follows a 401.
+struct EngageConnection: Sendable {
+    /// What a reply was.
+    enum Reading<Value: Sendable>: Sendable {
+        /// What was asked for.
+        case value(Value)
+        /// The vendor wants another token.
+        case refused
+    }
+
+    let configuration: EngageConfiguration
+    let requests: EngageRequests
+    let transport: any HTTPTransport
+    let environment: Environment
+    let authorization: EngageAuthorization
+    let line: EngageCallLine
+
+    /// Sends a request with a token, and once more with another if the first is refused.
+    ///
+    /// A token is asked for until the deadline. A 401 never gets to `read`.
+    func exchange<Value: Sendable>(
+        until deadline: ContinuousClock.Instant,
+        _ make: (String) -> EngageExchange,
+        read: (HTTPReply) throws(ExperimentationError) -> Reading<Value>
+    ) async throws(ExperimentationError) -> Value {
+        for _ in 0..<2 {
+            let token = try await authorization.token(until: deadline)
+            line.open()
+            let exchange = make(token.value)
+            let reply = try await transport.send(
+                exchange.request.validated(),
+                body: exchange.body,
+                limits: HTTPLimits(
+                    deadline: configuration.networking.timeout,
+                    responseBytes: configuration.networking.responseBytes
+                )
+            )
+            if reply.status != 401, case .value(let value) = try read(reply) { return value }
+            await authorization.reject(token)
+        }
+        throw ExperimentationError(.unauthorized, "Engage refused two access tokens in a row", cause: RefusedTokens())
+    }
+}

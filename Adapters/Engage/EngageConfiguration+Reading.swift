@@ -1,0 +1,122 @@
+import AdapterKit
+import Experimentation
+
+extension EngageConfiguration {
+    /// Reads the settings of a configuration file.
+    ///
+    /// `host`, `clientID`, `clientSecret`, `refreshToken` and `listID` must be there; the host may also stand as
+    /// `endpoints.host`. All else has the reference's defaults. Times are in seconds.
+    ///
+    /// - Throws: ``ErrorCode/configuration``, naming the file, the key and what was expected.
+    public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        let endpoint = try settings.section("endpoints") { endpoints throws(ExperimentationError) in
+            try endpoints.optionalEndpoint("host")
+        }
+        let host = try settings.optionalEndpoint("host")
+        guard let address = endpoint ?? host else {
+            throw settings.error("host", "missing; expected an https address, here or as endpoints.host")
+        }
+        self.init(
+            host: address.description,
+            credentials: Credentials(
+                clientID: try settings.string("clientID"),
+                clientSecret: try settings.secret("clientSecret"),
+                refreshToken: try settings.secret("refreshToken")
+            ),
+            listID: try settings.string("listID")
+        )
+        batchSize = try settings.int("batchSize", default: batchSize, in: 1...100)
+        batchInterval = try settings.seconds("batchInterval", default: batchInterval)
+        retentionDays = try settings.int("retentionDays", default: retentionDays, in: 1...3650)
+        sessionTimeout = try settings.seconds("sessionTimeout", default: sessionTimeout)
+        campaignLifetime = try settings.seconds("campaignLifetime", default: campaignLifetime)
+        sendsContactID = try settings.bool("sendsContactID", default: sendsContactID)
+        var parameters = parameters
+        parameters = try settings.section("parameters") { section throws(ExperimentationError) in
+            parameters.currentCampaign = try section.string("currentCampaign", default: parameters.currentCampaign)
+            parameters.campaignExpiresAt = try section.string(
+                "campaignExpiresAt",
+                default: parameters.campaignExpiresAt
+            )
+            parameters.campaignEnd = try section.string("campaignEnd", default: parameters.campaignEnd)
+            parameters.campaignValidFor = try section.string("campaignValidFor", default: parameters.campaignValidFor)
+            parameters.callToAction = try section.string("callToAction", default: parameters.callToAction)
+            return parameters
+        }
+        self.parameters = parameters
+        attributes = try settings.section("attributes", read: AttributeNames.init(reading:))
+        recipients = try settings.section("recipients", read: Recipients.init(reading:))
+        networking = try settings.section("networking", read: Networking.init(reading:))
+        device = try settings.section("device", read: EngageDevice.init(reading:))
+        do throws(ExperimentationError) {
+            try validate()
+        } catch {
+            throw ExperimentationError(.configuration, "\(settings.file): \(error.message)")
+        }
+    }
+}
+
+extension EngageConfiguration.AttributeNames {
+    init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        self.init()
+        sessionDuration = try settings.string("sessionDuration", default: sessionDuration)
+        tags = try settings.string("tags", default: tags)
+        displayedMessage = try settings.string("displayedMessage", default: displayedMessage)
+        callToAction = try settings.string("callToAction", default: callToAction)
+        eventName = try settings.string("eventName", default: eventName)
+        goalName = try settings.string("goalName", default: goalName)
+        currentCampaign = try settings.string("currentCampaign", default: currentCampaign)
+        lastCampaign = try settings.string("lastCampaign", default: lastCampaign)
+        locationAddress = try settings.string("locationAddress", default: locationAddress)
+        locationName = try settings.string("locationName", default: locationName)
+        latitude = try settings.string("latitude", default: latitude)
+        longitude = try settings.string("longitude", default: longitude)
+    }
+}
+
+extension EngageConfiguration.Recipients {
+    init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        self.init()
+        autoAnonymous = try settings.bool("autoAnonymous", default: autoAnonymous)
+        mobileUserIDColumn = try settings.string("mobileUserIDColumn", default: mobileUserIDColumn)
+        mergedRecipientIDColumn = try settings.string("mergedRecipientIDColumn", default: mergedRecipientIDColumn)
+        mergedDateColumn = try settings.string("mergedDateColumn", default: mergedDateColumn)
+        historyInList = try settings.bool("historyInList", default: historyInList)
+        optsOutOnDenial = try settings.bool("optsOutOnDenial", default: optsOutOnDenial)
+        guard settings.has("audit") else { return }
+        audit = try settings.section("audit") { section throws(ExperimentationError) in
+            var table = EngageConfiguration.AuditTable(tableID: try section.string("tableID"))
+            table.keyColumn = try section.string("keyColumn", default: table.keyColumn)
+            table.oldRecipientColumn = try section.string("oldRecipientColumn", default: table.oldRecipientColumn)
+            table.newRecipientColumn = try section.string("newRecipientColumn", default: table.newRecipientColumn)
+            table.dateColumn = try section.string("dateColumn", default: table.dateColumn)
+            return table
+        }
+    }
+}
+
+extension EngageConfiguration.Networking {
+    init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        self.init()
+        attempts = try settings.int("attempts", default: attempts, in: 1...100)
+        timeout = try settings.seconds("timeout", default: timeout)
+        patience = try settings.seconds("patience", default: patience)
+        concurrency = try settings.int("concurrency", default: concurrency, in: 1...10)
+        firstBackoff = try settings.seconds("firstBackoff", default: firstBackoff)
+        longestBackoff = try settings.seconds("longestBackoff", default: longestBackoff)
+        responseBytes = try settings.int("responseBytes", default: responseBytes, in: 1024...(1 << 30))
+    }
+}
+
+extension EngageDevice {
+    init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        self = .current
+        name = try settings.string("name", default: name)
+        version = try settings.string("version", default: version)
+        osName = try settings.string("osName", default: osName)
+        osVersion = try settings.string("osVersion", default: osVersion)
+        appName = try settings.string("appName", default: appName)
+        appVersion = try settings.string("appVersion", default: appVersion)
+        id = try settings.optionalString("id")
+    }
+}

@@ -1,0 +1,77 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import HTTPTypes
+
+/// From statuses and faults to the framework's words.
+enum EngageErrors {
+    /// What a status means that isn't a success; `nil` for one that is.
+    static func error(status: Int, of operation: String) -> ExperimentationError? {
+        switch status {
+        case 200..<300: nil
+        case 401, 403: ExperimentationError(.unauthorized, "\(operation): the vendor answered \(status)")
+        case 413: ExperimentationError(.tooLarge, "\(operation): the vendor answered 413")
+        case 408, 425, 429, 500...: ExperimentationError(.transport, "\(operation): the vendor answered \(status)")
+        case 300..<400:
+            ExperimentationError(
+                .transport,
+                "\(operation): the vendor answered a redirect (\(status)), which isn't followed"
+            )
+        default: ExperimentationError(.vendorFault, "\(operation): the vendor answered \(status)")
+        }
+    }
+
+    /// What the reference calls a failure in a successful answer.
+    static func error(_ fault: XMLAPIFault) -> ExperimentationError {
+        let code: ErrorCode =
+            switch fault.code {
+            case .invalidSession, .invalidPermissions: .unauthorized
+            case .listIdNotInteger, .listIdNotValid: .configuration
+            default: .vendorFault
+            }
+        // The fault's text may name an address or an id: it stays in the cause.
+        return ExperimentationError(code, "\(fault.operation): fault \(fault.code)", cause: fault)
+    }
+
+    /// How long a reply asks to wait.
+    static func wait(asked reply: HTTPReply, now: Date) -> Duration? {
+        RetryAfter.wait(in: reply.response.headerFields, now: now)
+    }
+
+    /// What a reply to a batch of behaviours says of them.
+    ///
+    /// Refusals of their own count against events; what says nothing about them doesn't.
+    static func verdict(on reply: HTTPReply, batch: Int, now: Date) -> Verdict {
+        switch reply.status {
+        case 200..<300:
+            return EngageWire.refusal(in: reply).map { refusal in
+                switch refusal {
+                case .foreign: .outage()
+                case .stated(let text): batch > 1 ? .split(text) : .failed(text)
+                }
+            } ?? .delivered
+        case 401, 408, 425, 429, 500...: return .outage(after: wait(asked: reply, now: now))
+        case 300..<400: return .outage()
+        case 403:
+            return .stop(ExperimentationError(.unauthorized, "the account may not submit behaviours (403)"))
+        case 404, 405:
+            return .stop(ExperimentationError(.configuration, "the host takes no behaviours (\(reply.status))"))
+        case 413: return batch > 1 ? .split("413") : .rejected("413")
+        default:
+            return batch > 1 ? .split("status \(reply.status)") : .failed("status \(reply.status)")
+        }
+    }
+
+    /// What an error on the way means for the behaviours.
+    static func verdict(on error: ExperimentationError, after: Duration?) -> Verdict {
+        switch error.code {
+        case .configuration: .stop(error)
+        // Two refused tokens may be the vendor's trouble; refused credentials are the settings'.
+        case .unauthorized where !(error.cause is RefusedTokens): .stop(error)
+        default: .outage(after: after)
+        }
+    }
+}
+
+/// That the vendor refused an access token and the one that replaced it.
+struct RefusedTokens: Error, Sendable {}

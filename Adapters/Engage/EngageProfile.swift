@@ -1,0 +1,206 @@
+import Experimentation
+import Foundation
+import Synchronization
+
+/// What the adapter keeps of this installation: its ids, its campaigns, its session and a merge that is under way.
+///
+/// Reading is synchronous. A change is in the store when the method that makes it returns; without a store it lives as
+/// long as the process. The access token is never kept.
+public final class EngageProfile: Sendable {
+    private struct State: Sendable {
+        var record = EngageRecord()
+        var revision: UInt64 = 0
+        var isLoaded = false
+    }
+
+    private let state: Mutex<State>
+    private let writer: Writer
+
+    /// Creates a profile.
+    ///
+    /// - Parameters:
+    ///   - store: Where it is kept; `nil` for this process only.
+    ///   - key: The key in the store.
+    init(store: (any StateStore)?, key: String) {
+        state = Mutex(State())
+        writer = Writer(store: store, key: key)
+    }
+
+    /// Reads what an earlier run kept, once.
+    ///
+    /// What can't be read counts as nothing.
+    func load() async throws(ExperimentationError) {
+        guard !state.withLock(\.isLoaded) else { return }
+        let bytes = try await writer.read()
+        state.withLock { state in
+            guard !state.isLoaded else { return }
+            state.isLoaded = true
+            guard let bytes, let record = try? JSONDecoder().decode(EngageRecord.self, from: Data(bytes)) else {
+                return
+            }
+            state.record = record
+        }
+    }
+
+    /// What is kept.
+    var record: EngageRecord { state.withLock(\.record) }
+
+    /// Changes what is kept; it is in the store when this returns.
+    @discardableResult
+    func update<Result: Sendable>(
+        _ change: @Sendable (inout EngageRecord) -> Result
+    ) async throws(ExperimentationError) -> Result {
+        let (result, revision) = state.withLock { state -> (Result, UInt64) in
+            let old = state.record
+            let result = change(&state.record)
+            if state.record != old { state.revision += 1 }
+            return (result, state.revision)
+        }
+        try await writer.write(revision) { self.state.withLock { ($0.record, $0.revision) } }
+        return result
+    }
+
+    // MARK: What an application may know and set
+
+    /// The mobile user id; empty if there is none.
+    public var mobileUserID: String { record.mobileUserID }
+    /// The recipient's id; empty if there is none.
+    public var recipientID: String { record.recipientID }
+    /// The id of the recipient that the deprecated calls made; empty if there is none.
+    public var anonymousID: String { record.anonymousID }
+    /// The device's id; empty until the first behaviour.
+    public var deviceID: String { record.deviceID }
+
+    /// Stores the mobile user id, which the application chooses.
+    public func storeMobileUserID(_ id: String) async throws(ExperimentationError) {
+        try await update { $0.mobileUserID = id }
+    }
+
+    /// Stores the recipient's id.
+    public func storeRecipientID(_ id: String) async throws(ExperimentationError) {
+        try await update { $0.recipientID = id }
+    }
+
+    /// Stores the id of the anonymous recipient.
+    public func storeAnonymousID(_ id: String) async throws(ExperimentationError) {
+        try await update { $0.anonymousID = id }
+    }
+
+    /// Forgets everything: ids, campaigns, session and a merge under way.
+    public func clear() async throws(ExperimentationError) {
+        try await update { $0 = EngageRecord() }
+    }
+
+    /// The recipient that a user of this vendor is; empty if it isn't known.
+    func recipientID(of mobileUserID: String) -> String {
+        state.withLock { state in
+            if mobileUserID == state.record.mobileUserID { return state.record.recipientID }
+            return state.record.others[mobileUserID] ?? ""
+        }
+    }
+
+    /// Writes the newest record, one write at a time.
+    private actor Writer {
+        private let store: (any StateStore)?
+        private let key: String
+        private var written: UInt64 = 0
+        private var underWay: Task<Result<Void, ExperimentationError>, Never>?
+
+        init(store: (any StateStore)?, key: String) {
+            self.store = store
+            self.key = key
+        }
+
+        func read() async throws(ExperimentationError) -> [UInt8]? { try await store?.value(for: key) }
+
+        func write(
+            _ revision: UInt64,
+            _ newest: @Sendable () -> (EngageRecord, UInt64)
+        ) async throws(ExperimentationError) {
+            guard let store else { return }
+            while written < revision {
+                if let underWay {
+                    _ = await underWay.value
+                    continue
+                }
+                let (record, number) = newest()
+                let key = key
+                let task = Task { () async -> Result<Void, ExperimentationError> in
+                    do throws(ExperimentationError) {
+                        let encoder = JSONEncoder()
+                        encoder.outputFormatting = .sortedKeys
+                        guard let data = try? encoder.encode(record) else {
+                            throw ExperimentationError(.store, "the profile can't be written down")
+                        }
+                        try await store.setValue(Array(data), for: key)
+                        return .success(())
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+                underWay = task
+                let result = await task.value
+                underWay = nil
+                switch result {
+                case .success: written = max(written, number)
+                case .failure(let error): throw error
+                }
+            }
+        }
+    }
+}
+
+/// The record that a profile keeps; its names are those of the file and only ever grow.
+struct EngageRecord: Sendable, Hashable, Codable {
+    /// Users beside the installation's own whose recipients are known, at most.
+    static let mostOthers = 10_000
+
+    var mobileUserID = ""
+    var recipientID = ""
+    var anonymousID = ""
+    var deviceID = ""
+    /// The mobile user id that a recipient was being added for when last heard of; what came of it isn't known.
+    var addUnderWay: String?
+    /// Recipients of other users, by mobile user id.
+    var others: [String: String] = [:]
+    var isInstalled = false
+    var hasLocationColumns = false
+    var campaigns = CampaignShelf()
+    var session = SessionClock()
+    /// A merge that is under way.
+    var merge: MergeIntent?
+    /// The refresh token that replaced the configured one, sealed under a digest of the configured one.
+    var refreshToken: String?
+    var refreshTokenOrigin: String?
+
+    /// Notes which recipient a user is.
+    mutating func note(recipient: String, of mobileUserID: String) {
+        if mobileUserID == self.mobileUserID {
+            recipientID = recipient
+            return
+        }
+        if others.count >= Self.mostOthers, others[mobileUserID] == nil, let any = others.keys.first {
+            others[any] = nil
+        }
+        others[mobileUserID] = recipient
+    }
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        mobileUserID = try values.decodeIfPresent(String.self, forKey: .mobileUserID) ?? ""
+        recipientID = try values.decodeIfPresent(String.self, forKey: .recipientID) ?? ""
+        anonymousID = try values.decodeIfPresent(String.self, forKey: .anonymousID) ?? ""
+        deviceID = try values.decodeIfPresent(String.self, forKey: .deviceID) ?? ""
+        addUnderWay = try values.decodeIfPresent(String.self, forKey: .addUnderWay)
+        others = try values.decodeIfPresent([String: String].self, forKey: .others) ?? [:]
+        isInstalled = try values.decodeIfPresent(Bool.self, forKey: .isInstalled) ?? false
+        hasLocationColumns = try values.decodeIfPresent(Bool.self, forKey: .hasLocationColumns) ?? false
+        campaigns = try values.decodeIfPresent(CampaignShelf.self, forKey: .campaigns) ?? CampaignShelf()
+        session = try values.decodeIfPresent(SessionClock.self, forKey: .session) ?? SessionClock()
+        merge = try values.decodeIfPresent(MergeIntent.self, forKey: .merge)
+        refreshToken = try values.decodeIfPresent(String.self, forKey: .refreshToken)
+        refreshTokenOrigin = try values.decodeIfPresent(String.self, forKey: .refreshTokenOrigin)
+    }
+}

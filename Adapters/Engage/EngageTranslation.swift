@@ -1,0 +1,151 @@
+import Experimentation
+import Foundation
+
+/// From neutral events to the vendor's behaviours; pure.
+struct EngageTranslation: Sendable {
+    /// The attributes that every behaviour has, in the order of the vendor's documents; their names can't be chosen.
+    static let coreNames = [
+        "Device Name", "Device Version", "OS Name", "OS Version", "App Name", "App Version", "Device Id",
+        "Primary User Id", "Anonymous Id", "Recipient Id",
+    ]
+
+    let names: EngageConfiguration.AttributeNames
+    let scan: CampaignScan
+    let device: EngageDevice
+    let sendsContactID: Bool
+
+    init(_ configuration: EngageConfiguration) {
+        names = configuration.attributes
+        scan = CampaignScan(names: configuration.parameters, lifetime: configuration.campaignLifetime)
+        device = configuration.device
+        sendsContactID = configuration.sendsContactID
+    }
+
+    /// A kind of behaviour with the attributes that its kind brings.
+    struct Draft: Sendable, Hashable {
+        var type: BehaviorType
+        var extras: [(name: String, value: String)] = []
+        /// Whether the current campaign is named; the installation names the last one instead.
+        var namesCurrentCampaign = true
+        /// What a campaign may be found in.
+        var scanned: [String: FlagValue] = [:]
+
+        static func == (one: Self, other: Self) -> Bool {
+            one.type == other.type && one.extras.elementsEqual(other.extras, by: ==) && one.scanned == other.scanned
+                && one.namesCurrentCampaign == other.namesCurrentCampaign
+        }
+        func hash(into hasher: inout Hasher) { hasher.combine(type) }
+    }
+
+    /// What an event is in the vendor's words; `nil` if the vendor has none.
+    func draft(of event: TrackingEvent) -> Draft? {
+        switch event.kind {
+        case .custom(let name, let value):
+            let value = value.map { [("Value", Self.text(.double($0)) ?? "")] } ?? []
+            return Draft(type: .namedEvent, extras: [(names.eventName, name)] + value)
+        case .goalCompleted(let name): return Draft(type: .goalCompleted, extras: [(names.goalName, name)])
+        case .goalAbandoned(let name): return Draft(type: .goalAbandoned, extras: [(names.goalName, name)])
+        case .installed: return Draft(type: .installed, namesCurrentCampaign: false)
+        case .sessionStarted: return Draft(type: .sessionStarted, scanned: event.attributes.values)
+        case .sessionEnded(let seconds):
+            let whole = Int(exactly: seconds.rounded(.down)) ?? 0
+            return Draft(type: .sessionEnded, extras: [(names.sessionDuration, String(whole))])
+        case .notificationReceived(let content): return notification(.receivedNotification, content)
+        case .notificationOpened(let content): return notification(.openedNotification, content)
+        case .native(let native) where native.type == TrackingEvent.behaviorWord:
+            guard let code = native.payload["code"]?.intValue, (0...99_999).contains(code) else { return nil }
+            return Draft(type: BehaviorType(rawValue: code))
+        default: return nil
+        }
+    }
+
+    private func notification(_ type: BehaviorType, _ content: NotificationContent) -> Draft {
+        var extras = [(names.displayedMessage, content.message ?? Self.message(in: content.payload))]
+        if let action = content.callToAction ?? scan.text(scan.names.callToAction, in: content.payload) {
+            extras.append((names.callToAction, action))
+        }
+        return Draft(type: type, extras: extras, scanned: content.payload)
+    }
+
+    /// What a push notification showed: `aps.alert` if that is a text, else its `body`, else nothing.
+    static func message(in payload: [String: FlagValue]) -> String {
+        switch payload["aps"]?.objectValue?["alert"] {
+        case .string(let text): text
+        case .object(let alert): alert["body"]?.stringValue ?? ""
+        default: ""
+        }
+    }
+
+    /// The campaign that an event brings.
+    func campaign(of event: TrackingEvent, at date: Date) -> CampaignShelf.Entry? {
+        guard let draft = draft(of: event) else { return nil }
+        let values = draft.scanned.merging(event.attributes.values) { $1 }
+        return draft.scanned.isEmpty ? nil : scan.campaign(in: values, at: date)
+    }
+
+    /// What the application said of an event, as the vendor takes it: texts; objects are left out.
+    func attributes(of event: TrackingEvent) -> [String: String] {
+        var result: [String: String] = [:]
+        for (name, value) in event.attributes.values {
+            if name == names.tags, case .array(let tags) = value {
+                result[name] = tags.compactMap(Self.text).joined(separator: ",")
+            } else if let text = Self.text(value) {
+                result[name] = text
+            }
+        }
+        return result
+    }
+
+    /// Puts a behaviour together: what the application said goes before what its kind brings, and that before what is
+    /// added to all.
+    ///
+    /// `said` is what the application and the plug-ins said of it, `recipient` is empty if it isn't known.
+    func behavior(
+        _ envelope: Envelope,
+        draft: Draft,
+        said: [String: String],
+        record: EngageRecord,
+        recipient: String
+    ) -> EngageWire.Behavior {
+        var attributes: [EngageWire.Behavior.Attribute] = []
+        attributes.reserveCapacity(draft.extras.count + said.count + Self.coreNames.count + 1)
+        var written: Set<String> = []
+        func add(_ name: String, _ value: String) {
+            guard written.insert(name).inserted else { return }
+            attributes.append(.init(name: name, value: said[name] ?? value))
+        }
+        for extra in draft.extras { add(extra.name, extra.value) }
+        if draft.namesCurrentCampaign {
+            add(names.currentCampaign, record.campaigns.current(at: envelope.date))
+        } else {
+            add(names.lastCampaign, record.campaigns.last(at: envelope.date))
+        }
+        let core = Set(Self.coreNames)
+        for name in said.keys.filter({ !core.contains($0) }).sorted() { add(name, said[name] ?? "") }
+        let identity = envelope.identity
+        let anonymous = identity.anonymousID ?? (identity.id == record.mobileUserID ? record.anonymousID : "")
+        let values = [
+            device.name, device.version, device.osName, device.osVersion, device.appName, device.appVersion,
+            device.id ?? record.deviceID, identity.id, anonymous, recipient,
+        ]
+        for (name, value) in zip(Self.coreNames, values) { add(name, value) }
+        return EngageWire.Behavior(
+            code: draft.type.rawValue,
+            timestamp: EngageTimestamp.behavior(envelope.date),
+            contactID: sendsContactID && !recipient.isEmpty ? recipient : nil,
+            attributes: attributes
+        )
+    }
+
+    /// A value as a text; `nil` for objects and for nothing.
+    static func text(_ value: FlagValue) -> String? {
+        switch value {
+        case .null, .object: nil
+        case .bool(let flag): flag ? "true" : "false"
+        case .int(let number): String(number)
+        case .double(let number): Int(exactly: number).map(String.init) ?? String(number)
+        case .string(let text): text
+        case .array(let values): values.compactMap(text).joined(separator: ",")
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import AdapterKit
+import Experimentation
+
+/// The shapes of JSON that go over the wire, in the vendor's spelling.
+enum EngageWire {
+    /// What the token endpoint grants.
+    struct Grant: Sendable, Hashable {
+        var accessToken: String
+        var refreshToken: String?
+        /// Seconds; `nil` for a token that doesn't end.
+        var expiresIn: Double?
+    }
+
+    /// One behaviour as it is submitted.
+    struct Behavior: Sendable, Hashable {
+        struct Attribute: Sendable, Hashable {
+            var name: String
+            var value: String
+        }
+        var code: Int
+        var timestamp: String
+        var contactID: String?
+        var attributes: [Attribute]
+    }
+
+    /// Why a successful answer isn't one.
+    enum Refusal: Sendable, Hashable {
+        /// It isn't the vendor's.
+        case foreign
+        /// It says so.
+        case stated(String)
+    }
+
+    /// Reads what the token endpoint answered.
+    static func grant(_ reply: HTTPReply) throws(ExperimentationError) -> Grant {
+        let members: [String: FlagValue]
+        do throws(ExperimentationError) {
+            members = try JSON.parse(reply.body).objectValue ?? [:]
+        } catch {
+            if let error = EngageErrors.error(status: reply.status, of: "token") { throw error }
+            throw ExperimentationError(.transport, "token: the answer isn't complete, valid JSON")
+        }
+        // An error in a 200 is an error too.
+        if let name = members["error"]?.stringValue {
+            let isOurs = ["invalid_client", "invalid_grant", "invalid_token", "unauthorized_client"].contains(name)
+            if isOurs || (400..<429).contains(reply.status) && reply.status != 408 && reply.status != 425 {
+                // The name is the vendor's and short; its description could repeat what was sent.
+                throw ExperimentationError(.unauthorized, "token: the credentials were refused (\(word(name)))")
+            }
+            throw ExperimentationError(.transport, "token: the vendor answered an error (\(word(name)))")
+        }
+        if let error = EngageErrors.error(status: reply.status, of: "token") { throw error }
+        guard let token = members["access_token"]?.stringValue, isToken(token) else {
+            throw ExperimentationError(.transport, "token: the answer holds no access_token")
+        }
+        let life = members["expires_in"].flatMap { $0.doubleValue ?? $0.stringValue.flatMap(Double.init) }
+        guard life.map({ $0.isFinite && $0 >= 0 }) ?? true else {
+            throw ExperimentationError(.transport, "token: expires_in is not a number of seconds")
+        }
+        let refresh = members["refresh_token"]?.stringValue
+        return Grant(
+            accessToken: token,
+            refreshToken: refresh.flatMap { $0.isEmpty ? nil : $0 },
+            expiresIn: life.map { min($0, 365 * 86_400) }
+        )
+    }
+
+    /// Writes a submission.
+    static func submission(_ behaviors: [Behavior]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(behaviors.count * 900 + 16)
+        text.append(contentsOf: #"{"events":["#.utf8)
+        for (index, behavior) in behaviors.enumerated() {
+            if index > 0 { text.append(0x2C) }
+            text.append(contentsOf: #"{"eventTypeCode":""#.utf8)
+            text.append(contentsOf: String(behavior.code).utf8)
+            text.append(contentsOf: #"","eventTimestamp":"#.utf8)
+            append(behavior.timestamp, to: &text)
+            if let contact = behavior.contactID {
+                text.append(contentsOf: #","contactId":"#.utf8)
+                append(contact, to: &text)
+            }
+            text.append(contentsOf: #","attributes":["#.utf8)
+            for (place, attribute) in behavior.attributes.enumerated() {
+                if place > 0 { text.append(0x2C) }
+                text.append(contentsOf: #"{"name":"#.utf8)
+                append(attribute.name, to: &text)
+                text.append(contentsOf: #","value":"#.utf8)
+                append(attribute.value, to: &text)
+                text.append(0x7D)
+            }
+            text.append(contentsOf: "]}".utf8)
+        }
+        text.append(contentsOf: "]}".utf8)
+        return text
+    }
+
+    /// Whether a successful answer to a submission says that it failed, or isn't the vendor's at all.
+    static func refusal(in reply: HTTPReply) -> Refusal? {
+        guard reply.body.contains(where: { $0 > 0x20 }) else { return nil }
+        let value: FlagValue
+        do throws(ExperimentationError) { value = try JSON.parse(reply.body) } catch { return .foreign }
+        guard let members = value.objectValue else { return nil }
+        if let error = members["error"], error != .null, error != .bool(false) {
+            return .stated("the answer says: " + word(error.stringValue ?? "error"))
+        }
+        if members["success"] == .bool(false) { return .stated("the answer says that it failed") }
+        return nil
+    }
+
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
+
+    /// A word of the vendor's as it may stand in a message: short, and of harmless characters.
+    private static func word(_ text: String) -> String {
+        String(text.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || "_-. ".contains($0)) })
+    }
+
+    private static func append(_ string: String, to text: inout [UInt8]) {
+        text.append(0x22)
+        let digits = Array("0123456789abcdef".utf8)
+        for byte in string.utf8 {
+            switch byte {
+            case 0x22, 0x5C:
+                text.append(0x5C)
+                text.append(byte)
+            case 0x0A: text.append(contentsOf: "\\n".utf8)
+            case 0x0D: text.append(contentsOf: "\\r".utf8)
+            case 0x09: text.append(contentsOf: "\\t".utf8)
+            case 0..<0x20:
+                text.append(contentsOf: "\\u00".utf8)
+                text.append(digits[Int(byte >> 4)])
+                text.append(digits[Int(byte & 15)])
+            default: text.append(byte)
+            }
+        }
+        text.append(0x22)
+    }
+}

@@ -1,0 +1,62 @@
+import Experimentation
+
+/// The vendor's older way to an identity, with its own wire.
+///
+/// The vendor has deprecated it; ``MobileIdentity/setupRecipient()`` and ``MobileIdentity/checkIdentity(_:)`` replace it.
+public struct AnonymousUser: Sendable {
+    let client: XMLAPIClient
+    let profile: EngageProfile
+
+    /// Adds a recipient that has nothing, and keeps its id as the anonymous id.
+    ///
+    /// Replaced by ``MobileIdentity/setupRecipient()``.
+    ///
+    /// - Returns: What the vendor answered, a fault included.
+    @discardableResult
+    public func create(list: String) async throws(ExperimentationError) -> XMLAPIResult {
+        let result = try await client.send(.addAnonymousRecipient(list: list))
+        if result.isSuccess, let id = result.recipientID { try await profile.storeAnonymousID(id) }
+        return result
+    }
+
+    /// Writes a known user's id to the anonymous recipient, and then to the known one.
+    ///
+    /// Replaced by ``MobileIdentity/checkIdentity(_:)``.
+    ///
+    /// The id is stored as the mobile user id at once, as the reference does.
+    ///
+    /// - Parameters:
+    ///   - userID: The known user's id.
+    ///   - list: The list.
+    ///   - primaryColumn: The column by which the known user is found.
+    ///   - mergeColumn: The column that gets the id in both.
+    /// - Returns: The last answer, or the first that is a fault.
+    /// - Throws: ``ErrorCode/invalidArgument`` if there is no anonymous id or no user's id; what the interface throws.
+    @discardableResult
+    public func updateToPrimaryUser(
+        _ userID: String,
+        list: String,
+        primaryColumn: String,
+        mergeColumn: String
+    ) async throws(ExperimentationError) -> XMLAPIResult {
+        try await profile.load()
+        guard !userID.isEmpty else { throw ExperimentationError(.invalidArgument, "the user's id is empty") }
+        let anonymous = profile.anonymousID
+        guard !anonymous.isEmpty else {
+            throw ExperimentationError(.invalidArgument, "there is no anonymous recipient; create one first")
+        }
+        try await profile.storeMobileUserID(userID)
+        let merged = try await client.send(
+            .updateRecipient(id: anonymous, list: list, columns: [mergeColumn: userID])
+        )
+        guard merged.isSuccess else { return merged }
+        return try await client.send(
+            XMLAPI(
+                .updateRecipient,
+                ["LIST_ID": list],
+                columns: [mergeColumn: userID],
+                syncFields: [primaryColumn: userID]
+            )
+        )
+    }
+}

@@ -1,0 +1,148 @@
+import Experimentation
+import Foundation
+
+/// Takes the steps of merges: one exchange with the vendor each, or a change of what is kept here.
+struct MergeExecution: Sendable {
+    let client: XMLAPIClient
+    let profile: EngageProfile
+    let environment: Environment
+
+    private var configuration: EngageConfiguration { client.connection.configuration }
+    private var recipients: EngageConfiguration.Recipients { configuration.recipients }
+
+    /// Takes the next step.
+    ///
+    /// - Parameter intent: The merge, stored as it is.
+    /// - Returns: The merge after the step, to be stored.
+    /// - Throws: When the step wasn't taken, or nobody knows; it may be taken again.
+    func take(_ intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
+        var next = intent
+        let list = configuration.listID
+        let column = recipients.mobileUserIDColumn
+        switch intent.step {
+        case .setUp:
+            next.hasCurrent(try await recipient(of: intent.mobileUserID))
+        case .search:
+            next.found(
+                try await search(intent.fields),
+                moment: environment.time.now,
+                auditKey: auditKey(),
+                writesHistory: recipients.historyInList,
+                writesAudit: recipients.audit != nil
+            )
+        case .updateCurrent:
+            try await client.perform(
+                .updateRecipient(id: intent.current, list: list, columns: XMLAPIFields(intent.fields))
+            )
+            next.taken()
+        case .claimCurrent:
+            let columns: XMLAPIFields = [column: intent.mobileUserID]
+            try await client.perform(.updateRecipient(id: intent.current, list: list, columns: columns))
+            next.taken()
+        case .claimExisting:
+            let columns: XMLAPIFields = [column: intent.mobileUserID]
+            try await client.perform(.updateRecipient(id: intent.existing, list: list, columns: columns))
+            next.taken()
+        case .releaseCurrent:
+            var columns = XMLAPIFields()
+            if intent.scenario == .unclaimed { columns[column] = "" }
+            if intent.writesHistory, let moment = intent.moment {
+                columns[recipients.mergedDateColumn] = EngageTimestamp.merge(moment)
+                columns[recipients.mergedRecipientIDColumn] = intent.existing
+            }
+            try await client.perform(.updateRecipient(id: intent.current, list: list, columns: columns))
+            next.taken()
+        case .switchIDs:
+            try await switchIDs(intent)
+            next.taken()
+        case .audit:
+            try await audit(intent)
+            next.taken()
+        case .done: break
+        }
+        return next
+    }
+
+    /// The id of a user's recipient, made if there is none.
+    ///
+    /// May be repeated whatever became of it before.
+    private func recipient(of mobileUserID: String) async throws(ExperimentationError) -> String {
+        let known = profile.recipientID(of: mobileUserID)
+        if !known.isEmpty { return known }
+        let list = configuration.listID
+        let column = recipients.mobileUserIDColumn
+        let selected = try await client.send(.selectRecipientData(columns: [column: mobileUserID], list: list))
+        let result: XMLAPIResult
+        if selected.isSuccess {
+            result = selected
+        } else if selected.errorCode == .recipientNotListMember {
+            result = try await client.perform(.addRecipient(mobileUserIDColumn: column, id: mobileUserID, list: list))
+        } else {
+            throw EngageErrors.error(selected, of: .selectRecipientData)
+        }
+        guard let recipient = result.recipientID else { throw EngageErrors.emptyRecipient }
+        try await profile.update { $0.note(recipient: recipient, of: mobileUserID) }
+        return recipient
+    }
+
+    /// Finds the oldest recipient that has all the fields.
+    private func search(
+        _ fields: [String: String]
+    ) async throws(ExperimentationError) -> (recipient: String, mobileUserID: String)? {
+        let result = try await client.send(
+            .selectRecipientData(columns: XMLAPIFields(fields), list: configuration.listID)
+        )
+        guard result.isSuccess else {
+            if result.errorCode == .recipientNotListMember { return nil }
+            throw EngageErrors.error(result, of: .selectRecipientData)
+        }
+        guard let recipient = result.recipientID else { throw EngageErrors.emptyRecipient }
+        return (recipient, result.column(recipients.mobileUserIDColumn) ?? "")
+    }
+
+    /// Both ids change in one write.
+    private func switchIDs(_ intent: MergeIntent) async throws(ExperimentationError) {
+        let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
+        try await profile.update { record in
+            if record.mobileUserID == intent.mobileUserID || record.mobileUserID == after {
+                record.mobileUserID = after
+                record.recipientID = intent.survivor
+                record.addUnderWay = nil
+            } else {
+                record.note(recipient: intent.survivor, of: after)
+            }
+        }
+    }
+
+    private func audit(_ intent: MergeIntent) async throws(ExperimentationError) {
+        guard let table = recipients.audit, let moment = intent.moment else { return }
+        let row: XMLAPIFields = [
+            table.keyColumn: intent.auditKey,
+            table.oldRecipientColumn: intent.current,
+            table.newRecipientColumn: intent.existing,
+            table.dateColumn: EngageTimestamp.merge(moment),
+        ]
+        let failures = try await client.insertUpdate(rows: [row], table: table.tableID)
+        if let failure = failures.first {
+            throw ExperimentationError(.vendorFault, "the audit table didn't take the row", cause: failure)
+        }
+    }
+
+    private func auditKey() -> String {
+        let key = recipients.audit?.makeKey?() ?? ""
+        return key.isEmpty ? environment.makeID() : key
+    }
+}
+
+extension EngageErrors {
+    /// The vendor says that it worked, and doesn't say for whom.
+    static let emptyRecipient = ExperimentationError(
+        .vendorFault,
+        "the vendor answered a success without a recipient's id"
+    )
+
+    /// The error that a fault in an answer is.
+    static func error(_ result: XMLAPIResult, of operation: XMLAPIOperation) -> ExperimentationError {
+        error(XMLAPIFault(operation: operation, code: result.errorCode, text: result.faultText))
+    }
+}

@@ -1,0 +1,209 @@
+import Experimentation
+
+/// Recipients: making one for this installation, and merging it with the one of somebody who signs in.
+///
+/// Calls run one after the other. A merge that was interrupted, by a fault, a lost connection or the end of the process,
+/// is taken up by the next call and by the next start of the provider, from the step that it came to.
+public struct MobileIdentity: Sendable {
+    /// What there is after ``setupRecipient()``.
+    public struct SetupResult: Sendable, Hashable {
+        /// The recipient's id.
+        public var recipientID: String
+        /// The mobile user id.
+        public var mobileUserID: String
+    }
+
+    /// What there is after ``checkIdentity(_:)``.
+    public struct CheckResult: Sendable, Equatable {
+        /// The recipient from now on.
+        public var recipientID: String
+        /// The recipient that was merged into it; `nil` if none was.
+        public var mergedRecipientID: String?
+        /// The mobile user id from now on.
+        public var mobileUserID: String
+        /// Why the row in the audit table isn't written yet, if it isn't: the merge itself is done, and the row follows
+        /// with the next call or start.
+        public var pendingAudit: ExperimentationError?
+    }
+
+    let execution: MergeExecution
+    let line: EngageCallLine
+
+    private var client: XMLAPIClient { execution.client }
+    private var profile: EngageProfile { execution.profile }
+    private var environment: Environment { execution.environment }
+    private var configuration: EngageConfiguration { client.connection.configuration }
+
+    /// Makes sure that this installation has a mobile user id and a recipient that bears it.
+    ///
+    /// Nothing is sent if both are known. A mobile user id is made if there is none and that is allowed; it is stored
+    /// before it is sent. After an answer that was lost the recipient is looked for before another one is added.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` without a list, without a column's name, or without a mobile user id where
+    ///   none may be made; what the XML interface throws.
+    @discardableResult
+    public func setupRecipient() async throws(ExperimentationError) -> SetupResult {
+        try await line.enter()
+        defer { line.leave() }
+        return try await setUp()
+    }
+
+    /// Looks for a recipient that has all of these values, and goes by it from now on.
+    ///
+    /// If nobody has them, they are written to this installation's own recipient. If somebody has, the two are merged:
+    /// the ids change, and the recipient that is given up is marked. Nothing else is copied.
+    ///
+    /// - Parameter fields: Columns and values, such as `["facebook_id": "100"]`; not empty.
+    /// - Returns: The ids from now on.
+    /// - Throws: As ``setupRecipient()``; ``ErrorCode/invalidArgument`` without fields; for a step that wasn't taken its
+    ///   error with a ``MergeInterruption`` as the cause. Ids are as they were then, or have changed together.
+    @discardableResult
+    public func checkIdentity(_ fields: [String: String]) async throws(ExperimentationError) -> CheckResult {
+        guard !fields.isEmpty, !fields.keys.contains("") else {
+            throw ExperimentationError(.invalidArgument, "checkIdentity needs at least one column and its value")
+        }
+        try configuration.validateMerging()
+        try await line.enter()
+        defer { line.leave() }
+        try await profile.load()
+        _ = try await finishPending()
+        let setup = try await setUp()
+        var intent = MergeIntent(id: environment.makeID(), fields: fields, mobileUserID: setup.mobileUserID)
+        intent.hasCurrent(setup.recipientID)
+        return try await run(intent)
+    }
+
+    /// Takes up a merge that was interrupted.
+    ///
+    /// - Returns: What came of it; `nil` if there was none.
+    /// - Throws: As ``checkIdentity(_:)``.
+    @discardableResult
+    public func resumePendingMerge() async throws(ExperimentationError) -> CheckResult? {
+        try await line.enter()
+        defer { line.leave() }
+        try await profile.load()
+        return try await finishPending()
+    }
+
+    private func finishPending() async throws(ExperimentationError) -> CheckResult? {
+        guard let intent = profile.record.merge else { return nil }
+        return try await run(intent)
+    }
+
+    private func run(_ start: MergeIntent) async throws(ExperimentationError) -> CheckResult {
+        var intent = start
+        try await profile.update { [intent] in $0.merge = intent }
+        while intent.step != .done {
+            do throws(ExperimentationError) {
+                intent = try await execution.take(intent)
+            } catch {
+                if intent.step == .audit, error.code != .cancelled { return result(of: intent, pending: error) }
+                let isSearching = intent.step == .search
+                // Nothing has been written yet: there is nothing to take up, and another search may be for others.
+                if isSearching { try await profile.update { $0.merge = nil } }
+                let interruption = MergeInterruption(
+                    step: intent.step.rawValue,
+                    isResumable: !isSearching,
+                    cause: error
+                )
+                throw ExperimentationError(
+                    error.code,
+                    "the merge stopped at \(intent.step.rawValue): \(error.message)",
+                    cause: interruption
+                )
+            }
+            try await profile.update { [intent] in $0.merge = intent.step == .done ? nil : intent }
+        }
+        return result(of: intent, pending: nil)
+    }
+
+    private func result(of intent: MergeIntent, pending: ExperimentationError?) -> CheckResult {
+        CheckResult(
+            recipientID: intent.survivor,
+            mergedRecipientID: intent.merged,
+            mobileUserID: intent.survivingMobileUserID(column: configuration.recipients.mobileUserIDColumn),
+            pendingAudit: pending
+        )
+    }
+
+    // MARK: One recipient
+
+    private func setUp() async throws(ExperimentationError) -> SetupResult {
+        try configuration.validateRecipients()
+        try await profile.load()
+        let record = profile.record
+        if !record.recipientID.isEmpty, !record.mobileUserID.isEmpty, record.addUnderWay == nil {
+            return SetupResult(recipientID: record.recipientID, mobileUserID: record.mobileUserID)
+        }
+        let mobileUserID = record.mobileUserID.isEmpty ? try makeMobileUserID() : record.mobileUserID
+        // Another start of this must know that an answer may have been lost.
+        let isRepeated = record.addUnderWay == mobileUserID
+        try await profile.update { record in
+            record.mobileUserID = mobileUserID
+            record.addUnderWay = mobileUserID
+        }
+        let recipientID: String
+        do throws(ExperimentationError) {
+            recipientID = try await register(mobileUserID, known: record.recipientID, isRepeated: isRepeated)
+        } catch {
+            // A fault says that nothing was added. Whatever else it was, the recipient may exist.
+            if error.cause is XMLAPIFault, record.recipientID.isEmpty {
+                try await profile.update { $0.addUnderWay = nil }
+            }
+            throw error
+        }
+        try await profile.update { record in
+            record.recipientID = recipientID
+            record.addUnderWay = nil
+        }
+        return SetupResult(recipientID: recipientID, mobileUserID: mobileUserID)
+    }
+
+    private func makeMobileUserID() throws(ExperimentationError) -> String {
+        guard configuration.recipients.autoAnonymous else {
+            throw ExperimentationError(
+                .configuration,
+                "there is no mobile user id, and recipients.autoAnonymous doesn't allow to make one"
+            )
+        }
+        let id = configuration.recipients.makeID?() ?? ""
+        return id.isEmpty ? environment.makeID() : id
+    }
+
+    private func register(
+        _ mobileUserID: String,
+        known: String,
+        isRepeated: Bool
+    ) async throws(ExperimentationError) -> String {
+        let list = configuration.listID
+        let column = configuration.recipients.mobileUserIDColumn
+        if !known.isEmpty {
+            let columns: XMLAPIFields = [column: mobileUserID]
+            let result = try await client.perform(.updateRecipient(id: known, list: list, columns: columns))
+            return result.recipientID ?? known
+        }
+        if isRepeated {
+            let found = try await client.send(.selectRecipientData(columns: [column: mobileUserID], list: list))
+            if found.isSuccess, let recipient = found.recipientID { return recipient }
+            guard found.errorCode == .recipientNotListMember else {
+                throw EngageErrors.error(found, of: .selectRecipientData)
+            }
+        }
+        let added = try await client.perform(.addRecipient(mobileUserIDColumn: column, id: mobileUserID, list: list))
+        guard let recipient = added.recipientID else { throw EngageErrors.emptyRecipient }
+        return recipient
+    }
+}
+
+/// Where a merge stopped, as the cause of an error.
+public struct MergeInterruption: Error, Sendable {
+    /// The step that wasn't taken, or of which nobody knows: `search`, `updateCurrent`, `claimCurrent`, `claimExisting`,
+    /// `releaseCurrent`, `switchIDs`, `audit`.
+    public var step: String
+    /// Whether the next call or start goes on from here.
+    ///
+    /// It doesn't where nothing had been written yet.
+    public var isResumable: Bool
+    /// Why.
+    public var cause: ExperimentationError
+}

@@ -1,0 +1,114 @@
+/// The calls that the vendor's own SDK has constructors for.
+extension XMLAPI {
+    /// Selects a recipient by its id.
+    public static func selectRecipient(id: String, list: String) -> XMLAPI {
+        XMLAPI(.selectRecipientData, ["LIST_ID": list, "RECIPIENT_ID": id])
+    }
+
+    /// Selects a recipient by its address.
+    public static func selectRecipientData(email: String, list: String) -> XMLAPI {
+        XMLAPI(.selectRecipientData, ["LIST_ID": list, "EMAIL": email], columns: ["EMAIL": email])
+    }
+
+    /// Selects the oldest recipient that has all of these values.
+    public static func selectRecipientData(columns: XMLAPIFields, list: String) -> XMLAPI {
+        XMLAPI(.selectRecipientData, ["LIST_ID": list], columns: columns)
+    }
+
+    /// Adds a recipient by its address, or updates the one that has it.
+    public static func addRecipient(email: String, list: String) -> XMLAPI {
+        XMLAPI(
+            .addRecipient,
+            ["LIST_ID": list, "UPDATE_IF_FOUND": "true"],
+            columns: ["Email": email],
+            syncFields: ["Email": email]
+        )
+    }
+
+    /// Adds a recipient that has nothing but a mobile user id.
+    ///
+    /// Neither `UPDATE_IF_FOUND` nor `CREATED_FROM` is sent, as the reference doesn't.
+    public static func addRecipient(mobileUserIDColumn column: String, id: String, list: String) -> XMLAPI {
+        XMLAPI(.addRecipient, ["LIST_ID": list], columns: [column: id])
+    }
+
+    /// Adds a recipient that has nothing at all.
+    public static func addAnonymousRecipient(list: String) -> XMLAPI {
+        XMLAPI(.addRecipient, ["LIST_ID": list])
+    }
+
+    /// Updates a recipient; what is to be changed is added as ``columns``.
+    ///
+    /// An empty value clears a column.
+    public static func updateRecipient(id: String, list: String, columns: XMLAPIFields = [:]) -> XMLAPI {
+        XMLAPI(.updateRecipient, ["LIST_ID": list, "RECIPIENT_ID": id], columns: columns)
+    }
+
+    /// Adds a column to a list.
+    public static func addColumn(_ name: String, list: String, type: XMLAPIColumnType) -> XMLAPI {
+        XMLAPI(
+            .addListColumn,
+            ["LIST_ID": list, "COLUMN_NAME": name, "COLUMN_TYPE": String(type.rawValue), "DEFAULT": ""]
+        )
+    }
+
+    /// Inserts rows into a relational table, or updates the ones that have the same keys.
+    ///
+    /// The vendor takes at most 100 rows a call; ``XMLAPIClient/insertUpdate(rows:table:)`` splits.
+    public static func insertUpdate(rows: [XMLAPIFields], table: String) -> XMLAPI {
+        XMLAPI(.insertUpdateRelationalTable, ["TABLE_ID": table], rows: rows)
+    }
+
+    /// Opts a recipient out of mailings.
+    public static func optOut(recipientID: String, list: String) -> XMLAPI {
+        XMLAPI(.optOutRecipient, ["LIST_ID": list, "RECIPIENT_ID": recipientID])
+    }
+
+    /// Writes where a recipient was last seen to its two columns.
+    ///
+    /// The reference finds the recipient by its address, which it sets to the mobile user id and so hits nobody, or the
+    /// wrong one; here it is the recipient's id.
+    ///
+    /// The address is the place in one line, `UNKNOWN` where there is none; the date is the day in the configured format.
+    public static func updateLastKnownLocation(
+        recipientID: String,
+        list: String,
+        address: String,
+        date: String,
+        columns: (address: String, date: String)
+    ) -> XMLAPI {
+        updateRecipient(id: recipientID, list: list, columns: [columns.address: address, columns.date: date])
+    }
+}
+
+/// What a column holds, by the vendor's code.
+public enum XMLAPIColumnType: Int, Sendable, Hashable, Codable, CaseIterable {
+    /// Any text.
+    case text = 0
+    /// Yes or no.
+    case yesNo = 1
+    /// A number.
+    case numeric = 2
+    /// A day.
+    case date = 3
+    /// A time of day.
+    case time = 4
+    /// A country.
+    case country = 5
+    /// One of some texts.
+    case selectOne = 6
+    /// A text to segment by.
+    case segmenting = 8
+    /// Whether short messages may be sent.
+    case smsOptIn = 13
+    /// When short messages were opted out of.
+    case smsOptOutDate = 14
+    /// A telephone number for short messages.
+    case smsPhone = 15
+    /// A telephone number.
+    case phone = 16
+    /// A moment.
+    case timestamp = 17
+    /// Some of some texts.
+    case multiSelect = 20
+}

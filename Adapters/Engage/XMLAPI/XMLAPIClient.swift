@@ -1,0 +1,80 @@
+import AdapterKit
+import Experimentation
+import HTTPTypes
+
+/// The XML interface: any operation, one exchange a call.
+///
+/// Calls made before there is a token wait for it and go out once, in order. At most the configured number is under way
+/// at a time. Nothing is retried but a refused token, once: only the caller knows whether an operation may be repeated.
+public struct XMLAPIClient: Sendable {
+    /// How many rows the vendor takes at once.
+    public static let rowLimit = 100
+
+    let connection: EngageConnection
+
+    /// Sends a call and returns what the vendor answered, a fault included.
+    ///
+    /// - Throws: When there is no answer of the XML interface: ``ErrorCode/transport`` for statuses, HTML and lost
+    ///   connections, ``ErrorCode/timeout``, ``ErrorCode/parseError`` for what isn't complete XML,
+    ///   ``ErrorCode/unauthorized`` when two tokens were refused, ``ErrorCode/invalidArgument`` for a call that can't be
+    ///   written down.
+    @discardableResult
+    public func send(_ call: XMLAPI) async throws(ExperimentationError) -> XMLAPIResult {
+        let envelope = try call.envelope()
+        let name = call.operation.rawValue
+        let deadline = connection.environment.time.instant.advanced(by: connection.configuration.networking.patience)
+        try await connection.line.enter()
+        defer { connection.line.leave() }
+        return try await connection.exchange(
+            until: deadline,
+            { connection.requests.xmlapi(envelope, token: $0) },
+            read: { reply throws(ExperimentationError) in
+                if let error = EngageErrors.error(status: reply.status, of: name) { throw error }
+                let type = reply.response.headerFields[.contentType]?.lowercased() ?? ""
+                guard type.hasPrefix("text/xml") || type.hasPrefix("application/xml") else {
+                    throw ExperimentationError(.transport, "\(name): the answer isn't XML but \(Self.kind(type))")
+                }
+                let result = try XMLAPIResult(reading: reply.body)
+                return result.errorCode == .invalidSession ? .refused : .value(result)
+            }
+        )
+    }
+
+    /// Sends a call and returns what it resulted in; a fault is thrown.
+    ///
+    /// - Throws: As ``send(_:)``, and for a fault with an ``XMLAPIFault`` as the cause.
+    @discardableResult
+    public func perform(_ call: XMLAPI) async throws(ExperimentationError) -> XMLAPIResult {
+        let result = try await send(call)
+        guard result.isSuccess else {
+            throw EngageErrors.error(
+                XMLAPIFault(operation: call.operation, code: result.errorCode, text: result.faultText)
+            )
+        }
+        return result
+    }
+
+    /// Inserts or updates rows of a relational table, a hundred at a time, one call after the other.
+    ///
+    /// - Returns: The rows that the vendor didn't take although it answered with a success.
+    /// - Throws: As ``perform(_:)``; earlier hundreds have been taken then, and may be sent again.
+    public func insertUpdate(
+        rows: [XMLAPIFields],
+        table: String
+    ) async throws(ExperimentationError) -> [XMLAPIRowFailure] {
+        var failures: [XMLAPIRowFailure] = []
+        var start = 0
+        while start < rows.count {
+            let end = min(start + Self.rowLimit, rows.count)
+            let result = try await perform(.insertUpdate(rows: Array(rows[start..<end]), table: table))
+            failures += result.failures
+            start = end
+        }
+        return failures
+    }
+
+    private static func kind(_ type: String) -> String {
+        let word = type.prefix { $0 != ";" }.filter { $0.isASCII && ($0.isLetter || "/+-.".contains($0)) }
+        return word.isEmpty ? "of no type" : String(word.prefix(40))
+    }
+}

@@ -1,0 +1,175 @@
+import AdapterKit
+import Experimentation
+
+/// What the XML interface answered: a result, or a fault with HTTP 200.
+///
+/// ```swift
+/// let result = try await engage.xmlapi.send(.selectRecipient(id: "100001", list: "23949"))
+/// if result.isSuccess {
+///     let name = result.column("Lname")
+/// } else if result.errorCode == .recipientNotListMember {
+///     // nobody
+/// }
+/// ```
+public struct XMLAPIResult: Sendable, Hashable {
+    /// The elements of `Envelope`, `Body` and every `RESULT` in one row, as the reference lays them out.
+    public let elements: [XMLAPIElement]
+
+    /// Reads a document.
+    ///
+    /// - Throws: ``ErrorCode/parseError`` when it isn't XML, isn't complete, declares a document type, is nested too
+    ///   deeply, or isn't an envelope.
+    public init(reading bytes: [UInt8]) throws(ExperimentationError) {
+        let root = XMLAPIElement(try XMLReader.parse(bytes))
+        guard root.key == "envelope" else {
+            throw ExperimentationError(.parseError, "XMLAPI: the document's root isn't Envelope")
+        }
+        let bodies = root.children.filter { $0.key == "body" }
+        guard !bodies.isEmpty else { throw ExperimentationError(.parseError, "XMLAPI: the envelope has no Body") }
+        elements = bodies.flatMap(\.children).flatMap { $0.key == "result" ? $0.children : [$0] }
+    }
+
+    /// Whether the vendor says that it worked: `TRUE`, `true`, `SUCCESS`, `yes` or `1`, and no fault beside it.
+    ///
+    /// Where there are several results, all must have worked.
+    public var isSuccess: Bool {
+        let answers = elements.filter { $0.key == "success" }
+        return !answers.isEmpty && fault == nil
+            && answers.allSatisfy { ["true", "success", "yes", "y", "t", "1"].contains($0.text.lowercased()) }
+    }
+
+    /// The fault, if there is one.
+    public var fault: XMLAPIElement? { elements.first { $0.key == "fault" } }
+
+    /// The fault's text, trimmed; empty if there is none.
+    public var faultText: String { text(at: "fault.faultstring") }
+
+    /// The fault's code; 0 if there is none.
+    public var errorCode: XMLAPIErrorCode {
+        XMLAPIErrorCode(rawValue: Int(text(at: "fault.detail.error.errorid")) ?? 0)
+    }
+
+    /// The recipient's id, or `nil`.
+    public var recipientID: String? { nonEmpty(text(at: "recipientid")) }
+
+    /// The recipient's address, or `nil`.
+    ///
+    /// Answers hold it under two spellings; the later counts.
+    public var email: String? { nonEmpty(elements.last { $0.key == "email" }?.text ?? "") }
+
+    /// The value of a column, whatever the case of its name; `nil` if there is no such column or it is empty.
+    public func column(_ name: String) -> String? {
+        let key = name.lowercased()
+        return columns.first { $0.name.lowercased() == key }.flatMap { nonEmpty($0.value) }
+    }
+
+    /// All columns, in the order of the answer.
+    public var columns: [XMLAPIFields.Field] {
+        elements.filter { $0.key == "columns" }.flatMap(\.children).filter { $0.key == "column" }.map { column in
+            XMLAPIFields.Field(column.child("name")?.text ?? "", column.child("value")?.text ?? "")
+        }
+    }
+
+    /// Rows that a relational table didn't take, although the answer is a success.
+    public var failures: [XMLAPIRowFailure] {
+        elements.filter { $0.key == "failures" }.flatMap(\.children).filter { $0.key == "failure" }.map { failure in
+            var columns = XMLAPIFields()
+            for column in failure.children where column.key == "column" {
+                columns[column.attributes["name"] ?? ""] = column.text
+            }
+            return XMLAPIRowFailure(
+                isTransient: failure.attributes["failure_type"]?.lowercased() == "transient",
+                reason: failure.attributes["description"] ?? "",
+                columns: columns
+            )
+        }
+    }
+
+    /// The text at a short path such as `Fault.FaultString` or `columns.Lname`, in any case; empty if there is none.
+    public func text(at path: String) -> String {
+        if let name = columnName(in: path) { return column(name) ?? "" }
+        return nodes(at: path).first?.text ?? ""
+    }
+
+    /// All elements at a short path, in the order of the document.
+    public func nodes(at path: String) -> [XMLAPIElement] {
+        var found = elements
+        for (index, step) in path.lowercased().split(separator: ".").enumerated() {
+            found = (index == 0 ? found : found.flatMap(\.children)).filter { $0.key == step }
+            // Of two addresses the later replaces the earlier.
+            if step == "email", let last = found.last { found = [last] }
+        }
+        return path.isEmpty ? [] : found
+    }
+
+    private func columnName(in path: String) -> String? {
+        guard path.lowercased().hasPrefix("columns.") else { return nil }
+        // The reference compares only what stands before the next dot and can't name a column with one; the whole rest
+        // finds both.
+        return String(path.dropFirst("columns.".count))
+    }
+
+    private func nonEmpty(_ text: String) -> String? { text.isEmpty ? nil : text }
+}
+
+/// An element of an answer.
+public struct XMLAPIElement: Sendable, Hashable {
+    /// The name as it was written.
+    public var name: String
+    /// The attributes, their names as they were written.
+    public var attributes: [String: String]
+    /// The text directly inside, trimmed.
+    public var text: String
+    /// The elements inside, in order.
+    public var children: [XMLAPIElement]
+    /// The name in lower case.
+    let key: String
+
+    init(_ element: XMLTree) {
+        name = element.name
+        attributes = Dictionary(element.attributes.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        text = element.text.trimmingBlanks
+        children = element.children.map(XMLAPIElement.init)
+        key = element.name.lowercased()
+    }
+
+    /// The first element inside with a name, in any case.
+    public func child(_ name: String) -> XMLAPIElement? {
+        let key = name.lowercased()
+        return children.first { $0.key == key }
+    }
+}
+
+/// A row that a relational table didn't take.
+public struct XMLAPIRowFailure: Error, Sendable, Hashable {
+    /// Whether the same row may go in later.
+    public var isTransient: Bool
+    /// Why, in the vendor's words.
+    public var reason: String
+    /// The columns that name the row.
+    public var columns: XMLAPIFields
+}
+
+/// A fault of the XML interface, as the cause of an error.
+public struct XMLAPIFault: Error, Sendable, Hashable {
+    /// The operation that was asked for.
+    public var operation: XMLAPIOperation
+    /// The code; 0 if there was none.
+    public var code: XMLAPIErrorCode
+    /// The vendor's text.
+    ///
+    /// It may name an address or an id.
+    public var text: String
+}
+
+extension String {
+    /// This text without the blanks at its ends.
+    var trimmingBlanks: String {
+        guard let first = utf8.first, let last = utf8.last else { return self }
+        if first > 0x20, last > 0x20 { return self }
+        var part = self[...]
+        while let first = part.unicodeScalars.first, first.properties.isWhitespace { part.unicodeScalars.removeFirst() }
+        while let last = part.unicodeScalars.last, last.properties.isWhitespace { part.unicodeScalars.removeLast() }
+        return String(part)
+    }
+}

@@ -1,0 +1,204 @@
+import AdapterKit
+import ConformanceKit
+import EngageAdapter
+import Experimentation
+import Foundation
+import MockVendors
+
+/// Silverpop Engage as a subject: events and identities, no decisions.
+public struct EngageSubject: ConformanceSubject {
+    /// Creates the subject.
+    public init() {}
+
+    /// The vendor's name.
+    public var name: String { "engage" }
+
+    /// What the adapter declares.
+    public var capabilities: Set<Capability> { [.tracking, .batching, .identityLinking] }
+
+    /// Why the rest isn't there.
+    public var reasons: [Capability: String] {
+        var reasons: [Capability: String] = [
+            .exposures: "Engage has no experiments, and so nothing that could be seen",
+            .commerce: "Engage has named events, and no shape of its own for items, carts and orders",
+            .eventIDs: "Engage's behaviours have no id on the wire; a repetition shows by code, time and attributes",
+            .campaigns: "Engage's campaigns are names that come with links and notifications, not answers to events",
+            .consentSignal: "Engage has no word for consent; an opt-out is sent only if the application asks for it",
+            .killSwitch: "Engage has no kill switch",
+            .offlineStart: "Engage has no decisions that could be kept",
+        ]
+        let flags: [Capability] = [.flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation]
+        for capability in flags { reasons[capability] = "Engage has no flags" }
+        let experiments: [Capability] = [.experiments, .stickyAssignments, .holdouts, .controlGroups, .overrides]
+        for capability in experiments { reasons[capability] = "Engage has no experiments" }
+        return reasons
+    }
+
+    /// What can be compared.
+    public var wireFields: Set<Received.Field> { [.userID, .anonymousID, .name, .value, .attributes, .date] }
+
+    /// Starts a mock.
+    public func open(_ world: World) async throws -> any SubjectStage {
+        try await MockStage(EngageMock(), wire: Self.wire, world: world)
+    }
+
+    private static let identityOperations = [
+        "AddRecipient", "UpdateRecipient", "SelectRecipientData", "InsertUpdateRelationalTable", "XMLAPI",
+    ]
+
+    private static let wire = MockWire<EngageMock>(
+        operations: [.events: ["events"], .identity: identityOperations, .authentication: ["token"]],
+        contentType: "application/json",
+        failure: #"{"error":"server_error"}"#,
+        secrets: ["conformance-secret", "conformance-refresh"],
+        load: { mock, world in
+            try await mock.load(Data(vendorWorld.utf8))
+            var gaps: [WorldGap] = []
+            if !world.flags.isEmpty { gaps.append(WorldGap("flags", "Engage has no flags")) }
+            if !world.experiments.isEmpty { gaps.append(WorldGap("experiments", "Engage has no experiments")) }
+            if !world.holdouts.isEmpty { gaps.append(WorldGap("holdouts", "Engage has no experiments")) }
+            if !world.campaigns.isEmpty { gaps.append(WorldGap("campaigns", "Engage answers no events")) }
+            return gaps
+        },
+        makeProvider: { server, environment in
+            EngageProvider(configuration: configuration(host: server.url), environment: environment)
+        },
+        received: { mock, journal in
+            let told = try await EngageTelling.behaviors(of: mock)
+            return EngageTelling(journal: journal).received(told)
+        }
+    )
+
+    private static func configuration(host: String) -> EngageConfiguration {
+        var configuration = EngageConfiguration(
+            host: host,
+            credentials: .init(
+                clientID: "client",
+                clientSecret: "conformance-secret",
+                refreshToken: "conformance-refresh"
+            ),
+            listID: "23949"
+        )
+        configuration.networking.timeout = .seconds(2)
+        configuration.networking.patience = .seconds(2)
+        configuration.networking.firstBackoff = .milliseconds(10)
+        configuration.networking.longestBackoff = .milliseconds(50)
+        return configuration
+    }
+
+    /// The vendor's end before anybody has come: one flexible list and the audit table.
+    private static let vendorWorld = """
+        {"credentials":{"clientID":"client","clientSecret":"conformance-secret","refreshToken":"conformance-refresh"},
+         "lists":[{"id":23949,"name":"Shop","columns":[{"name":"Email"},{"name":"Mobile User Id"},
+           {"name":"Merged Recipient Id"},{"name":"Merged Date"},{"name":"facebook_id"},{"name":"twitter_id"},{"name":"email"}]}],
+         "tables":[{"id":29392,"name":"Audit","keys":["Audit Record Id"],"columns":[{"name":"Audit Record Id"},
+           {"name":"Old Recipient Id"},{"name":"New Recipient Id"},{"name":"Create Date","type":3}]}]}
+        """
+}
+
+/// Tells in neutral words what the mock took.
+private struct EngageTelling {
+    struct Behavior: Decodable {
+        struct Attribute: Decodable {
+            var name: String
+            var value: String
+        }
+        var code: String
+        var timestamp: String
+        var attributes: [Attribute]
+        var request: Int
+    }
+
+    private struct Picture: Decodable { var taken: [Behavior] }
+
+    let journal: [JournalEntry]
+
+    static func behaviors(of mock: EngageMock) async throws -> [Behavior] {
+        guard let answer = await mock.control(MockRequest(method: "GET", path: "/behaviors")) else { return [] }
+        return try JSONDecoder().decode(Picture.self, from: Data(answer.body)).taken
+    }
+
+    func received(_ behaviors: [Behavior]) -> [Received] {
+        // Behaviours know the how-manieth submission they came in; faults that stood before the vendor don't count.
+        let submissions = journal.filter { $0.operation == "events" && Self.reachedVendor($0.fault) }
+        var all: [Received] = behaviors.map { behavior in
+            let place = behavior.request - 1
+            return event(behavior, exchange: submissions.indices.contains(place) ? submissions[place].number : 0)
+        }
+        all += recipients()
+        return all.enumerated().sorted { ($0.element.exchange, $0.offset) < ($1.element.exchange, $1.offset) }.map(
+            \.element
+        )
+    }
+
+    private static func reachedVendor(_ fault: Fault?) -> Bool {
+        switch fault {
+        case nil, .delay, .stall, .resetAfterApplying, .truncate, .wrongLength, .drip: true
+        default: false
+        }
+    }
+
+    private static let types = [
+        "12": "installed", "13": "sessionStarted", "14": "sessionEnded", "15": "goalAbandoned", "16": "goalCompleted",
+        "17": "custom", "48": "notificationReceived", "49": "notificationOpened",
+    ]
+
+    private static let automatic: Set<String> = [
+        "Device Name", "Device Version", "OS Name", "OS Version", "App Name", "App Version", "Device Id",
+        "Primary User Id", "Anonymous Id", "Recipient Id", "Campaign Name", "Last Campaign", "Event Name", "Goal Name",
+        "Value", "Session Duration",
+    ]
+
+    private func event(_ behavior: Behavior, exchange: Int) -> Received {
+        let values = Dictionary(behavior.attributes.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        var attributes: [String: FlagValue] = [:]
+        for (name, value) in values where !Self.automatic.contains(name) { attributes[name] = Self.typed(value) }
+        return Received(
+            type: Self.types[behavior.code] ?? "unknown",
+            userID: values["Primary User Id"],
+            anonymousID: values["Anonymous Id"].flatMap { $0.isEmpty ? nil : $0 },
+            name: values["Event Name"] ?? values["Goal Name"],
+            value: (values["Value"] ?? values["Session Duration"]).flatMap(Double.init),
+            attributes: attributes,
+            date: try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(behavior.timestamp),
+            exchange: exchange
+        )
+    }
+
+    /// The wire knows texts only; what reads as a number or a truth value was one.
+    private static func typed(_ text: String) -> FlagValue {
+        if let flag = Bool(text) { return .bool(flag) }
+        if let number = Int(text) { return .int(number) }
+        return Double(text).map(FlagValue.double) ?? .string(text)
+    }
+
+    /// Follows who bears which mobile user id, and tells of each that comes or changes.
+    private func recipients() -> [Received] {
+        var bearers: [String: String] = [:]
+        var told: [Received] = []
+        for entry in journal where Self.reachedVendor(entry.fault) {
+            guard ["AddRecipient", "UpdateRecipient"].contains(entry.operation),
+                let form = FormEncoding.decode(entry.request.text).first(where: { $0.name == "xml" })?.value,
+                let call = try? XMLReader.parse(form)["Body"]?.children.first,
+                let answer = entry.response.flatMap({ try? XMLReader.parse($0.text) })
+            else { continue }
+            let id = answer.at("Body", "RESULT", "RecipientId")?.text ?? call["RECIPIENT_ID"]?.text ?? ""
+            let columns = Dictionary(
+                call.all("COLUMN").map { ($0["NAME"]?.text ?? "", $0["VALUE"]?.text ?? "") },
+                uniquingKeysWith: { $1 }
+            )
+            let before = bearers[id]
+            if let merged = columns["Merged Recipient Id"], let into = bearers[merged] {
+                told.append(Received(type: "identity", userID: into, anonymousID: before, exchange: entry.number))
+            } else if let bearer = columns["Mobile User Id"], !bearer.isEmpty, bearer != before {
+                told.append(Received(type: "identity", userID: bearer, anonymousID: before, exchange: entry.number))
+            }
+            if let bearer = columns["Mobile User Id"] { bearers[id] = bearer.isEmpty ? nil : bearer }
+        }
+        return told
+    }
+}
+
+extension MockResponse {
+    fileprivate var text: String { String(decoding: body, as: UTF8.self) }
+}

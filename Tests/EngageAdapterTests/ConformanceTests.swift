@@ -1,0 +1,20 @@
+import ConformanceKit
+import ConformanceSubjects
+import EngageAdapter
+import Testing
+
+@Suite("Engage keeps the promises that it declares")
+struct ConformanceTests {
+    @Test("a neutral case, or a reason why not", arguments: ConformanceCase.all)
+    func conforms(to conformanceCase: ConformanceCase) async {
+        let result = await ConformanceRunner().run(conformanceCase, against: EngageSubject())
+        #expect(!result.outcome.isFailure, "\(result.name): \(result.outcome)")
+    }
+
+    @Test("the subject declares what the provider does")
+    func capabilities() {
+        let provider = EngageProvider(configuration: EngageWorkbench.configuration())
+        #expect(EngageSubject().capabilities == provider.capabilities)
+        #expect(Set(EngageSubject().reasons.keys).isDisjoint(with: provider.capabilities))
+    }
+}
