@@ -18,6 +18,7 @@ public enum JSON {
     /// - Parameters:
     ///   - bytes: The document in UTF-8, with or without a byte order mark.
     ///   - deepest: How many lists and objects may lie around a value.
+    /// - Returns: The value.
     /// - Throws: ``ErrorCode/parseError`` with line and column; never the text itself, which may be personal.
     public static func parse(
         _ bytes: [UInt8],
@@ -57,6 +58,7 @@ public enum JSON {
     ///   - type: What to decode.
     ///   - bytes: The document in UTF-8.
     ///   - deepest: How many lists and objects may lie around a value.
+    /// - Returns: The decoded value.
     /// - Throws: ``ErrorCode/parseError``, naming the key and what was expected; never a value.
     public static func decode<Value: Decodable>(
         _ type: Value.Type,
@@ -116,7 +118,9 @@ public enum JSON {
         }
     }
 
-    /// Names the place and what was expected. Foundation's own texts repeat values.
+    /// Names the place and what was expected.
+    ///
+    /// Foundation's own texts repeat values.
     private static func sentence(for error: any Error) -> String {
         switch error {
         case DecodingError.keyNotFound(let key, let context):

@@ -19,6 +19,7 @@ public struct Backoff: Sendable, Hashable {
     /// - Parameters:
     ///   - retry: Which further attempt, counting from 1.
     ///   - jitter: A number from 0 up to 1, anew for each call.
+    /// - Returns: The wait, from zero up to the limit.
     public func delay(before retry: Int, jitter: Double) -> Duration {
         // Doubling more often than this would overflow, long after the limit has been reached.
         let doublings = min(max(retry - 1, 0), 30)

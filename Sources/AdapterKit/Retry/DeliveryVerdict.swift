@@ -22,6 +22,7 @@ public enum DeliveryVerdict {
     /// - Parameters:
     ///   - status: The status code.
     ///   - after: How long the vendor asks to wait.
+    /// - Returns: The verdict on every event of the request.
     public static func of(status: Int, after: Duration? = nil) -> Verdict {
         switch status {
         case 200...299: .delivered
@@ -38,6 +39,7 @@ public enum DeliveryVerdict {
     /// - Parameters:
     ///   - reply: The reply.
     ///   - now: The time of day, for a `Retry-After` that names a date.
+    /// - Returns: The verdict on every event of the request.
     public static func of(_ reply: HTTPReply, now: Date) -> Verdict {
         of(status: reply.status, after: RetryAfter.wait(in: reply.response.headerFields, now: now))
     }

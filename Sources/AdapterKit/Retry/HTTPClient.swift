@@ -38,6 +38,7 @@ public struct HTTPClient: Sendable {
     ///   - body: The body; `GET` and `HEAD` send none.
     ///   - limits: What the whole call may cost, all attempts and the waits between them included.
     ///   - retry: How often to try; `nil` for what the client was made with.
+    /// - Returns: The last attempt's response.
     /// - Throws: What ``HTTPTransport/send(_:body:limits:)`` throws, of the last attempt.
     public func send(
         _ request: HTTPRequest,

@@ -40,11 +40,11 @@ public enum HTTPDate {
             return Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
         let clock = time.split(separator: ":", omittingEmptySubsequences: false)
-        guard clock.count == 3, var year = number(year, 0...9999), let month = months.firstIndex(of: String(month)),
+        guard clock.count == 3, let written = number(year, 0...9999), let month = months.firstIndex(of: String(month)),
             let day = number(day, 1...31), let hour = number(clock[0], 0...23), let minute = number(clock[1], 0...59),
             let second = number(clock[2], 0...60)
         else { return nil }
-        if year < 100 { year += year < 50 ? 2000 : 1900 }
+        let year = year.utf8.count == 2 ? written + (written < 50 ? 2000 : 1900) : written
         let days = days(year: year, month: month + 1, day: day)
         guard civil(fromDays: days) == (year, month + 1, day) else { return nil }
         return Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second))

@@ -27,6 +27,7 @@ public struct SettingsReader: Sendable {
     ///   - settings: The settings, an object.
     ///   - file: The file's name, for messages.
     ///   - environment: The environment variables that secrets may name.
+    /// - Throws: ``ErrorCode/configuration`` when the settings aren't an object.
     public init(
         _ settings: FlagValue,
         file: String,

@@ -4,7 +4,9 @@
     import Foundation
     import HTTPTypes
 
-    /// One exchange under way: what libcurl calls back for it, and what has come so far. Lives on the driver's thread.
+    /// One exchange under way: what libcurl calls back for it, and what has come so far.
+    ///
+    /// It lives on the driver's thread.
     final class CurlTransfer {
         let handle: UnsafeMutableRawPointer
         var ticket: CurlTicket { exchange.ticket }

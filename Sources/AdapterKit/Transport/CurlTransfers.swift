@@ -3,7 +3,9 @@
     import Experimentation
     import HTTPTypes
 
-    /// The transfers that are under way, and the handles that wait to be used again. Lives on the driver's thread.
+    /// The transfers that are under way, and the handles that wait to be used again.
+    ///
+    /// It lives on the driver's thread.
     struct CurlTransfers {
         private static let handlesKept = 64
 

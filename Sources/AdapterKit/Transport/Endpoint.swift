@@ -61,10 +61,11 @@ public struct Endpoint: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - method: The method.
-    ///   - path: The segments below the address; none for the address itself.
+    ///   - segments: The segments below the address; none for the address itself.
     ///   - query: The query's items in their order; none for no query.
     ///   - headers: The header fields; see ``HTTPTypes/HTTPFields/put(_:for:)`` for values that come from outside.
     ///   - endsInSlash: Whether the path ends in a slash.
+    /// - Returns: The request.
     public func request(
         _ method: HTTPRequest.Method,
         path segments: [String] = [],
@@ -109,6 +110,7 @@ public struct Endpoint: Sendable, Hashable {
     private static func trimmed(_ path: Substring, host: String) throws(ExperimentationError) -> String {
         let trimmed = path.hasSuffix("/") ? path.dropLast() : path
         guard !trimmed.isEmpty else { return "" }
+        guard !trimmed.hasSuffix("/") else { throw refusal("the path of \(host) holds an empty segment") }
         if let reason = PathRules.objection(to: trimmed) { throw refusal("the path of \(host) \(reason)") }
         return String(trimmed)
     }

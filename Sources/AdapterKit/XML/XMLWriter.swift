@@ -7,6 +7,7 @@ public enum XMLWriter {
     /// - Parameters:
     ///   - root: The root.
     ///   - declaration: Whether it begins with `<?xml version="1.0" encoding="UTF-8"?>`.
+    /// - Returns: The document in UTF-8.
     /// - Throws: ``ErrorCode/invalidArgument`` for a name that isn't one, a character that XML can't hold in any form, and
     ///   more than ``XMLReader/deepest`` elements in one another.
     public static func write(_ root: XMLTree, declaration: Bool = true) throws(ExperimentationError) -> [UInt8] {

@@ -33,6 +33,7 @@ final class RawServer: Sendable {
     /// Starts to listen on a port of the system's choice.
     ///
     /// - Parameter handler: What is done with a connection; it is closed afterwards.
+    /// - Throws: What the system says.
     init(_ handler: @escaping @Sendable (RawConnection) -> Void) throws {
         #if canImport(Glibc)
             listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
