@@ -1,0 +1,38 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own: without `--sanitize fuzzer` these programs have no `main`, so a plain build must not meet them.
+let kit: Target.Dependency = .product(name: "AdapterKit", package: "swift-experimentation")
+let core: Target.Dependency = .product(name: "Experimentation", package: "swift-experimentation")
+let vendors = ["Flagship", "Sigma", "Engage", "Evergage"]
+
+let package = Package(
+    name: "Fuzz",
+    platforms: [.macOS(.v15)],
+    products: ["json", "xml", "dates", "settings"].map { .executable(name: "fuzz-\($0)", targets: ["fuzz-\($0)"]) }
+        + vendors.map { .executable(name: "fuzz-\($0.lowercased())", targets: ["fuzz-\($0.lowercased())"]) },
+    dependencies: [
+        .package(name: "swift-experimentation", path: ".."),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    ],
+    targets: [
+        // Plays a vendor's answer to its adapter.
+        .target(
+            name: "FuzzVendor",
+            dependencies: [kit, core, .product(name: "HTTPTypes", package: "swift-http-types")]
+        ),
+        .executableTarget(name: "fuzz-json", dependencies: [kit, core]),
+        .executableTarget(name: "fuzz-xml", dependencies: [kit, core]),
+        .executableTarget(name: "fuzz-dates", dependencies: [kit, core]),
+        .executableTarget(name: "fuzz-settings", dependencies: [kit, core]),
+    ]
+        + vendors.map { vendor in
+            .executableTarget(
+                name: "fuzz-\(vendor.lowercased())",
+                dependencies: [
+                    kit, core, "FuzzVendor", .product(name: "\(vendor)Adapter", package: "swift-experimentation"),
+                ]
+            )
+        },
+    swiftLanguageModes: [.v6]
+)

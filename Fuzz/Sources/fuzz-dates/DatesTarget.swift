@@ -1,0 +1,15 @@
+import AdapterKit
+import Foundation
+
+/// A wait lies within its bounds, and a date that is read is written as one that reads back.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    if let wait = RetryAfter.parse(text, now: Date(timeIntervalSince1970: 784_111_777)) {
+        guard wait >= .zero, wait <= RetryAfter.longest else { fatalError("a wait out of bounds") }
+    }
+    if let date = HTTPDate.parse(text), HTTPDate.parse(HTTPDate.format(date)) != date {
+        fatalError("a date doesn't survive being written")
+    }
+    return 0
+}

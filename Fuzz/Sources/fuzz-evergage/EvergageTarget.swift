@@ -1,0 +1,13 @@
+import AdapterKit
+import Experimentation
+import FuzzVendor
+import EvergageAdapter
+
+/// Has the adapter read an answer of its vendor's.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    readAnswer(start, count) { transport in
+        EvergageProvider(configuration: EvergageConfiguration(account: "a", dataset: "d"), transport: transport)
+    }
+    return 0
+}

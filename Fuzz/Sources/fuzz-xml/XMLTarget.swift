@@ -1,0 +1,11 @@
+import AdapterKit
+
+/// What is read must be written, and read back as the same.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard let tree = try? XMLReader.parse(Array(UnsafeBufferPointer(start: start, count: count))) else { return 0 }
+    guard let written = try? XMLWriter.write(tree), (try? XMLReader.parse(written)) == tree else {
+        fatalError("a tree doesn't survive being written")
+    }
+    return 0
+}
