@@ -117,7 +117,7 @@ struct BrokenAnswerTests {
         let start = ContinuousClock.now
         let outcome = await exchange(engine, server)
         #expect(outcome.code == .transport)
-        #expect(ContinuousClock.now - start < .seconds(1))
+        #expect(ContinuousClock.now - start < .seconds(5))
     }
 
     @Test(

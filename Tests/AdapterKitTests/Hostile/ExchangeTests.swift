@@ -151,7 +151,7 @@ struct ExchangeTests {
         let start = ContinuousClock.now
         task.cancel()
         #expect(await task.value == .cancelled)
-        #expect(ContinuousClock.now - start < .seconds(1))
+        #expect(ContinuousClock.now - start < .seconds(5))
         // A task that is cancelled beforehand doesn't even begin.
         let early = Task { () -> ErrorCode? in
             withUnsafeCurrentTask { $0?.cancel() }
