@@ -25,6 +25,11 @@ extension FlagshipConfiguration {
                 default: standard.timeout,
                 in: .milliseconds(1)...(.seconds(600))
             ),
+            transferTimeout: try settings.seconds(
+                "transferTimeout",
+                default: standard.transferTimeout,
+                in: .milliseconds(1)...(.seconds(3_600))
+            ),
             pollingInterval: try settings.seconds("pollingInterval", default: standard.pollingInterval),
             poolSize: try settings.int("poolSize", default: standard.poolSize, in: 1...1_000),
             batchInterval: try settings.seconds(

@@ -55,6 +55,8 @@ public struct FlagshipConfiguration: Sendable {
     public var endpoints: Endpoints?
     /// How long one question for campaigns may take, retries included.
     public var timeout: Duration
+    /// How long fetching the file of all campaigns, or delivering events, may take.
+    public var transferTimeout: Duration
     /// How often the file of all campaigns is asked for; zero for once.
     public var pollingInterval: Duration
     /// How many events wait, and go into one delivery, at most.
@@ -79,6 +81,7 @@ public struct FlagshipConfiguration: Sendable {
     ///   - rules: Whose rules decide in ``Mode/bucketing``.
     ///   - endpoints: The vendor's addresses; the vendor's own if `nil`.
     ///   - timeout: How long one question for campaigns may take.
+    ///   - transferTimeout: How long fetching the file of all campaigns, or delivering events, may take.
     ///   - pollingInterval: How often the file of all campaigns is asked for; zero for once.
     ///   - poolSize: How many events wait at most, from 1 on.
     ///   - batchInterval: How long an event waits at most.
@@ -93,6 +96,7 @@ public struct FlagshipConfiguration: Sendable {
         rules: FlagshipRules = .ios,
         endpoints: Endpoints? = nil,
         timeout: Duration = .seconds(2),
+        transferTimeout: Duration = .seconds(60),
         pollingInterval: Duration = .seconds(60),
         poolSize: Int = 10,
         batchInterval: Duration = .seconds(5),
@@ -107,6 +111,7 @@ public struct FlagshipConfiguration: Sendable {
         self.rules = rules
         self.endpoints = endpoints
         self.timeout = timeout
+        self.transferTimeout = transferTimeout
         self.pollingInterval = pollingInterval
         self.poolSize = poolSize
         self.batchInterval = batchInterval
@@ -140,6 +145,7 @@ extension FlagshipConfiguration {
         if environmentID.isEmpty { throw refuse("environmentID is empty") }
         if apiKey.reveal().isEmpty { throw refuse("apiKey is empty") }
         if timeout <= .zero { throw refuse("timeout must be more than nothing") }
+        if transferTimeout <= .zero { throw refuse("transferTimeout must be more than nothing") }
         if pollingInterval < .zero { throw refuse("pollingInterval must not be negative") }
         if batchInterval <= .zero { throw refuse("batchInterval must be more than nothing") }
         if poolSize < 1 { throw refuse("poolSize must be 1 or more") }

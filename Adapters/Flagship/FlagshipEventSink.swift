@@ -8,6 +8,7 @@ struct FlagshipEventSink: EventSink {
     let environmentID: String
     let requests: FlagshipRequests
     let client: HTTPClient
+    let limits: HTTPLimits
     let time: any TimeSource
     /// Told of each exposure that the vendor has taken.
     let observations: FlagshipObservations
@@ -80,7 +81,7 @@ struct FlagshipEventSink: EventSink {
     ) async -> Verdict {
         do throws(ExperimentationError) {
             let prepared = try make()
-            let reply = try await client.send(prepared.request, body: prepared.body, limits: HTTPLimits())
+            let reply = try await client.send(prepared.request, body: prepared.body, limits: limits)
             return FlagshipErrors.verdict(on: reply, events: count, now: time.now)
         } catch {
             return DeliveryVerdict.of(error)

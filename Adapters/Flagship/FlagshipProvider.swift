@@ -70,7 +70,7 @@ public struct FlagshipProvider: ExperimentationProvider {
                         freshness: Freshness(polling: configuration.pollingInterval),
                         requests: requests,
                         client: reading,
-                        limits: HTTPLimits(responseBytes: 64 << 20),
+                        limits: HTTPLimits(deadline: configuration.transferTimeout, responseBytes: 64 << 20),
                         rules: configuration.rules,
                         automatic: automatic,
                         log: environment.log
@@ -82,6 +82,7 @@ public struct FlagshipProvider: ExperimentationProvider {
             environmentID: configuration.environmentID,
             requests: requests,
             client: sending,
+            limits: HTTPLimits(deadline: configuration.transferTimeout),
             time: environment.time,
             observations: observations
         )
@@ -97,7 +98,7 @@ public struct FlagshipProvider: ExperimentationProvider {
     public var capabilities: Set<Capability> {
         var capabilities: Set<Capability> = [
             .flags, .objectFlags, .flagMetadata, .targeting, .offlineStart, .experiments, .stickyAssignments,
-            .exposures, .tracking, .batching, .consentSignal, .killSwitch,
+            .controlGroups, .exposures, .tracking, .batching, .consentSignal, .killSwitch,
         ]
         if configuration.mode == .bucketing { capabilities.insert(.localEvaluation) }
         return capabilities

@@ -1,0 +1,140 @@
+import Experimentation
+import Foundation
+import Synchronization
+
+/// An outbox whose events are mirrored in a cache of the application's own.
+///
+/// The outbox behind it decides and counts; the cache holds the vendor's records of what still waits, so that the
+/// application can keep them wherever it likes.
+public struct FlagshipHitCacheStore: OutboxStore {
+    private let store: any OutboxStore
+    private let cache: any FlagshipHitCache
+    private let strategy: FlagshipOptions.Tracking.Strategy
+    private let environmentID: String
+    private let waiting = Waiting()
+
+    /// The events that wait, with the ids of their records.
+    private final class Waiting: Sendable {
+        let envelopes = Mutex<[String: Envelope]>([:])
+    }
+
+    /// Creates an outbox, and takes over what the cache holds.
+    ///
+    /// Records of more than four hours are forgotten; the others go out as if they had just been made, with their own
+    /// times. A cache that takes longer than the time-out is taken for an empty one.
+    ///
+    /// - Parameters:
+    ///   - store: The outbox behind it.
+    ///   - caches: The cache, and how long a look-up may take.
+    ///   - strategy: When the cache is written.
+    ///   - environmentID: The environment.
+    ///   - time: The time.
+    /// - Returns: `nil` if there is no cache of hits.
+    public init?(
+        _ store: any OutboxStore,
+        mirroredIn caches: FlagshipCaches,
+        strategy: FlagshipOptions.Tracking.Strategy,
+        environmentID: String,
+        time: any TimeSource
+    ) async {
+        guard let cache = caches.hits else { return nil }
+        self.store = store
+        self.cache = cache
+        self.strategy = strategy
+        self.environmentID = environmentID
+        let records = await FlagshipLookup.value(within: caches.hitLookupTimeout, time) { await cache.lookupHits() }
+        guard let records, !records.isEmpty else { return }
+        let oldest = time.now.addingTimeInterval(-14_400)
+        let old = records.filter { $1.time <= oldest }.keys.sorted()
+        if !old.isEmpty { await cache.flushHits(old) }
+        let fresh = records.filter { $1.time > oldest }.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }
+        let envelopes = fresh.compactMap { id, record in record.envelope(id: id) }
+        let known = Set(envelopes.map(\.id))
+        let unreadable = fresh.map(\.key).filter { !known.contains($0) }
+        if !unreadable.isEmpty { await cache.flushHits(unreadable) }
+        guard (try? await store.append(envelopes, isHeld: false)) != nil else { return }
+        waiting.envelopes.withLock { waiting in
+            for envelope in envelopes { waiting[envelope.id] = envelope }
+        }
+    }
+
+    /// Accepts events, and with the continuous strategy caches them.
+    public func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
+        try await store.append(envelopes, isHeld: isHeld)
+        waiting.envelopes.withLock { waiting in
+            for envelope in envelopes { waiting[envelope.id] = envelope }
+        }
+        guard strategy == .continuousCaching else { return }
+        await cache.cacheHits(records(of: envelopes))
+    }
+
+    /// Takes the next events.
+    public func lease(
+        _ limit: Int,
+        bytes: Int,
+        now: Date,
+        until: Date
+    ) async throws(ExperimentationError) -> [Envelope] {
+        try await store.lease(limit, bytes: bytes, now: now, until: until)
+    }
+
+    /// Writes down what became of events; what has gone leaves the cache, or the cache becomes what is left.
+    public func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
+        try await store.settle(settlements)
+        let gone = settlements.compactMap { settlement -> String? in
+            if case .retry = settlement { return nil }
+            return settlement.id
+        }
+        await forget(gone)
+    }
+
+    /// Lets held events of a user go.
+    public func release(userID: String) async throws(ExperimentationError) { try await store.release(userID: userID) }
+
+    /// Removes a user's waiting events, from the cache as well; consent signals stay.
+    public func purge(userID: String) async throws(ExperimentationError) -> Int {
+        let count = try await store.purge(userID: userID)
+        let gone = waiting.envelopes.withLock { waiting in
+            waiting.values.filter { $0.identity.id == userID && $0.event.type != "consentChanged" }.map(\.id)
+        }
+        await forget(gone)
+        return count
+    }
+
+    /// Drops what is older than a moment.
+    public func expire(before date: Date) async throws(ExperimentationError) -> Int {
+        let count = try await store.expire(before: date)
+        let gone = waiting.envelopes.withLock { waiting in waiting.values.filter { $0.date < date }.map(\.id) }
+        await forget(gone)
+        return count
+    }
+
+    /// What waits.
+    public func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
+        try await store.status(now: now)
+    }
+
+    /// The accounts.
+    public func ledger() async throws(ExperimentationError) -> Ledger { try await store.ledger() }
+
+    private func forget(_ ids: [String]) async {
+        let (gone, left) = waiting.envelopes.withLock { waiting in
+            (ids.compactMap { waiting.removeValue(forKey: $0) }, Array(waiting.values))
+        }
+        switch strategy {
+        case .continuousCaching:
+            guard !gone.isEmpty else { return }
+            await cache.flushHits(records(of: gone).keys.sorted())
+        case .periodicCaching:
+            await cache.flushAllHits()
+            if !left.isEmpty { await cache.cacheHits(records(of: left)) }
+        }
+    }
+
+    private func records(of envelopes: [Envelope]) -> [String: FlagshipHitRecord] {
+        envelopes.reduce(into: [:]) { records, envelope in
+            let own = FlagshipHitRecord.records(of: envelope, environmentID: environmentID)
+            records.merge(own) { $1 }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Experimentation
+import Foundation
+
+extension FlagshipHitRecord {
+    /// The members that are numbers on the wire; the original kept 0 and 1 among them as Booleans.
+    private static let numbers: Set<String> = ["tr", "ts", "tt", "icn", "ip", "iq", "ev", "sn", "qt"]
+
+    /// The record as an event on its way; `nil` for what no hit can be made of.
+    ///
+    /// Types that the original lost when it read its own records back (pages), or turned into something else (consent,
+    /// transactions and items with their ids crossed), come out as they went in.
+    ///
+    /// - Parameter id: The record's id.
+    public func envelope(id: String) -> Envelope? {
+        let content = content.reduce(into: [String: FlagValue]()) { content, member in
+            guard Self.numbers.contains(member.key), let bool = member.value.boolValue else {
+                content[member.key] = member.value
+                return
+            }
+            content[member.key] = .int(bool ? 1 : 0)
+        }
+        let event: TrackingEvent
+        let identity: Identity
+        if type == "ACTIVATE" || content["vaid"] != nil {
+            guard let exposure = Self.exposure(content) else { return nil }
+            event = TrackingEvent(.exposure(exposure))
+            identity = Identity(id: content["vid"]?.stringValue ?? visitorID, anonymousID: content["aid"]?.stringValue)
+        } else {
+            var payload = content
+            if payload["t"] == nil { payload["t"] = .string(type) }
+            guard let hit = try? FlagshipHit(NativeEvent(type: FlagshipHit.nativeType, payload: payload)),
+                (try? hit.validate()) != nil
+            else { return nil }
+            event =
+                hit.isConsent ? TrackingEvent(.consentChanged(granted: hit.grants)) : TrackingEvent(.native(hit.native))
+            let visitor = content["vid"]?.stringValue ?? visitorID
+            let customer = content["cuid"]?.stringValue
+            identity = Identity(id: customer ?? visitor, anonymousID: customer == nil ? nil : visitor)
+        }
+        guard !identity.id.isEmpty else { return nil }
+        return Envelope(id: id, identity: identity, event: event, date: time)
+    }
+
+    private static func exposure(_ content: [String: FlagValue]) -> Exposure? {
+        guard let group = content["caid"]?.stringValue, let variation = content["vaid"]?.stringValue,
+            !group.isEmpty, !variation.isEmpty
+        else { return nil }
+        return Exposure(
+            assignment: Assignment(
+                experiment: Experiment(id: group),
+                group: group,
+                variation: Variation(id: variation)
+            )
+        )
+    }
+
+    /// The records of an event on its way, one for each hit that it becomes, by their ids.
+    static func records(of envelope: Envelope, environmentID: String) -> [String: FlagshipHitRecord] {
+        func record(_ type: String, _ content: FlagValue) -> FlagshipHitRecord {
+            FlagshipHitRecord(
+                visitorID: envelope.identity.id,
+                anonymousID: envelope.identity.anonymousID,
+                type: type,
+                time: envelope.date,
+                content: content.objectValue ?? [:]
+            )
+        }
+        if case .exposure(let exposure) = envelope.event.kind {
+            let content = exposure.wire(for: envelope, environmentID: environmentID, now: envelope.date)
+            return [envelope.id: record("ACTIVATE", content)]
+        }
+        let hits = (try? FlagshipTranslation.hits(of: envelope.event, id: envelope.id)) ?? []
+        var records: [String: FlagshipHitRecord] = [:]
+        for (index, hit) in hits.enumerated() {
+            let id = index == 0 ? envelope.id : "\(envelope.id)/\(index)"
+            let content = hit.wire(for: envelope, environmentID: environmentID, now: envelope.date)
+            records[id] = record(hit.type, content)
+        }
+        return records
+    }
+}
+
+extension FlagshipHit {
+    /// Whether a consent hit says that it was given.
+    fileprivate var grants: Bool { own["el"]?.stringValue?.hasSuffix(":true") ?? false }
+}

@@ -1,0 +1,169 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// What is kept of a visitor, in the form that the original SDK keeps it.
+public struct FlagshipVisitorRecord: Sendable, Hashable {
+    /// The visitor's id.
+    public var visitorID: String
+    /// The visitor's id from before signing in.
+    public var anonymousID: String?
+    /// Whether the visitor had agreed.
+    public var consent: Bool
+    /// The visitor's context.
+    public var context: [String: FlagValue]
+    /// Variation ids by variation group.
+    public var assignments: [String: String]
+    /// The flags with the campaign, the group and the variation that each comes from.
+    public var flags: [String: (value: FlagValue, metadata: FlagshipFlagMetadata)]
+
+    /// Compares by what would be written.
+    public static func == (one: Self, other: Self) -> Bool { one.json == other.json }
+    /// Hashes the visitor's id.
+    public func hash(into hasher: inout Hasher) { hasher.combine(visitorID) }
+
+    /// Creates a record.
+    public init(
+        visitorID: String,
+        anonymousID: String? = nil,
+        consent: Bool = true,
+        context: [String: FlagValue] = [:],
+        assignments: [String: String] = [:],
+        flags: [String: (value: FlagValue, metadata: FlagshipFlagMetadata)] = [:]
+    ) {
+        self.visitorID = visitorID
+        self.anonymousID = anonymousID
+        self.consent = consent
+        self.context = context
+        self.assignments = assignments
+        self.flags = flags
+    }
+
+    /// Reads a record, this SDK's or one that the SDKs for iOS, Python or TypeScript have left.
+    ///
+    /// - Throws: ``ErrorCode/parseError`` for what isn't a record.
+    public init(_ data: Data) throws(ExperimentationError) {
+        let json = try JSON.parse(data)
+        guard let data = json.objectValue?["data"]?.objectValue, let id = data["visitorId"]?.stringValue, !id.isEmpty
+        else { throw ExperimentationError(.parseError, "this is no record of a visitor") }
+        let history = data["assignationHistory"]?.objectValue ?? data["assignmentsHistory"]?.objectValue ?? [:]
+        self.init(
+            visitorID: id,
+            anonymousID: data["anonymousId"]?.stringValue,
+            consent: data["consent"]?.boolValue ?? true,
+            context: data["context"]?.objectValue ?? [:],
+            assignments: history.compactMapValues(\.stringValue)
+        )
+        for campaign in (data["campaigns"]?.arrayValue ?? []).compactMap(\.objectValue) {
+            var metadata = FlagshipFlagMetadata(campaign)
+            metadata.campaignType = campaign.text("type")
+            for (key, value) in campaign["flags"]?.objectValue ?? [:] { flags[key] = (value, metadata) }
+        }
+    }
+
+    /// The record as JSON, campaigns and names sorted.
+    public var json: Data {
+        let byCampaign = Dictionary(grouping: flags.keys.sorted()) { flags[$0]?.metadata ?? FlagshipFlagMetadata() }
+        let campaigns = byCampaign.sorted { $0.key.campaignId < $1.key.campaignId }.map { metadata, keys in
+            var members = metadata.toDictionary()
+            members["campaignType"] = nil
+            members["type"] = .string(metadata.campaignType)
+            members["activated"] = false
+            members["flags"] = .object(
+                Dictionary(uniqueKeysWithValues: keys.map { ($0, flags[$0]?.value ?? .null) })
+            )
+            return FlagValue.object(members)
+        }
+        let record: FlagValue = [
+            "version": 1,
+            "data": [
+                "visitorId": .string(visitorID), "anonymousId": anonymousID.map { .string($0) } ?? .null,
+                "consent": .bool(consent), "context": .object(context),
+                "assignationHistory": .object(assignments.mapValues { .string($0) }), "campaigns": .array(campaigns),
+            ],
+        ]
+        return Data((try? JSON.encode(record, order: .sorted)) ?? [])
+    }
+
+    /// The flags as decisions.
+    var decisions: Decisions {
+        var assignments: [Assignment] = []
+        var resolutions: [(key: String, resolution: Resolution)] = []
+        for key in flags.keys.sorted() {
+            guard let flag = flags[key] else { continue }
+            let origin = FlagshipOrigin(flag.metadata)
+            if !assignments.contains(origin.assignment) { assignments.append(origin.assignment) }
+            let place = assignments.firstIndex(of: origin.assignment) ?? 0
+            resolutions.append((key, origin.resolution(of: flag.value, assignment: place)))
+        }
+        return Decisions(flags: resolutions, assignments: assignments)
+    }
+}
+
+extension FlagshipOrigin {
+    init(_ metadata: FlagshipFlagMetadata) {
+        self.init(
+            campaignID: metadata.campaignId,
+            campaignName: metadata.campaignName,
+            variationGroupID: metadata.variationGroupId,
+            variationGroupName: metadata.variationGroupName,
+            variationID: metadata.variationId,
+            variationName: metadata.variationName,
+            isReference: metadata.isReference,
+            campaignType: metadata.campaignType,
+            slug: metadata.slug
+        )
+    }
+}
+
+/// A hit that hasn't been sent, in the form that the original SDK keeps it.
+public struct FlagshipHitRecord: Sendable, Hashable {
+    /// The visitor's id.
+    public var visitorID: String
+    /// The visitor's id from before signing in.
+    public var anonymousID: String?
+    /// The hit's type on the wire, or `ACTIVATE`.
+    public var type: String
+    /// When it was made.
+    public var time: Date
+    /// The body as it goes out.
+    public var content: [String: FlagValue]
+
+    /// Creates a record.
+    public init(visitorID: String, anonymousID: String?, type: String, time: Date, content: [String: FlagValue]) {
+        self.visitorID = visitorID
+        self.anonymousID = anonymousID
+        self.type = type
+        self.time = time
+        self.content = content
+    }
+
+    /// Reads the value of one record, as `{"version":1,"data":{…}}`.
+    ///
+    /// - Throws: ``ErrorCode/parseError`` for what isn't a record.
+    public init(_ json: FlagValue) throws(ExperimentationError) {
+        guard let data = json.objectValue?["data"]?.objectValue, let content = data["content"]?.objectValue,
+            let time = data["time"]?.doubleValue, time.isFinite
+        else { throw ExperimentationError(.parseError, "this is no record of a hit") }
+        self.init(
+            visitorID: data.text("visitorId"),
+            anonymousID: data["anonymousId"]?.stringValue,
+            type: data["type"]?.stringValue ?? content.text("t"),
+            time: Date(timeIntervalSince1970: time),
+            content: content
+        )
+    }
+
+    /// The record's value.
+    public var json: FlagValue {
+        let size = (try? JSON.encode(.object(content)))?.count ?? 0
+        return [
+            "version": 1,
+            "data": [
+                "visitorId": .string(visitorID), "anonymousId": anonymousID.map { .string($0) } ?? .null,
+                "type": .string(type), "time": .double(time.timeIntervalSince1970), "content": .object(content),
+                "numberOfBytes": .int(size),
+            ],
+        ]
+    }
+}

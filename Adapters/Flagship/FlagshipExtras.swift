@@ -1,0 +1,271 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import Synchronization
+
+/// Flagship in its own words, over the neutral client: what an application that used the vendor's SDK moves to call by
+/// call.
+///
+/// ```swift
+/// let flagship = await Flagship.start(environmentID: "bkk9glocmjcg0vtmdlng", apiKey: "key")
+/// let visitor = await flagship.newVisitor("u-1", hasConsented: true).context(["vip": true]).build()
+/// await visitor.fetchFlags()
+/// let color = visitor.flag("btnColor").value(default: "red")
+/// await flagship.close()
+/// ```
+///
+/// There is no shared instance: make one, pass it on, close it at the end.
+public final class Flagship: Sendable {
+    /// The neutral client beneath; `nil` if nothing was started.
+    public let client: ExperimentationClient?
+    /// The environment.
+    public let environmentID: String
+    /// The options it was started with.
+    public let options: FlagshipOptions
+
+    let provider: FlagshipProvider?
+    let environment: Environment
+    let visitors: any FlagshipVisitorCache
+    let state: any StateStore
+    private let statuses: FlagshipAnnouncer<FlagshipStatus>
+    private let machine = Mutex(FlagshipStatusMachine())
+    private let shared = Mutex<FlagshipVisitor?>(nil)
+    private let watching = Mutex<Task<Void, Never>?>(nil)
+
+    private init(
+        client: ExperimentationClient?,
+        provider: FlagshipProvider?,
+        environmentID: String,
+        options: FlagshipOptions,
+        store: ClientStore,
+        environment: Environment
+    ) {
+        self.client = client
+        self.provider = provider
+        self.environmentID = environmentID
+        self.options = options
+        self.environment = environment
+        state = store.state
+        visitors = options.caches.visitors ?? FlagshipStateCache(state: store.state, scope: environmentID)
+        statuses = FlagshipAnnouncer(options.onStatusChanged)
+    }
+
+    deinit { watching.withLock { $0?.cancel() } }
+
+    /// Starts Flagship. It doesn't wait for the vendor, and never fails: ``status`` says how it stands.
+    ///
+    /// - Parameters:
+    ///   - environmentID: The environment, 20 characters from `0` to `9` and `a` to `v`; with another one nothing is
+    ///     started, as in the original.
+    ///   - apiKey: The key of the Decision API.
+    ///   - options: How it behaves.
+    ///   - store: Where hits, flags and files are kept; in memory, and so lost with the process, unless another is named.
+    ///   - transport: What exchanges requests; the platform's own if `nil`.
+    ///   - environment: Time, chance, ids and a place for messages.
+    public static func start(
+        environmentID: String,
+        apiKey: Secret,
+        options: FlagshipOptions = FlagshipOptions(),
+        store: ClientStore = .inMemory(),
+        transport: (any HTTPTransport)? = nil,
+        environment: Environment = Environment()
+    ) async -> Flagship {
+        var environment = environment
+        environment.log = FlagshipLevelledLog(sink: environment.log, wanted: options.logLevel)
+        var store = store
+        let mirrored = await FlagshipHitCacheStore(
+            store.outbox,
+            mirroredIn: options.caches,
+            strategy: options.tracking.strategy,
+            environmentID: environmentID,
+            time: environment.time
+        )
+        if let mirrored { store.outbox = mirrored }
+        guard FlagshipConfiguration.isUsual(environmentID) else {
+            environment.log.log(.error, .initialization, "the environment's id is not one; nothing is started")
+            return Flagship(
+                client: nil,
+                provider: nil,
+                environmentID: environmentID,
+                options: options,
+                store: store,
+                environment: environment
+            )
+        }
+        let provider = FlagshipProvider(
+            configuration: options.configuration(environmentID: environmentID, apiKey: apiKey),
+            transport: transport,
+            environment: environment
+        )
+        var client: ExperimentationClient?
+        do throws(ExperimentationError) {
+            client = try await ExperimentationClient(
+                provider: provider,
+                store: store,
+                // Flags are read here by Flagship's rules, so exposures are recorded here too.
+                options: ClientOptions(exposurePolicy: .manual),
+                environment: environment
+            )
+        } catch {
+            environment.log.log(.error, .initialization, "nothing is started: \(error)")
+        }
+        let flagship = Flagship(
+            client: client,
+            provider: provider,
+            environmentID: environmentID,
+            options: options,
+            store: store,
+            environment: environment
+        )
+        flagship.watch()
+        return flagship
+    }
+
+    // MARK: Status
+
+    /// How it stands.
+    public var status: FlagshipStatus { machine.withLock { $0.status } }
+
+    func set(_ status: FlagshipStatus) {
+        guard machine.withLock({ $0.set(status) }) else { return }
+        environment.log.log(.info, .initialization, "the status is \(status.rawValue)")
+        statuses.announce(status)
+    }
+
+    /// Whether there are rules to decide by, of this run or an earlier one.
+    private var hasRules: Bool {
+        let probe = client?.details("", default: false, for: User(id: "probe", consent: .denied))
+        return probe?.errorCode != .providerNotReady
+    }
+
+    /// The status that follows from the client's.
+    func statusFollowing(_ status: ProviderStatus) -> FlagshipStatus {
+        if status == .disabled { return .panic }
+        if options.mode == .bucketing, !hasRules { return .initializing }
+        return .initialized
+    }
+
+    private func watch() {
+        guard let client else { return }
+        set(statusFollowing(client.status))
+        let events = client.statusEvents()
+        let task = Task { [weak self] in
+            for await event in events {
+                guard let self else { return }
+                // What a visitor's own fetch has shown is newer than an event that was on its way.
+                self.set(self.statusFollowing(self.client?.status ?? event.status))
+            }
+        }
+        watching.withLock { $0 = task }
+    }
+
+    // MARK: Visitors
+
+    /// How a new visitor is kept.
+    public enum Instance: String, Sendable, Hashable, CaseIterable {
+        /// As ``Flagship/sharedVisitor``, in place of the one before.
+        case shared = "SHARED_INSTANCE"
+        /// By the caller alone.
+        case new = "NEW_INSTANCE"
+    }
+
+    /// The visitor made last as a shared one.
+    public var sharedVisitor: FlagshipVisitor? { shared.withLock { $0 } }
+
+    /// Begins to describe a visitor.
+    ///
+    /// - Parameters:
+    ///   - visitorID: The id; one is made if it is empty, a new one each time.
+    ///   - hasConsented: Whether the visitor has agreed.
+    ///   - instance: How the visitor is kept.
+    public func newVisitor(
+        _ visitorID: String,
+        hasConsented: Bool,
+        instance: Instance = .shared
+    ) -> FlagshipVisitorBuilder {
+        FlagshipVisitorBuilder(flagship: self, visitorID: visitorID, hasConsented: hasConsented, instance: instance)
+    }
+
+    func share(_ visitor: FlagshipVisitor) { shared.withLock { $0 = visitor } }
+
+    // MARK: The end
+
+    /// Delivers what waits, of all visitors, and ends. What can't be delivered stays in the store.
+    ///
+    /// - Parameter duration: How long it takes at most.
+    public func close(within duration: Duration = .seconds(5)) async {
+        await client?.shutdown(within: duration)
+        watching.withLock { $0?.cancel() }
+    }
+
+    // MARK: Upgrading
+
+    /// Takes over what the vendor's SDK for iOS kept of a visitor, so that nobody changes variations by the upgrade.
+    ///
+    /// - Parameter record: The value of the column `data_visitor` of its table of visitors.
+    /// - Throws: ``ErrorCode/parseError`` for what isn't a record.
+    public func importVisitor(_ record: Data) async throws(ExperimentationError) {
+        let visitor = try FlagshipVisitorRecord(record)
+        guard visitor.consent else { return }
+        await visitors.cacheVisitor(visitor.visitorID, visitor.json)
+    }
+
+    /// Takes over hits that the vendor's SDK for iOS had not sent yet.
+    ///
+    /// - Parameters:
+    ///   - records: The values of the column `data_hit` of its table of hits, by id.
+    ///   - store: The store that Flagship is then started with.
+    ///   - now: The time; what is older than four hours is left out.
+    /// - Returns: How many were taken over.
+    @discardableResult
+    public static func importHits(
+        _ records: [String: Data],
+        into store: ClientStore,
+        now: Date
+    ) async throws(ExperimentationError) -> Int {
+        let oldest = now.addingTimeInterval(-14_400)
+        let envelopes = records.compactMap { id, data -> Envelope? in
+            guard let json = try? JSON.parse(data), let record = try? FlagshipHitRecord(json), record.time > oldest
+            else { return nil }
+            return record.envelope(id: id)
+        }
+        .sorted { ($0.date, $0.id) < ($1.date, $1.id) }
+        try await store.outbox.append(envelopes, isHeld: false)
+        return envelopes.count
+    }
+}
+
+/// Hands announcements to one listener: in order, once each, and never within a lock.
+final class FlagshipAnnouncer<Value: Sendable>: Sendable {
+    private struct State {
+        var waiting: [Value] = []
+        var isSpeaking = false
+    }
+
+    private let listener: (@Sendable (Value) -> Void)?
+    private let state = Mutex(State())
+
+    init(_ listener: (@Sendable (Value) -> Void)?) { self.listener = listener }
+
+    /// Announces a value; a listener that causes another announcement hears it after this one.
+    func announce(_ value: Value) {
+        guard let listener else { return }
+        let speaks = state.withLock { state in
+            state.waiting.append(value)
+            defer { state.isSpeaking = true }
+            return !state.isSpeaking
+        }
+        guard speaks else { return }
+        while let next = next() { listener(next) }
+    }
+
+    private func next() -> Value? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.isSpeaking = false
+                return nil
+            }
+            return state.waiting.removeFirst()
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import AdapterKit
+import Experimentation
+
+/// A type that a flag of Flagship's can be read as.
+public protocol FlagshipFlagReadable: Sendable {
+    /// Reads a value, or gives `nil` if it is of another type.
+    static func read(_ value: FlagValue) -> Self?
+    /// The same value, type erased.
+    var flagshipValue: FlagValue { get }
+}
+
+extension Bool: FlagshipFlagReadable {
+    /// Reads a Boolean.
+    public static func read(_ value: FlagValue) -> Bool? { value.boolValue }
+    /// The Boolean.
+    public var flagshipValue: FlagValue { .bool(self) }
+}
+
+extension Int: FlagshipFlagReadable {
+    /// Reads a whole number, also one that is written with a fraction of zero.
+    public static func read(_ value: FlagValue) -> Int? { value.intValue }
+    /// The number.
+    public var flagshipValue: FlagValue { .int(self) }
+}
+
+extension Double: FlagshipFlagReadable {
+    /// Reads a number, whole ones included: the vendor's server writes 3.0 as 3.
+    public static func read(_ value: FlagValue) -> Double? { value.doubleValue }
+    /// The number.
+    public var flagshipValue: FlagValue { .double(self) }
+}
+
+extension String: FlagshipFlagReadable {
+    /// Reads a text.
+    public static func read(_ value: FlagValue) -> String? { value.stringValue }
+    /// The text.
+    public var flagshipValue: FlagValue { .string(self) }
+}
+
+extension [String: FlagValue]: FlagshipFlagReadable {
+    /// Reads an object.
+    public static func read(_ value: FlagValue) -> [String: FlagValue]? { value.objectValue }
+    /// The object.
+    public var flagshipValue: FlagValue { .object(self) }
+}
+
+extension [FlagValue]: FlagshipFlagReadable {
+    /// Reads a list.
+    public static func read(_ value: FlagValue) -> [FlagValue]? { value.arrayValue }
+    /// The list.
+    public var flagshipValue: FlagValue { .array(self) }
+}
+
+/// One flag of a visitor; everything about it is worked out when it is asked.
+public struct FlagshipFlag: Sendable {
+    /// The flag's key.
+    public let key: String
+    let visitor: FlagshipVisitor?
+
+    /// How it stands with the flag now.
+    public var status: FlagshipFlagStatus {
+        guard let visitor else { return .notFound }
+        return FlagshipFlagStatus(fetchStatus: visitor.fetchStatus, isKnown: exists())
+    }
+
+    /// The flag's value, or the default if it isn't there, is null or is of another type.
+    ///
+    /// - Parameters:
+    ///   - defaultValue: What to give instead.
+    ///   - visitorExposed: Whether the visitor sees the value, and so an exposure is reported; a default never is.
+    public func value<Value: FlagshipFlagReadable>(
+        default defaultValue: Value,
+        visitorExposed: Bool = true
+    ) -> Value {
+        read(defaultValue.flagshipValue, visitorExposed) ?? defaultValue
+    }
+
+    /// The flag's value as the type that is asked for, or `nil`.
+    ///
+    /// - Parameters:
+    ///   - type: The type.
+    ///   - visitorExposed: Whether the visitor sees the value, and so an exposure is reported.
+    public func value<Value: FlagshipFlagReadable>(as type: Value.Type, visitorExposed: Bool = true) -> Value? {
+        read(nil, visitorExposed)
+    }
+
+    private func read<Value: FlagshipFlagReadable>(_ defaultValue: FlagValue?, _ visitorExposed: Bool) -> Value? {
+        guard let visitor, let resolution = visitor.decisions[key] else { return nil }
+        if visitor.fetchStatus == .fetchRequired {
+            visitor.log.log(.trace, .flag, "the flags are out of date: \(visitor.fetchReason.rawValue)")
+        }
+        guard let value = Value.read(resolution.value) else {
+            visitor.log.log(.warning, .flag, "a flag is of another type than the one asked for")
+            return nil
+        }
+        if visitorExposed { visitor.expose(key, default: defaultValue) }
+        return value
+    }
+
+    /// Reports that the visitor has seen the flag.
+    public func visitorExposed() { visitor?.expose(key, default: nil) }
+
+    /// Whether the vendor gave this flag, a null one included.
+    public func exists() -> Bool { visitor?.decisions[key] != nil }
+
+    /// Where the value comes from, whatever type is asked for; empty for a flag that isn't there.
+    public func metadata() -> FlagshipFlagMetadata {
+        visitor?.decisions[key].map { FlagshipFlagMetadata($0.metadata) } ?? FlagshipFlagMetadata()
+    }
+
+    var rawValue: FlagValue? { visitor?.decisions[key]?.value }
+}
+
+/// The flags of a visitor: which there are is fixed, what they are worth is worked out when it is asked.
+public struct FlagshipFlagCollection: Sendable, Sequence {
+    private var entries: [String: FlagshipFlag]
+
+    init(keys: [String], visitor: FlagshipVisitor) {
+        entries = Dictionary(keys.map { ($0, FlagshipFlag(key: $0, visitor: visitor)) }) { $1 }
+    }
+
+    private init(_ entries: [String: FlagshipFlag]) { self.entries = entries }
+
+    /// A flag by its key; for a key that isn't there one that reads as its default and is never exposed.
+    public subscript(key: String) -> FlagshipFlag {
+        get { entries[key] ?? FlagshipFlag(key: key, visitor: nil) }
+        set { entries[key] = newValue }
+    }
+
+    /// The keys, sorted.
+    public func keys() -> [String] { entries.keys.sorted() }
+
+    /// The metadata of all flags, in the order of ``keys()``.
+    public func metadatas() -> [FlagshipFlagMetadata] { keys().map { self[$0].metadata() } }
+
+    /// How many flags there are.
+    public var count: Int { entries.count }
+
+    /// Whether there are none.
+    public var isEmpty: Bool { entries.isEmpty }
+
+    /// The flags in the order of ``keys()``.
+    public func makeIterator() -> IndexingIterator<[(key: String, value: FlagshipFlag)]> {
+        keys().map { (key: $0, value: self[$0]) }.makeIterator()
+    }
+
+    /// The flags that a predicate lets through.
+    public func filter(_ isIncluded: (String, FlagshipFlag) throws -> Bool) rethrows -> FlagshipFlagCollection {
+        FlagshipFlagCollection(try entries.filter { try isIncluded($0.key, $0.value) })
+    }
+
+    /// Reports that the visitor has seen all of them.
+    public func exposeAll() { for (_, flag) in self { flag.visitorExposed() } }
+
+    /// The metadata of all flags as a JSON list, each with its key and, as `hex`, the hexadecimal bytes of `{"v":value}`;
+    /// an empty text if there are none.
+    public func toJson() -> String {
+        let flags = compactMap { key, flag -> FlagValue? in
+            guard let value = flag.rawValue, let text = FlagshipJSON.text(["v": value]) else { return nil }
+            var members = flag.metadata().toDictionary()
+            members["key"] = .string(key)
+            members["hex"] = .string(text.utf8.map { Self.digits[Int($0 >> 4)] + Self.digits[Int($0 & 15)] }.joined())
+            return .object(members)
+        }
+        return flags.isEmpty ? "" : FlagshipJSON.text(.array(flags)) ?? ""
+    }
+
+    private static let digits = (0..<16).map { String($0, radix: 16) }
+}

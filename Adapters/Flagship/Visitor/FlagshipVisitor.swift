@@ -1,0 +1,188 @@
+import Experimentation
+import Foundation
+import Synchronization
+
+/// Somebody who uses the application, in Flagship's words.
+///
+/// Reading is synchronous and never fails; fetching, hits and consent are asynchronous. A visitor may be used from any task.
+public final class FlagshipVisitor: Sendable {
+    struct State {
+        var identity: FlagshipIdentity
+        var context: FlagshipContextStore
+        var hasConsented: Bool
+        var machine = FlagshipFetchMachine()
+        /// Flags of an earlier run, until the first fetch.
+        var cached: Decisions?
+        var hasFetched = false
+        var exposed: Set<ExposureMark> = []
+        var sentContext: [String: FlagValue]?
+    }
+
+    struct ExposureMark: Hashable {
+        var visitor: String
+        var group: String
+        var variation: String
+    }
+
+    let flagship: Flagship
+    let session: UserSession?
+    let state: Mutex<State>
+    private let announcer: FlagshipAnnouncer<FlagshipFetchMachine.Announcement>
+
+    init(
+        flagship: Flagship,
+        identity: FlagshipIdentity,
+        context: FlagshipContextStore,
+        hasConsented: Bool,
+        listener: (@Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void)?
+    ) {
+        self.flagship = flagship
+        session = flagship.client?.session(
+            for: User(
+                id: identity.visitorID,
+                anonymousID: identity.anonymousID,
+                isAuthenticated: identity.isAuthenticated,
+                attributes: Attributes(context.values),
+                consent: hasConsented ? .granted : .denied
+            )
+        )
+        state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented))
+        announcer = FlagshipAnnouncer { listener?($0.status, $0.reason) }
+    }
+
+    var log: any LogSink { flagship.environment.log }
+
+    /// Takes an event of the fetch status, and announces what is news.
+    func take(_ event: FlagshipFetchMachine.Event) {
+        if let news = state.withLock({ $0.machine.take(event) }) { announcer.announce(news) }
+    }
+
+    /// The cache, and what the vendor is to hear first.
+    func prepare(_ install: FlagshipInstallation) async {
+        let (id, hasConsented) = state.withLock { ($0.identity.visitorID, $0.hasConsented) }
+        let cache = flagship.visitors
+        if hasConsented {
+            let limit = flagship.options.caches.visitorLookupTimeout
+            let found = await FlagshipLookup.value(within: limit, flagship.environment.time) {
+                await cache.lookupVisitor(id)
+            }
+            if let data = found ?? nil { restore(data, id: id) }
+        } else {
+            await cache.flushVisitor(id)
+        }
+        guard flagship.status == .initialized || flagship.status == .initializing, let session else { return }
+        // Told once for each visitor, and again only when it changes.
+        if hasConsented, await install.knowsConsent(of: id) { return }
+        guard (try? await session.track(TrackingEvent(.consentChanged(granted: hasConsented)))) != nil else { return }
+        await install.noteConsent(of: id, hasConsented)
+    }
+
+    private func restore(_ data: Data, id: String) {
+        guard let record = try? FlagshipVisitorRecord(data), record.visitorID == id else {
+            return log.log(.warning, .cache, "the cached visitor can't be read, or is somebody else")
+        }
+        session?.honor(record.assignments)
+        guard !record.flags.isEmpty else { return }
+        state.withLock { $0.cached = record.decisions }
+        take(.cacheFound)
+    }
+
+    // MARK: Who it is
+
+    /// The visitor's id.
+    public var visitorID: String { state.withLock { $0.identity.visitorID } }
+    /// The visitor's id from before signing in; `nil` for one who hasn't.
+    public var anonymousID: String? { state.withLock { $0.identity.anonymousID } }
+    /// Whether the visitor is signed in.
+    public var isAuthenticated: Bool { state.withLock { $0.identity.isAuthenticated } }
+    /// Whether the visitor has agreed.
+    public var hasConsented: Bool { state.withLock { $0.hasConsented } }
+    /// How it stands with the flags.
+    public var fetchStatus: FlagshipFetchStatus { state.withLock { $0.machine.current.status } }
+    /// Why the flags have to be fetched.
+    public var fetchReason: FlagshipFetchReason { state.withLock { $0.machine.current.reason } }
+
+    /// Signs in: the id so far becomes the anonymous one. Flags have to be fetched then.
+    ///
+    /// In bucketing mode it changes nothing, as in the original, and says so in the log.
+    public func authenticate(_ visitorID: String) {
+        changeIdentity(.authenticated, .authenticate) { $0.authenticate(visitorID) }
+    }
+
+    /// Signs out: the anonymous id is the visitor's again. Flags have to be fetched then.
+    ///
+    /// In bucketing mode it changes nothing, as in the original, and says so in the log.
+    public func unauthenticate() {
+        changeIdentity(.unauthenticated, .unauthenticate) { $0.unauthenticate() }
+    }
+
+    private func changeIdentity(
+        _ event: FlagshipFetchMachine.Event,
+        _ tag: FlagshipTag,
+        _ change: (inout FlagshipIdentity) -> Bool
+    ) {
+        guard flagship.options.mode == .decisionAPI else {
+            return log.log(.warning, tag, "in bucketing mode this changes nothing")
+        }
+        guard flagship.status != .panic else { return log.log(.info, tag, "in panic this changes nothing") }
+        let identity = state.withLock { state -> Identity? in
+            change(&state.identity) ? state.identity.neutral : nil
+        }
+        guard let identity else { return }
+        session?.identify(identity)
+        take(event)
+    }
+
+    // MARK: The context
+
+    /// The context as it is now.
+    public func context() -> [String: FlagValue] {
+        state.withLock { state in
+            var values = state.context.values
+            if !values.isEmpty { values[FlagshipContextKey.users] = .string(state.identity.visitorID) }
+            return values
+        }
+    }
+
+    /// Sets one value of the context.
+    public func updateContext(_ key: String, _ value: FlagValue) { updateContext([key: value]) }
+
+    /// Sets values of the context; those that Flagship has no type for are left out and logged, the others apply.
+    ///
+    /// Flags have to be fetched again only if anything has changed.
+    public func updateContext(_ values: [String: FlagValue]) {
+        guard flagship.status != .panic, flagship.status != .notInitialized else {
+            return log.log(.info, .updateContext, "nothing changes while the status is \(flagship.status.rawValue)")
+        }
+        for name in FlagshipContextStore.rejected(values) {
+            log.log(.error, .updateContext, "\(name) is of a type that Flagship has no word for; it is left out")
+        }
+        guard state.withLock({ $0.context.update(values) }) else { return }
+        syncContext()
+        take(.contextChanged)
+    }
+
+    /// Sets a value that Flagship gives a meaning to; one of the wrong type is left out and logged.
+    ///
+    /// - Returns: Whether it was set.
+    @discardableResult
+    public func updateContext(_ key: FlagshipContextKey, _ value: FlagValue) -> Bool {
+        if let objection = key.objection(to: value) {
+            log.log(.error, .updateContext, objection)
+            return false
+        }
+        updateContext([key.rawValue: value])
+        return true
+    }
+
+    /// Removes everything from the context. Rules for everybody still hold, and requests still say what the device is.
+    public func clearContext() {
+        guard state.withLock({ $0.context.clear() }) else { return }
+        syncContext()
+    }
+
+    private func syncContext() {
+        let values = state.withLock { $0.context.values }
+        try? session?.replaceAttributes(Attributes(values))
+    }
+}

@@ -1,0 +1,126 @@
+import Experimentation
+import Foundation
+
+/// Describes a visitor; ``build()`` makes it.
+public struct FlagshipVisitorBuilder: Sendable {
+    let flagship: Flagship
+    let visitorID: String
+    var hasConsented: Bool
+    let instance: Flagship.Instance
+    var context: [String: FlagValue] = [:]
+    var isAuthenticated = false
+    var onFetchStatusChanged: (@Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void)?
+
+    init(flagship: Flagship, visitorID: String, hasConsented: Bool, instance: Flagship.Instance) {
+        self.flagship = flagship
+        self.visitorID = visitorID
+        self.hasConsented = hasConsented
+        self.instance = instance
+    }
+
+    /// Sets the context; values without a type of the vendor's are left out and logged.
+    public func context(_ context: [String: FlagValue]) -> Self {
+        var copy = self
+        copy.context = context
+        return copy
+    }
+
+    /// Says whether the visitor has agreed.
+    public func consent(_ hasConsented: Bool) -> Self {
+        var copy = self
+        copy.hasConsented = hasConsented
+        return copy
+    }
+
+    /// Says whether the id names somebody who is signed in.
+    public func authenticated(_ isAuthenticated: Bool) -> Self {
+        var copy = self
+        copy.isAuthenticated = isAuthenticated
+        return copy
+    }
+
+    /// Names who is told of each change of the fetch status, in order and once.
+    public func onFetchStatusChanged(
+        _ listener: @escaping @Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void
+    ) -> Self {
+        var copy = self
+        copy.onFetchStatusChanged = listener
+        return copy
+    }
+
+    /// Makes the visitor: looks it up in the cache, or forgets what is there if it hasn't agreed, and tells the vendor of
+    /// its consent unless that is known already.
+    ///
+    /// It takes no longer than the look-up's time-out.
+    public func build() async -> FlagshipVisitor {
+        let install = FlagshipInstallation(state: flagship.state, environment: flagship.environment)
+        let deviceID = isAuthenticated ? await install.deviceID() : ""
+        let makeID = flagship.environment.makeID
+        let identity = FlagshipIdentity(
+            visitorID: visitorID,
+            isAuthenticated: isAuthenticated,
+            makeID: makeID,
+            deviceID: { deviceID }
+        )
+        let log = flagship.environment.log
+        if visitorID.isEmpty { log.log(.warning, .visitor, "the visitor has no id; one was made") }
+        for name in FlagshipContextStore.rejected(context) {
+            log.log(.error, .updateContext, "\(name) is of a type that Flagship has no word for; it is left out")
+        }
+        var values = flagship.options.device.context
+        values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await install.isFirstRun())
+        values.merge(context) { $1 }
+        let visitor = FlagshipVisitor(
+            flagship: flagship,
+            identity: identity,
+            context: FlagshipContextStore(values),
+            hasConsented: hasConsented,
+            listener: onFetchStatusChanged
+        )
+        await visitor.prepare(install)
+        if instance == .shared { flagship.share(visitor) }
+        return visitor
+    }
+}
+
+/// What is known of this installation: whether it runs for the first time, the id that stands for its anonymous visitor,
+/// and which consent the vendor has heard of.
+struct FlagshipInstallation: Sendable {
+    let state: any StateStore
+    let environment: Environment
+
+    private static let idKey = "flagship/install/id"
+    private static let runKey = "flagship/install/ran"
+
+    /// Whether no visitor was made before; asking makes it false.
+    func isFirstRun() async -> Bool {
+        if let known = try? await state.value(for: Self.runKey), !known.isEmpty { return false }
+        try? await state.setValue([1], for: Self.runKey)
+        return true
+    }
+
+    /// The same id in every run of this installation.
+    func deviceID() async -> String {
+        if let known = try? await state.value(for: Self.idKey), !known.isEmpty {
+            return String(decoding: known, as: UTF8.self)
+        }
+        let id = environment.makeID().uppercased()
+        try? await state.setValue(Array(id.utf8), for: Self.idKey)
+        return id
+    }
+
+    /// Whether the vendor knows that a visitor has agreed.
+    func knowsConsent(of visitorID: String) async -> Bool {
+        guard let known = try? await state.value(for: Self.consentKey(visitorID)) else { return false }
+        return !known.isEmpty
+    }
+
+    /// Notes that the vendor was told that a visitor has agreed, or forgets the visitor.
+    func noteConsent(of visitorID: String, _ hasConsented: Bool) async {
+        try? await state.setValue(hasConsented ? [1] : nil, for: Self.consentKey(visitorID))
+    }
+
+    private static func consentKey(_ visitorID: String) -> String {
+        "flagship/consent/\(String(Murmur3.hash("a/" + visitorID), radix: 36))-\(String(Murmur3.hash("b/" + visitorID), radix: 36))"
+    }
+}

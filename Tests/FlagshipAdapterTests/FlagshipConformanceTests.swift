@@ -1,0 +1,19 @@
+import ConformanceKit
+import ConformanceSubjects
+import FlagshipAdapter
+import Testing
+
+@Suite("Flagship keeps the neutral promises")
+struct FlagshipConformanceTests {
+    @Test("asked at the Decision API", arguments: ConformanceCase.all)
+    func decisionAPI(conformanceCase: ConformanceCase) async {
+        let complaint = await FlagshipSubject(mode: .decisionAPI).complaint(about: conformanceCase)
+        #expect(complaint == nil)
+    }
+
+    @Test("decided here", arguments: ConformanceCase.all)
+    func bucketing(conformanceCase: ConformanceCase) async {
+        let complaint = await FlagshipSubject(mode: .bucketing).complaint(about: conformanceCase)
+        #expect(complaint == nil)
+    }
+}
