@@ -1,0 +1,269 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
+import Synchronization
+import Testing
+
+@testable import FlagshipAdapter
+
+/// A cache of an application's own, which can be slow.
+final class OwnCache: FlagshipVisitorCache, FlagshipHitCache {
+    struct State {
+        var visitors: [String: Data] = [:]
+        var hits: [String: FlagshipHitRecord] = [:]
+        var calls: [String] = []
+    }
+
+    let state = Mutex(State())
+    let time: ManualTime?
+
+    /// With a time, look-ups take 300 milliseconds of it.
+    init(slowBy time: ManualTime? = nil) { self.time = time }
+
+    var calls: [String] { state.withLock { $0.calls } }
+    var hits: [String: FlagshipHitRecord] { state.withLock { $0.hits } }
+    var visitors: [String: Data] { state.withLock { $0.visitors } }
+
+    private func note(_ call: String, _ change: (inout State) -> Void) {
+        state.withLock { state in
+            state.calls.append(call)
+            change(&state)
+        }
+    }
+
+    func cacheVisitor(_ visitorID: String, _ record: Data) async {
+        note("cacheVisitor \(visitorID)") { $0.visitors[visitorID] = record }
+    }
+
+    func lookupVisitor(_ visitorID: String) async -> Data? {
+        note("lookupVisitor \(visitorID)") { _ in }
+        try? await time?.sleep(for: .milliseconds(300))
+        return visitors[visitorID]
+    }
+
+    func flushVisitor(_ visitorID: String) async {
+        note("flushVisitor \(visitorID)") { $0.visitors[visitorID] = nil }
+    }
+
+    func cacheHits(_ hits: [String: FlagshipHitRecord]) async {
+        note("cacheHits \(hits.count)") { $0.hits.merge(hits) { $1 } }
+    }
+
+    func lookupHits() async -> [String: FlagshipHitRecord] {
+        note("lookupHits") { _ in }
+        try? await time?.sleep(for: .milliseconds(300))
+        return hits
+    }
+
+    func flushHits(_ ids: [String]) async {
+        note("flushHits \(ids.count)") { state in for id in ids { state.hits[id] = nil } }
+    }
+
+    func flushAllHits() async { note("flushAllHits") { $0.hits = [:] } }
+}
+
+@Suite("Flagship: caches")
+struct CacheTests {
+    @Test("F74 a cached visitor's flags are there before the first fetch, and without the vendor")
+    func cachedVisitor() async throws {
+        let bench = try await Bench()
+        let first = await bench.flagship()
+        await first.newVisitor("ada", hasConsented: true).build().fetchFlags()
+        await first.close()
+        bench.transport.fail("campaigns", .error(.transport), times: 10)
+        let heard = Heard<String>()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true)
+            .onFetchStatusChanged { heard.add("\($0.rawValue)/\($1.rawValue)") }.build()
+        #expect(heard.values == ["FETCH_REQUIRED/FETCHED_FROM_CACHE"])
+        #expect(visitor.flag("cta").value(default: "none") == "new")
+        #expect(visitor.flag("cta").metadata().variationGroupId == "grp-test")
+        await visitor.fetchFlags()
+        #expect(visitor.fetchReason == .fetchError)
+        #expect(visitor.flag("cta").value(default: "none") == "new")
+        try await flagship.client?.flush()
+        #expect(await bench.mock.receivedActivations.map(\.group) == ["grp-test"])
+    }
+
+    @Test("F75 a look-up that takes longer than its time is taken for none, and a late answer changes nothing")
+    func slowLookup() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache(slowBy: bench.time)
+        let record = try JSON.parse(try Data(contentsOf: Self.fixture("cached-visitor.json")))
+        await cache.cacheVisitor("amber-17", Data(try JSON.encode(record)))
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
+        let builder = flagship.newVisitor("amber-17", hasConsented: true)
+        let building = Task { await builder.build() }
+        await bench.time.waitForSleepers(2)
+        bench.time.advance(by: .milliseconds(250))
+        let visitor = await building.value
+        #expect(visitor.fetchReason == .visitorCreate)
+        bench.time.advance(by: .seconds(1))
+        for _ in 0..<100 { await Task.yield() }
+        #expect(visitor.fetchReason == .visitorCreate && !visitor.flag("cta_text").exists())
+    }
+
+    @Test("F76 without consent the cache is neither read nor written, but flushed")
+    func withoutConsent() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
+        let visitor = await flagship.newVisitor("dan", hasConsented: false).build()
+        await visitor.fetchFlags()
+        #expect(visitor.flag("cta").value(default: "none") == "new")
+        #expect(cache.calls == ["flushVisitor dan"])
+    }
+
+    @Test("F77 an application's own caches get the vendor's records")
+    func ownCaches() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache, hits: cache) }
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).context(["plan": "pro"]).build()
+        await visitor.fetchFlags()
+        let written = try #require(cache.visitors["ada"])
+        let record = try #require(try JSON.parse(written).objectValue)
+        #expect(record["version"] == 1)
+        let data = try #require(record["data"]?.objectValue)
+        #expect(data["visitorId"] == "ada" && data["anonymousId"] == .null && data["consent"] == true)
+        #expect(data["context"]?.objectValue?["plan"] == "pro")
+        #expect(data["assignationHistory"] == ["grp-plain": "var-plain", "grp-test": "var-b"])
+        let test = try #require(data["campaigns"]?.arrayValue?.compactMap(\.objectValue).first { $0["campaignId"] == "camp-test" })
+        #expect(
+            test == [
+                "campaignId": "camp-test", "campaignName": "Test", "variationGroupId": "grp-test",
+                "variationGroupName": "Everybody", "variationId": "var-b", "variationName": "B", "isReference": false,
+                "type": "ab", "slug": "the-test", "activated": false, "flags": ["cta": "new", "onlyA": nil],
+            ]
+        )
+        bench.transport.fail("hits", .error(.transport), times: 10)
+        await visitor.sendHit(.screen("home"))
+        let hit = try #require(cache.hits.values.first { $0.type == "SCREENVIEW" })
+        #expect(
+            hit.json == [
+                "version": 1,
+                "data": [
+                    "visitorId": "ada", "anonymousId": nil, "type": "SCREENVIEW",
+                    "time": .double(bench.time.now.timeIntervalSince1970), "numberOfBytes": 89,
+                    "content": [
+                        "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "dl": "home",
+                        "qt": 0,
+                    ],
+                ],
+            ]
+        )
+    }
+
+    @Test("F64 continuous: each hit is cached until it is sent; periodic: the cache is the pool after each batch")
+    func strategies() async throws {
+        for strategy in FlagshipOptions.Tracking.Strategy.allCases {
+            let bench = try await Bench()
+            let cache = OwnCache()
+            let flagship = await bench.flagship { options in
+                options.caches = FlagshipCaches(hits: cache)
+                options.tracking.strategy = strategy
+            }
+            let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+            try await flagship.client?.flush()
+            #expect(cache.hits.isEmpty)
+            bench.transport.fail("hits", .error(.transport), times: 1)
+            await visitor.sendHit(.screen("home"))
+            #expect(cache.hits.count == (strategy == .continuousCaching ? 1 : 0))
+            _ = try? await flagship.client?.flush(within: .zero)
+            #expect(await bench.eventually { bench.transport.exchanges("hits").count == 2 })
+            #expect(await bench.eventually { cache.hits.count == 1 })
+            for _ in 0..<200 where try await flagship.client?.ledger().pending != 0 {
+                bench.time.advance(by: .seconds(120))
+                _ = try? await flagship.client?.flush(within: .zero)
+                await Task.yield()
+            }
+            #expect(await bench.eventually { cache.hits.isEmpty })
+            #expect(cache.calls.contains("flushAllHits") == (strategy == .periodicCaching))
+        }
+    }
+
+    @Test("F61 cached hits of less than four hours go out at the next start, older ones are deleted")
+    func restart() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        func record(_ name: String, age: Double) -> FlagshipHitRecord {
+            FlagshipHitRecord(
+                visitorID: "ada",
+                anonymousID: nil,
+                type: "SCREENVIEW",
+                time: bench.time.now.addingTimeInterval(-age),
+                content: [
+                    "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "dl": .string(name),
+                    "qt": 0,
+                ]
+            )
+        }
+        await cache.cacheHits([
+            "1": record("young", age: 60), "2": record("almost", age: 14_000), "3": record("old", age: 14_400),
+        ])
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(hits: cache) }
+        try await flagship.client?.flush()
+        #expect(await bench.hits.map { $0["dl"] } == ["almost", "young"])
+        #expect(await bench.hits.map { $0["qt"] } == [14_000_000, 60_000])
+        #expect(cache.hits.isEmpty)
+    }
+
+    static func fixture(_ name: String) -> URL {
+        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Conformance/Fixtures/Flagship/\(name)")
+    }
+
+    @Test("F66 the original's own records come back as the hits that they were, its mistakes mended")
+    func originalHits() async throws {
+        let bench = try await Bench()
+        let records = try #require(try JSON.parse(try Data(contentsOf: Self.fixture("cached-hits.json"))).objectValue)
+        let store = ClientStore.inMemory()
+        let data = try records.mapValues { Data(try JSON.encode($0)) }
+        let now = Date(timeIntervalSince1970: 1_900_000_010)
+        bench.time.setNow(now)
+        #expect(try await Flagship.importHits(data, into: store, now: now) == 7)
+        let flagship = await bench.flagship(store: store)
+        try await flagship.client?.flush()
+        let hits = await bench.hits
+        func hit(_ type: String) -> [String: FlagValue]? { hits.first { $0["t"] == .string(type) } }
+        #expect(hits.count == 6)
+        let transaction = try #require(hit("TRANSACTION"))
+        #expect(transaction["tid"] == "o-9" && transaction["ta"] == "basket" && transaction["icn"] == 1 && transaction["tt"] == 0)
+        let item = try #require(hit("ITEM"))
+        #expect(item["tid"] == "o-9" && item["in"] == "Mug" && item["ic"] == "sku-1" && item["iq"] == 1)
+        #expect(hit("PAGEVIEW")?["dl"] == "https://a.example")
+        #expect(hit("SCREENVIEW")?["vid"] == "8C0D-anon" && hit("SCREENVIEW")?["cuid"] == "amber-17")
+        #expect(hit("SCREENVIEW")?["sr"] == "750 x 1334" && hit("SCREENVIEW")?["sn"] == 1)
+        #expect(hits.contains { $0["ec"] == "User Engagement" && $0["ea"] == "fs_consent" && $0["el"] == "iOS:true" })
+        #expect(await bench.mock.receivedActivations.map { [$0.visitor, $0.anonymous, $0.group, $0.variation] }
+            == [["amber-17", "8C0D-anon", "grp-mango-1", "var-mango-b"]])
+    }
+
+    @Test("the original's record of a visitor comes in, and its variations are kept by bucketing")
+    func originalVisitor() async throws {
+        let data = try Data(contentsOf: Self.fixture("cached-visitor.json"))
+        let record = try FlagshipVisitorRecord(data)
+        #expect(record.assignments == ["grp-mango-1": "var-mango-b", "grp-kiwi-1": "var-kiwi-a"])
+        #expect(try JSON.parse(record.json) == JSON.parse(data))
+        let sample = BucketingSample(
+            groups: [("grp-kiwi-1", BucketingSample.everybody, [("var-kiwi-a", "0"), ("var-kiwi-b", "100")])]
+        )
+        let bench = try await Bench(sample.json)
+        let flagship = await bench.flagship(.bucketing)
+        try await flagship.importVisitor(data)
+        let visitor = await flagship.newVisitor("amber-17", hasConsented: true).build()
+        #expect(visitor.flag("cta_text").value(default: "none", visitorExposed: false) == "Go")
+        await visitor.fetchFlags()
+        #expect(visitor.flag("flag").value(default: "none") == "var-kiwi-a")
+        let other = await flagship.newVisitor("somebody", hasConsented: true).build()
+        await other.fetchFlags()
+        #expect(other.flag("flag").value(default: "none") == "var-kiwi-b")
+    }
+
+    @Test("what isn't a record is an error", arguments: ["", "{}", "[]", #"{"data":{}}"#, #"{"data":{"visitorId":""}}"#])
+    func noRecord(text: String) {
+        #expect(throws: ExperimentationError.self) { _ = try FlagshipVisitorRecord(Data(text.utf8)) }
+    }
+}

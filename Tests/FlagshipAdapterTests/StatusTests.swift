@@ -1,0 +1,328 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
+import Synchronization
+import Testing
+
+@testable import FlagshipAdapter
+
+/// Keeps what a listener hears.
+final class Heard<Value: Sendable>: Sendable {
+    private let state = Mutex<[Value]>([])
+    var values: [Value] { state.withLock { $0 } }
+    func add(_ value: Value) { state.withLock { $0.append(value) } }
+}
+
+extension Bench {
+    func flagship(
+        _ mode: FlagshipConfiguration.Mode = .decisionAPI,
+        environmentID: String = Bench.environmentID,
+        store: ClientStore? = nil,
+        _ change: (inout FlagshipOptions) -> Void = { _ in }
+    ) async -> Flagship {
+        var options = FlagshipOptions(mode: mode, device: configuration().device)
+        change(&options)
+        return await Flagship.start(
+            environmentID: environmentID,
+            apiKey: Secret(Self.apiKey),
+            options: options,
+            store: store ?? self.store,
+            transport: transport,
+            environment: environment
+        )
+    }
+
+    /// Waits, without a clock, until something holds.
+    func eventually(_ holds: () async throws -> Bool) async rethrows -> Bool {
+        for _ in 0..<20_000 {
+            if try await holds() { return true }
+            await Task.yield()
+        }
+        return false
+    }
+}
+
+@Suite("Flagship: start and status")
+struct StatusTests {
+    @Test("F01 with an environment id of 19 characters nothing is started, and nothing sent")
+    func shortID() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship(environmentID: "bkk9glocmjcg0vtmdln")
+        #expect(flagship.status == .notInitialized)
+        await flagship.newVisitor("ada", hasConsented: true).build().fetchFlags()
+        #expect(bench.transport.exchanges.isEmpty)
+    }
+
+    @Test("F02 an environment id with a letter beyond v is none; the neutral adapter warns and goes on")
+    func strangeID() async throws {
+        let bench = try await Bench()
+        let strange = "bkk9glocmjcg0vtmdlnz"
+        #expect(await bench.flagship(environmentID: strange).status == .notInitialized)
+        _ = try await bench.client { $0.environmentID = strange }
+        #expect(bench.log.entries.contains { $0.event == "flagship.environment" && $0.level == .warning })
+    }
+
+    @Test("F03 in API mode Flagship is initialised at once, without a request")
+    func apiMode() async throws {
+        let bench = try await Bench()
+        let heard = Heard<FlagshipStatus>()
+        let flagship = await bench.flagship { $0.onStatusChanged = { heard.add($0) } }
+        #expect(flagship.status == .initialized)
+        #expect(heard.values == [.initialized])
+        #expect(bench.transport.exchanges.isEmpty)
+    }
+
+    @Test("F04 in bucketing mode without a file it initialises, and is initialised when the file is there")
+    func bucketingMode() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("bucketing", .status(500))
+        let heard = Heard<FlagshipStatus>()
+        let flagship = await bench.flagship(.bucketing) { $0.onStatusChanged = { heard.add($0) } }
+        #expect(await bench.eventually { bench.transport.exchanges("bucketing").count == 1 })
+        await bench.time.waitForSleepers(1)
+        #expect(flagship.status == .initializing)
+        bench.time.advance(by: .seconds(70))
+        #expect(await bench.eventually { flagship.status == .initialized })
+        #expect(heard.values == [.initializing, .initialized])
+    }
+
+    @Test("F05 with a stored file it is initialised before any answer")
+    func storedFile() async throws {
+        let bench = try await Bench()
+        let first = await bench.flagship(.bucketing)
+        #expect(await bench.eventually { first.status == .initialized })
+        await first.newVisitor("ada", hasConsented: true).build().fetchFlags()
+        await first.close()
+        bench.transport.fail("bucketing", .error(.transport), times: 100)
+        let second = await bench.flagship(.bucketing)
+        #expect(second.status == .initialized)
+        let visitor = await second.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        #expect(visitor.flag("cta").value(default: "none") == "new")
+    }
+
+    @Test("F06 a file with panic brings panic, told once; one without ends it")
+    func panicFile() async throws {
+        let bench = try await Bench()
+        let heard = Heard<FlagshipStatus>()
+        let flagship = await bench.flagship(.bucketing) { $0.onStatusChanged = { heard.add($0) } }
+        #expect(await bench.eventually { flagship.status == .initialized })
+        await bench.mock.setPanic(true)
+        for round in 2...3 {
+            await bench.time.waitForSleepers(1)
+            bench.time.advance(by: .seconds(70))
+            #expect(await bench.eventually { bench.transport.exchanges("bucketing").count == round })
+        }
+        #expect(await bench.eventually { flagship.status == .panic })
+        await bench.mock.setPanic(false)
+        await bench.time.waitForSleepers(1)
+        bench.time.advance(by: .seconds(70))
+        #expect(await bench.eventually { flagship.status == .initialized })
+        #expect(heard.values == [.initializing, .initialized, .panic, .initialized])
+    }
+
+    @Test("panic is told in API mode too, when it begins and when it ends")
+    func panicInAPIMode() async throws {
+        let bench = try await Bench()
+        let heard = Heard<FlagshipStatus>()
+        let flagship = await bench.flagship { $0.onStatusChanged = { heard.add($0) } }
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await bench.mock.setPanic(true)
+        await visitor.fetchFlags()
+        #expect(flagship.status == .panic && visitor.fetchStatus == .panic)
+        await bench.mock.setPanic(false)
+        await visitor.fetchFlags()
+        #expect(heard.values == [.initialized, .panic, .initialized])
+        #expect(visitor.flag("cta").value(default: "none") == "new")
+    }
+
+    @Test("F07 two identical statuses call the listener once")
+    func identicalStatuses() {
+        var machine = FlagshipStatusMachine()
+        var news: [FlagshipStatus] = []
+        for status in [FlagshipStatus.initialized, .initialized, .panic, .panic, .initialized] {
+            if machine.set(status) { news.append(status) }
+        }
+        #expect(news == [.initialized, .panic, .initialized])
+    }
+
+    @Test("an announcement that a listener causes comes after the one that it hears")
+    func announcer() {
+        let heard = Heard<Int>()
+        let box = Mutex<FlagshipAnnouncer<Int>?>(nil)
+        let announcer = FlagshipAnnouncer<Int> { value in
+            if value == 1 { box.withLock { $0 }?.announce(2) }
+            heard.add(value)
+        }
+        box.withLock { $0 = announcer }
+        announcer.announce(1)
+        announcer.announce(3)
+        #expect(heard.values == [1, 2, 3])
+        box.withLock { $0 = nil }
+    }
+
+    @Test("F40 with an interval of zero the file is asked for once")
+    func pollsOnce() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship(.bucketing) { $0.pollingInterval = .zero }
+        #expect(await bench.eventually { flagship.status == .initialized })
+        bench.time.advance(by: .seconds(3_600))
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        for _ in 0..<3 { await visitor.fetchFlags() }
+        #expect(bench.transport.exchanges("bucketing").count == 1)
+        #expect(visitor.fetchStatus == .fetched)
+    }
+
+    @Test("F41 a new file changes flags at the next fetch alone")
+    func newFile() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship(.bucketing)
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        #expect(visitor.flag("size").value(default: 0) == 7)
+        try await bench.mock.load(.init(Bench.file.replacing(#""size":7"#, with: #""size":8"#).utf8))
+        let before = bench.transport.exchanges("bucketing").count
+        await bench.time.waitForSleepers(1)
+        bench.time.advance(by: .seconds(70))
+        #expect(await bench.eventually { bench.transport.exchanges("bucketing").count > before })
+        #expect(visitor.flag("size").value(default: 0) == 7)
+        #expect(
+            await bench.eventually {
+                await visitor.fetchFlags()
+                return visitor.flag("size").value(default: 0) == 8
+            }
+        )
+    }
+
+    @Test("F42 polling goes on after a failure, and initialises meanwhile; a fetch without a file is an error")
+    func pollingGoesOn() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("bucketing", .error(.transport), times: 4)
+        let flagship = await bench.flagship(.bucketing)
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        #expect(visitor.fetchStatus == .fetchRequired && visitor.fetchReason == .fetchError)
+        #expect(flagship.status == .initializing)
+        for _ in 0..<5 {
+            await bench.time.waitForSleepers(1)
+            bench.time.advance(by: .seconds(70))
+        }
+        #expect(await bench.eventually { flagship.status == .initialized })
+        await visitor.fetchFlags()
+        #expect(visitor.fetchStatus == .fetched)
+    }
+}
+
+@Suite("Bucketing: the file")
+struct BucketingSourceTests {
+    static func source(_ bench: Bench) throws -> any RulesetSource {
+        guard case .computed(let source) = bench.provider(.bucketing).roles.decisions else {
+            throw ExperimentationError(.general, "the role is missing")
+        }
+        return source
+    }
+
+    @Test("F38 a 304 keeps the file that is there")
+    func unchanged() async throws {
+        let bench = try await Bench()
+        let source = try Self.source(bench)
+        guard case .replaced(let rules, let validator, let raw) = try await source.ruleset(ifNot: nil) else {
+            Issue.record("the first file must be new")
+            return
+        }
+        guard case .unchanged = try await source.ruleset(ifNot: validator) else {
+            Issue.record("the same file must be unchanged")
+            return
+        }
+        let restored = try source.ruleset(restoring: raw)
+        let context = EvaluationContext(user: User(id: "ada"), date: bench.time.now)
+        #expect(restored.decisions(for: context) == rules.decisions(for: context))
+        #expect(String(decoding: raw, as: UTF8.self) == Bench.file)
+    }
+
+    @Test("F39 the file's date is asked with, word for word, and without key or SDK; a date is kept with a good file alone")
+    func validator() async throws {
+        let bench = try await Bench()
+        let source = try Self.source(bench)
+        guard case .replaced(_, let validator, _) = try await source.ruleset(ifNot: nil) else {
+            Issue.record("the first file must be new")
+            return
+        }
+        _ = try await source.ruleset(ifNot: validator)
+        let requests = bench.transport.exchanges("bucketing").map(\.request)
+        #expect(requests.map(\.path) == Array(repeating: "/\(Bench.environmentID)/bucketing.json", count: 2))
+        #expect(requests.map { $0.header("if-modified-since") } == [nil, validator])
+        #expect(validator?.hasSuffix(" GMT") == true)
+        #expect(requests.allSatisfy { $0.header("x-api-key") == nil && $0.header("x-sdk-client") == nil })
+    }
+
+    @Test("every other status is an error, and so is a 304 that nobody asked for", arguments: [204, 206, 302, 304, 404, 500])
+    func otherStatuses(status: Int) async throws {
+        let bench = try await Bench()
+        bench.transport.fail("bucketing", .status(status))
+        let source = try Self.source(bench)
+        await #expect(throws: ExperimentationError.self) { _ = try await source.ruleset(ifNot: nil) }
+    }
+
+    @Test("bad files are clear errors, and no trap", arguments: [
+        "", "{", "[]", "7", "null", #"{"campaigns":7}"#, #"{"campaigns":null}"#, "{}",
+        Bench.file.prefix(Bench.file.count / 2).description, String(repeating: "[", count: 100_000),
+        #"{"campaigns":[{"id":1e999}]}"#, #"{"campaigns":[{"id":NaN}]}"#,
+    ])
+    func badFiles(text: String) async throws {
+        let bench = try await Bench()
+        bench.transport.fail("bucketing", .body(text))
+        let source = try Self.source(bench)
+        await #expect { _ = try await source.ruleset(ifNot: nil) } throws: { error in
+            (error as? ExperimentationError)?.code == .parseError
+        }
+        #expect(throws: ExperimentationError.self) { _ = try source.ruleset(restoring: Array(text.utf8)) }
+    }
+
+    @Test("what can't be read in a file hides nothing else", arguments: [
+        "7", "null", "{}", #"{"id":7,"variationGroups":"x"}"#, #"{"id":"x","variationGroups":[7]}"#,
+        #"{"id":"x","variationGroups":[{"id":"g","variations":[null],"targeting":{"targetingGroups":[{"targetings":[]}]}}]}"#,
+        #"{"id":"x","variationGroups":[{"id":"g","variations":[{"id":[],"allocation":{},"modifications":7}],"targeting":7}]}"#,
+        #"{"id":"camp-test","variationGroups":[]}"#,
+    ])
+    func partlyBad(campaign: String) async throws {
+        let bench = try await Bench(Bench.file.replacing(#""campaigns":["#, with: #""campaigns":[\#(campaign),"#))
+        guard case .replaced(let rules, _, _) = try await Self.source(bench).ruleset(ifNot: nil) else {
+            Issue.record("the file must be new")
+            return
+        }
+        let context = EvaluationContext(user: User(id: "ada"), date: bench.time.now)
+        #expect(rules.decisions(for: context)["cta"]?.value == "new")
+    }
+
+    @Test("a file of five megabytes is read, and decides")
+    func largeFile() async throws {
+        let one = #"{"id":"c-N","name":"N","type":"ab","variationGroups":[{"id":"g-N","targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"city","value":"town-N"}]}]},"variations":[{"id":"a-N","allocation":50,"modifications":{"type":"FLAG","value":{"flag-N":"\#(String(repeating: "x", count: 600))"}}},{"id":"b-N","allocation":50,"modifications":{"type":"FLAG","value":{"flag-N":"y"}}}]}]}"#
+        let campaigns = (0..<5_500).map { one.replacingOccurrences(of: "N", with: "\($0)") }
+        let text = #"{"campaigns":[\#(campaigns.joined(separator: ","))]}"#
+        #expect(text.utf8.count > 5_000_000)
+        let file = try BucketingFile(try JSON.parse(text))
+        let ruleset = BucketingRuleset(file, rules: .ios, automatic: [:])
+        #expect(ruleset.count == 5_500)
+        let user = User(id: "ada", attributes: ["city": "town-4711"])
+        #expect(ruleset.decisions(for: EvaluationContext(user: user, date: .distantPast)).keys == ["flag-4711"])
+    }
+
+    @Test("odd visitor ids are decided for, in the request and here", arguments: [
+        "a/b", "a\nb", "👩‍👩‍👧", String(repeating: "x", count: 4_096), "../../activate", "\"}", "%2e%2e", " ",
+    ])
+    func oddIDs(id: String) async throws {
+        let bench = try await Bench()
+        for mode in FlagshipConfiguration.Mode.allCases {
+            let client = try await bench.client(mode)
+            let session = client.session(for: User(id: id, consent: .granted))
+            try await session.refresh()
+            #expect(session.string("cta", default: "none") == "new")
+            try await client.flush()
+        }
+        #expect(bench.transport.exchanges("campaigns").first?.json["visitor_id"] == .string(id))
+        #expect(await bench.mock.receivedActivations.allSatisfy { $0.visitor == id })
+    }
+}
