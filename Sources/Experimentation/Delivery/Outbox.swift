@@ -310,7 +310,15 @@ actor Outbox {
     }
 
     /// Delivers what an earlier run left.
-    func resume() { if pauses.isEmpty, sink != nil { startDrain() } }
+    ///
+    /// Only if anything is left: a drain for nothing would take the first event of this run before its batch is due.
+    func resume() async {
+        guard pauses.isEmpty, sink != nil else { return }
+        if let left = try? await store.status(now: environment.time.now), left.ready + left.delayed + left.leased == 0 {
+            return
+        }
+        startDrain()
+    }
 
     /// Lets a user's held events go.
     func release(userID: String) async throws(ExperimentationError) {
