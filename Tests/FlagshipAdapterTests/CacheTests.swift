@@ -130,7 +130,9 @@ struct CacheTests {
         #expect(data["visitorId"] == "ada" && data["anonymousId"] == .null && data["consent"] == true)
         #expect(data["context"]?.objectValue?["plan"] == "pro")
         #expect(data["assignationHistory"] == ["grp-plain": "var-plain", "grp-test": "var-b"])
-        let test = try #require(data["campaigns"]?.arrayValue?.compactMap(\.objectValue).first { $0["campaignId"] == "camp-test" })
+        let test = try #require(
+            data["campaigns"]?.arrayValue?.compactMap(\.objectValue).first { $0["campaignId"] == "camp-test" }
+        )
         #expect(
             test == [
                 "campaignId": "camp-test", "campaignName": "Test", "variationGroupId": "grp-test",
@@ -195,7 +197,8 @@ struct CacheTests {
                 type: "SCREENVIEW",
                 time: bench.time.now.addingTimeInterval(-age),
                 content: [
-                    "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "dl": .string(name),
+                    "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada",
+                    "dl": .string(name),
                     "qt": 0,
                 ]
             )
@@ -230,15 +233,20 @@ struct CacheTests {
         func hit(_ type: String) -> [String: FlagValue]? { hits.first { $0["t"] == .string(type) } }
         #expect(hits.count == 6)
         let transaction = try #require(hit("TRANSACTION"))
-        #expect(transaction["tid"] == "o-9" && transaction["ta"] == "basket" && transaction["icn"] == 1 && transaction["tt"] == 0)
+        #expect(
+            transaction["tid"] == "o-9" && transaction["ta"] == "basket" && transaction["icn"] == 1
+                && transaction["tt"] == 0
+        )
         let item = try #require(hit("ITEM"))
         #expect(item["tid"] == "o-9" && item["in"] == "Mug" && item["ic"] == "sku-1" && item["iq"] == 1)
         #expect(hit("PAGEVIEW")?["dl"] == "https://a.example")
         #expect(hit("SCREENVIEW")?["vid"] == "8C0D-anon" && hit("SCREENVIEW")?["cuid"] == "amber-17")
         #expect(hit("SCREENVIEW")?["sr"] == "750 x 1334" && hit("SCREENVIEW")?["sn"] == 1)
         #expect(hits.contains { $0["ec"] == "User Engagement" && $0["ea"] == "fs_consent" && $0["el"] == "iOS:true" })
-        #expect(await bench.mock.receivedActivations.map { [$0.visitor, $0.anonymous, $0.group, $0.variation] }
-            == [["amber-17", "8C0D-anon", "grp-mango-1", "var-mango-b"]])
+        #expect(
+            await bench.mock.receivedActivations.map { [$0.visitor, $0.anonymous, $0.group, $0.variation] }
+                == [["amber-17", "8C0D-anon", "grp-mango-1", "var-mango-b"]]
+        )
     }
 
     @Test("the original's record of a visitor comes in, and its variations are kept by bucketing")
@@ -262,7 +270,10 @@ struct CacheTests {
         #expect(other.flag("flag").value(default: "none") == "var-kiwi-b")
     }
 
-    @Test("what isn't a record is an error", arguments: ["", "{}", "[]", #"{"data":{}}"#, #"{"data":{"visitorId":""}}"#])
+    @Test(
+        "what isn't a record is an error",
+        arguments: ["", "{}", "[]", #"{"data":{}}"#, #"{"data":{"visitorId":""}}"#]
+    )
     func noRecord(text: String) {
         #expect(throws: ExperimentationError.self) { _ = try FlagshipVisitorRecord(Data(text.utf8)) }
     }

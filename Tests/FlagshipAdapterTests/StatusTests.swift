@@ -242,7 +242,9 @@ struct BucketingSourceTests {
         #expect(String(decoding: raw, as: UTF8.self) == Bench.file)
     }
 
-    @Test("F39 the file's date is asked with, word for word, and without key or SDK; a date is kept with a good file alone")
+    @Test(
+        "F39 the file's date is asked with, word for word, and without key or SDK; a date is kept with a good file alone"
+    )
     func validator() async throws {
         let bench = try await Bench()
         let source = try Self.source(bench)
@@ -258,7 +260,10 @@ struct BucketingSourceTests {
         #expect(requests.allSatisfy { $0.header("x-api-key") == nil && $0.header("x-sdk-client") == nil })
     }
 
-    @Test("every other status is an error, and so is a 304 that nobody asked for", arguments: [204, 206, 302, 304, 404, 500])
+    @Test(
+        "every other status is an error, and so is a 304 that nobody asked for",
+        arguments: [204, 206, 302, 304, 404, 500]
+    )
     func otherStatuses(status: Int) async throws {
         let bench = try await Bench()
         bench.transport.fail("bucketing", .status(status))
@@ -266,11 +271,14 @@ struct BucketingSourceTests {
         await #expect(throws: ExperimentationError.self) { _ = try await source.ruleset(ifNot: nil) }
     }
 
-    @Test("bad files are clear errors, and no trap", arguments: [
-        "", "{", "[]", "7", "null", #"{"campaigns":7}"#, #"{"campaigns":null}"#, "{}",
-        Bench.file.prefix(Bench.file.count / 2).description, String(repeating: "[", count: 100_000),
-        #"{"campaigns":[{"id":1e999}]}"#, #"{"campaigns":[{"id":NaN}]}"#,
-    ])
+    @Test(
+        "bad files are clear errors, and no trap",
+        arguments: [
+            "", "{", "[]", "7", "null", #"{"campaigns":7}"#, #"{"campaigns":null}"#, "{}",
+            Bench.file.prefix(Bench.file.count / 2).description, String(repeating: "[", count: 100_000),
+            #"{"campaigns":[{"id":1e999}]}"#, #"{"campaigns":[{"id":NaN}]}"#,
+        ]
+    )
     func badFiles(text: String) async throws {
         let bench = try await Bench()
         bench.transport.fail("bucketing", .body(text))
@@ -281,12 +289,15 @@ struct BucketingSourceTests {
         #expect(throws: ExperimentationError.self) { _ = try source.ruleset(restoring: Array(text.utf8)) }
     }
 
-    @Test("what can't be read in a file hides nothing else", arguments: [
-        "7", "null", "{}", #"{"id":7,"variationGroups":"x"}"#, #"{"id":"x","variationGroups":[7]}"#,
-        #"{"id":"x","variationGroups":[{"id":"g","variations":[null],"targeting":{"targetingGroups":[{"targetings":[]}]}}]}"#,
-        #"{"id":"x","variationGroups":[{"id":"g","variations":[{"id":[],"allocation":{},"modifications":7}],"targeting":7}]}"#,
-        #"{"id":"camp-test","variationGroups":[]}"#,
-    ])
+    @Test(
+        "what can't be read in a file hides nothing else",
+        arguments: [
+            "7", "null", "{}", #"{"id":7,"variationGroups":"x"}"#, #"{"id":"x","variationGroups":[7]}"#,
+            #"{"id":"x","variationGroups":[{"id":"g","variations":[null],"targeting":{"targetingGroups":[{"targetings":[]}]}}]}"#,
+            #"{"id":"x","variationGroups":[{"id":"g","variations":[{"id":[],"allocation":{},"modifications":7}],"targeting":7}]}"#,
+            #"{"id":"camp-test","variationGroups":[]}"#,
+        ]
+    )
     func partlyBad(campaign: String) async throws {
         let bench = try await Bench(Bench.file.replacing(#""campaigns":["#, with: #""campaigns":[\#(campaign),"#))
         guard case .replaced(let rules, _, _) = try await Self.source(bench).ruleset(ifNot: nil) else {
@@ -299,7 +310,8 @@ struct BucketingSourceTests {
 
     @Test("a file of five megabytes is read, and decides")
     func largeFile() async throws {
-        let one = #"{"id":"c-N","name":"N","type":"ab","variationGroups":[{"id":"g-N","targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"city","value":"town-N"}]}]},"variations":[{"id":"a-N","allocation":50,"modifications":{"type":"FLAG","value":{"flag-N":"\#(String(repeating: "x", count: 600))"}}},{"id":"b-N","allocation":50,"modifications":{"type":"FLAG","value":{"flag-N":"y"}}}]}]}"#
+        let one =
+            #"{"id":"c-N","name":"N","type":"ab","variationGroups":[{"id":"g-N","targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"city","value":"town-N"}]}]},"variations":[{"id":"a-N","allocation":50,"modifications":{"type":"FLAG","value":{"flag-N":"\#(String(repeating: "x", count: 600))"}}},{"id":"b-N","allocation":50,"modifications":{"type":"FLAG","value":{"flag-N":"y"}}}]}]}"#
         let campaigns = (0..<5_500).map { one.replacingOccurrences(of: "N", with: "\($0)") }
         let text = #"{"campaigns":[\#(campaigns.joined(separator: ","))]}"#
         #expect(text.utf8.count > 5_000_000)
@@ -310,9 +322,12 @@ struct BucketingSourceTests {
         #expect(ruleset.decisions(for: EvaluationContext(user: user, date: .distantPast)).keys == ["flag-4711"])
     }
 
-    @Test("odd visitor ids are decided for, in the request and here", arguments: [
-        "a/b", "a\nb", "👩‍👩‍👧", String(repeating: "x", count: 4_096), "../../activate", "\"}", "%2e%2e", " ",
-    ])
+    @Test(
+        "odd visitor ids are decided for, in the request and here",
+        arguments: [
+            "a/b", "a\nb", "👩‍👩‍👧", String(repeating: "x", count: 4_096), "../../activate", "\"}", "%2e%2e", " ",
+        ]
+    )
     func oddIDs(id: String) async throws {
         let bench = try await Bench()
         for mode in FlagshipConfiguration.Mode.allCases {

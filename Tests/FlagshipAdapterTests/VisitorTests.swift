@@ -108,10 +108,14 @@ struct FlagTests {
         #expect(heard.values.map(\.metadata.isReference) == [true])
     }
 
-    @Test("F53 a flag's status for every fetch status", arguments: [
-        (FlagshipFetchStatus.fetched, FlagshipFlagStatus.fetched, FlagshipFlagStatus.notFound),
-        (.fetching, .fetchRequired, .notFound), (.fetchRequired, .fetchRequired, .notFound), (.panic, .panic, .panic),
-    ])
+    @Test(
+        "F53 a flag's status for every fetch status",
+        arguments: [
+            (FlagshipFetchStatus.fetched, FlagshipFlagStatus.fetched, FlagshipFlagStatus.notFound),
+            (.fetching, .fetchRequired, .notFound), (.fetchRequired, .fetchRequired, .notFound),
+            (.panic, .panic, .panic),
+        ]
+    )
     func flagStatus(fetch: FlagshipFetchStatus, known: FlagshipFlagStatus, unknown: FlagshipFlagStatus) {
         #expect(FlagshipFlagStatus(fetchStatus: fetch, isKnown: true) == known)
         #expect(FlagshipFlagStatus(fetchStatus: fetch, isKnown: false) == unknown)
@@ -139,7 +143,9 @@ struct FlagTests {
         for entry in list {
             let key = try #require(entry["key"]?.stringValue)
             let hex = Array(try #require(entry["hex"]?.stringValue))
-            let bytes = stride(from: 0, to: hex.count, by: 2).compactMap { UInt8(String(hex[$0...($0 + 1)]), radix: 16) }
+            let bytes = stride(from: 0, to: hex.count, by: 2).compactMap {
+                UInt8(String(hex[$0...($0 + 1)]), radix: 16)
+            }
             #expect(try JSON.parse(bytes) == ["v": visitor.decisions[key]?.value ?? .null])
             #expect(entry["variationGroupId"] == .string(visitor.flag(key).metadata().variationGroupId))
         }
@@ -384,7 +390,9 @@ struct VisitorTests {
     func changeDuringFetch() {
         var machine = FlagshipFetchMachine()
         _ = machine.take(.fetchStarted)
-        let heard = [FlagshipFetchMachine.Event.contextChanged, .fetchSucceeded, .fetchStarted, .fetchSucceeded, .fetchSucceeded].map { event in
+        let heard = [
+            FlagshipFetchMachine.Event.contextChanged, .fetchSucceeded, .fetchStarted, .fetchSucceeded, .fetchSucceeded,
+        ].map { event in
             machine.take(event).map { "\($0.status)/\($0.reason)" }
         }
         #expect(heard == ["fetchRequired/updateContext", nil, "fetching/none", "fetched/none", nil])
@@ -463,7 +471,9 @@ struct VisitorTests {
         #expect(await bench.hits.compactMap { $0["vid"]?.stringValue }.filter { $0 == "ben" }.count == 9)
     }
 
-    @Test("the automatic keys are there on every platform, the application's word counts more, and clearing takes all away")
+    @Test(
+        "the automatic keys are there on every platform, the application's word counts more, and clearing takes all away"
+    )
     func automaticKeys() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship { $0.device = .current }
@@ -507,11 +517,14 @@ struct VisitorTests {
         #expect(visitor.context()[key.rawValue] == good)
     }
 
-    @Test("a level lets through what is as important or more, in the order that Flagship has", arguments: [
-        (FlagshipLogLevel.none, []), (.exceptions, []), (.error, [LogLevel.error]), (.warning, [.error, .warning]),
-        (.debug, [.error, .warning, .debug]), (.info, [.error, .warning, .debug, .info]),
-        (.all, [.error, .warning, .debug, .info, .trace]),
-    ])
+    @Test(
+        "a level lets through what is as important or more, in the order that Flagship has",
+        arguments: [
+            (FlagshipLogLevel.none, []), (.exceptions, []), (.error, [LogLevel.error]), (.warning, [.error, .warning]),
+            (.debug, [.error, .warning, .debug]), (.info, [.error, .warning, .debug, .info]),
+            (.all, [.error, .warning, .debug, .info, .trace]),
+        ]
+    )
     func logLevels(level: FlagshipLogLevel, wanted: [LogLevel]) {
         let recorder = RecordingLog()
         let log = FlagshipLevelledLog(sink: recorder, wanted: level)
