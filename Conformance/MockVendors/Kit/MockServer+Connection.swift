@@ -4,13 +4,8 @@ import Synchronization
 
 extension MockServer {
     /// Answers one connection's requests in their order until either side closes.
-    func serve(_ connection: NIOAsyncChannel<Arrival, ByteBuffer>) async {
+    func serve(_ connection: NIOAsyncChannel<Arrival, ByteBuffer>, number: Int) async {
         let channel = connection.channel
-        let number = state.withLock { state in
-            state.lastConnection += 1
-            state.connections[state.lastConnection] = channel
-            return state.lastConnection
-        }
         defer { state.withLock { _ = $0.connections.removeValue(forKey: number) } }
         // A connection that breaks is the client's affair, or the script's.
         try? await connection.executeThenClose { requests, answers in

@@ -52,6 +52,7 @@ public final class MockServer: Sendable {
     public func start() async throws(MockServerError) {
         let port = state.withLock { state -> Int? in state.running == nil ? state.port : nil }
         guard let port else { return }
+        state.withLock { $0.isStopped = false }
         let listener = try await listen(port: port)
         let task = Task { await self.accept(on: listener) }
         let placeholder = state.withLock { state -> PortKeeper? in
@@ -76,6 +77,7 @@ public final class MockServer: Sendable {
         let keeper = PortKeeper(host: host, port: port)
         let connections = state.withLock { state -> [any Channel] in
             state.keeper = keeper
+            state.isStopped = true
             return Array(state.connections.values)
         }
         for connection in connections { connection.close(promise: nil) }
@@ -100,7 +102,9 @@ public final class MockServer: Sendable {
                 .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .bind(host: host, port: port) { channel in
-                    channel.eventLoop.makeCompletedFuture { try RequestCollector.install(in: channel) }
+                    // Served from here and not from the list of accepted ones: that list is dropped when the server
+                    // stops, and a connection that is dropped without having been served traps.
+                    channel.eventLoop.makeCompletedFuture { self.admit(try RequestCollector.install(in: channel)) }
                 }
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw .portInUse(host: host, port: port)
@@ -111,16 +115,24 @@ public final class MockServer: Sendable {
 
     private func accept(on listener: Listener) async {
         // Errors of the listening socket mean that it was closed; each connection deals with its own.
-        try? await withThrowingDiscardingTaskGroup { group in
-            try await listener.executeThenClose { connections in
-                for try await connection in connections {
-                    group.addTask { await self.serve(connection) }
-                }
-            }
+        try? await listener.executeThenClose { connections in
+            for try await _ in connections {}
         }
     }
 
-    typealias Listener = NIOAsyncChannel<NIOAsyncChannel<Arrival, ByteBuffer>, Never>
+    /// Takes a connection in and serves it, or closes it at once when the server has stopped meanwhile.
+    private func admit(_ connection: NIOAsyncChannel<Arrival, ByteBuffer>) {
+        let channel = connection.channel
+        let (number, isStopped) = state.withLock { state in
+            state.lastConnection += 1
+            state.connections[state.lastConnection] = channel
+            return (state.lastConnection, state.isStopped)
+        }
+        if isStopped { channel.close(promise: nil) }
+        Task { await self.serve(connection, number: number) }
+    }
+
+    typealias Listener = NIOAsyncChannel<Void, Never>
 
     struct Running {
         let listener: any Channel
@@ -132,6 +144,7 @@ public final class MockServer: Sendable {
         var running: Running?
         var keeper: PortKeeper?
         var connections: [Int: any Channel] = [:]
+        var isStopped = false
         var lastConnection = 0
         var journal: [JournalEntry] = []
         var lastEntry = 0
