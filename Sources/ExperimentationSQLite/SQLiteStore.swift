@@ -169,6 +169,30 @@ public final class SQLiteStore: OutboxStore, StateStore {
         try await commits.perform(.read) { database, table in try table.ledger(database) }
     }
 
+    /// The events that wait, in the order of acceptance, without taking them from whoever delivers.
+    ///
+    /// What can't be read any more is left out.
+    ///
+    /// - Parameters:
+    ///   - sequence: Where the last call ended; 0 at the beginning.
+    ///   - limit: How many at most.
+    /// - Returns: The next events; none at the end.
+    /// - Throws: ``ErrorCode/store``.
+    public func waiting(
+        after sequence: Int64 = 0,
+        limit: Int = 1_000
+    ) async throws(ExperimentationError) -> [WaitingEvent] {
+        let rows = try await commits.perform(.read) { database, _ in
+            try WaitingEvent.rows(after: sequence, limit: limit, database)
+        }
+        return rows.compactMap { row in
+            guard var envelope = try? EnvelopeCoding.decode(Array(row.body)) else { return nil }
+            envelope.sequence = row.sequence
+            envelope.attempts = row.attempts
+            return WaitingEvent(envelope: envelope, isHeld: row.isHeld, reason: row.reason)
+        }
+    }
+
     // MARK: State
 
     /// The value of a key, or `nil`.
