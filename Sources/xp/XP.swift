@@ -1,4 +1,59 @@
 import ArgumentParser
-import Yams
+import ConformanceSubjects
 
-@main struct XP: AsyncParsableCommand { func run() async throws {} }
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The command line: argument parsing and printing.
+@main
+struct XP: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "xp",
+        abstract: "Compare experimentation vendors, check their adapters, and use them from a shell.",
+        discussion: """
+            EXAMPLES
+              xp compare                                       the checkout story with every vendor
+              xp compare --from sigma --to flagship            what would change
+              xp compare --format html --output report.html    a page for everybody else
+              xp mock flagship --port 8081                     a mock vendor to point an app at
+              echo '{"user":{"id":"ada"}}' | xp evaluate --config flagship.json
+              xp track --config flagship.json --input events.jsonl --store outbox.db
+
+            EXIT STATUS
+              0   yes
+              1   a check failed, or a line of input was malformed
+              64  the command was used wrongly
+              66  an input file can't be read or understood
+              69  the vendor, or a port, can't be reached
+
+            Everything is described in docs/command-line.md.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            VendorsCommand.self, CompareCommand.self, ConformCommand.self, MockCommand.self, EvaluateCommand.self,
+            TrackCommand.self, OutboxCommand.self,
+        ]
+    )
+
+    static func main() async {
+        // A reader that has gone away is an error of writing, not a reason to die without a word.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as Failure {
+            failure.report()
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

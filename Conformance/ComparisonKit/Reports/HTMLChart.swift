@@ -5,21 +5,21 @@ enum HTMLChart {
     /// What each vendor sent and received in the whole story.
     static func traffic(_ comparison: Comparison) -> String {
         let most = comparison.vendors.map { max($0.traffic.bytesSent, $0.traffic.bytesReceived) }.max() ?? 0
-        let scale = 520.0 / Double(max(most, 1))
+        let scale = 480.0 / Double(max(most, 1))
         var bars = ""
         for (index, vendor) in comparison.vendors.enumerated() {
             let y = index * 58
             let traffic = vendor.traffic
             bars += text(0, y + 14, vendor.name, "name")
-            bars += bar(110, y, Double(traffic.bytesSent) * scale, 20, "v\(index % 6)")
+            bars += bar(150, y, Double(traffic.bytesSent) * scale, 20, "v\(index % 6)")
             bars += text(
-                118 + width(Double(traffic.bytesSent) * scale),
+                158 + width(Double(traffic.bytesSent) * scale),
                 y + 15,
                 "↑ \(Wording.bytes(traffic.bytesSent))"
             )
-            bars += bar(110, y + 23, Double(traffic.bytesReceived) * scale, 20, "v\(index % 6) pale")
+            bars += bar(150, y + 23, Double(traffic.bytesReceived) * scale, 20, "v\(index % 6) pale")
             bars += text(
-                118 + width(Double(traffic.bytesReceived) * scale),
+                158 + width(Double(traffic.bytesReceived) * scale),
                 y + 38,
                 "↓ \(Wording.bytes(traffic.bytesReceived)) in \(traffic.requests) requests"
             )
@@ -42,17 +42,17 @@ enum HTMLChart {
     static func latency(_ comparison: Comparison) -> String {
         let stories = comparison.vendors.filter { $0.outcomes.contains { $0.latency != nil } }
         let most = stories.flatMap(\.outcomes).compactMap { $0.latency?.p99 }.max() ?? 1
-        let column = 700.0 / Double(max(comparison.steps.count, 1))
+        let column = 660.0 / Double(max(comparison.steps.count, 1))
         let height = 64.0
         var marks = ""
         for (row, story) in stories.enumerated() {
             let index = comparison.vendors.firstIndex { $0.name == story.name } ?? row
             let base = Double(row) * 92 + height + 8
             marks += text(0, Int(base) - 26, story.name, "name")
-            marks += "<line class=\"axis\" x1=\"110\" y1=\"\(base)\" x2=\"812\" y2=\"\(base)\"/>"
+            marks += "<line class=\"axis\" x1=\"150\" y1=\"\(base)\" x2=\"812\" y2=\"\(base)\"/>"
             for (position, step) in comparison.steps.enumerated() {
                 guard let latency = story.outcome(of: step.number)?.latency else { continue }
-                let x = 112 + Double(position) * column
+                let x = 152 + Double(position) * column
                 let tall = root(latency.p50, most) * height
                 let whisker = root(latency.p99, most) * height
                 let title = "Step \(step.number), \(step.title): \(latency.sentence)"

@@ -76,6 +76,7 @@ struct HTMLReport {
                 ("Pending · purged", "\(vendor.ledger.pending) · \(vendor.ledger.purged)"),
                 ("Repeated · lost", "\(vendor.repeated) · \(vendor.lost)"),
             ]
+            if let seconds = vendor.killSwitchSeconds { facts.append(("Kill switch noticed", "after \(seconds) s")) }
             if let typical = vendor.typicalLatency { facts.insert(("Median request step", "\(typical) ms"), at: 4) }
             let rows = facts.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }.joined()
             let failure = vendor.failure.map { "<p class=\"broken\">\(HTML.escaped($0))</p>" } ?? ""

@@ -100,7 +100,7 @@ struct HTMLSwap {
         return """
             <section id="swap" aria-labelledby="swap-title"><h2 id="swap-title">What would change from \(from) to \(to)</h2>
             <div class="cards">
-            \(list("No counterpart", swap.missing.map { "<code>\($0.capability)</code>: \(HTML.escaped($0.reason))" }))
+            \(list("No counterpart", missing))
             \(list("New with \(to)", swap.gained.map { "<code>\($0)</code>" }))
             \(list("Known deviations of \(to)", deviations))
             <article class="card"><h3>Traffic of the story</h3><p>\(from): \(swap.trafficBefore.sentence)<br>\
@@ -111,6 +111,16 @@ struct HTMLSwap {
             <thead><tr><th scope="col">Step</th><th scope="col">\(from)</th><th scope="col">\(to)</th></tr></thead>
             <tbody>\(rows.joined(separator: "\n"))</tbody></table></div></section>
             """
+    }
+
+    /// What has no counterpart, a line for each reason.
+    private var missing: [String] {
+        var reasons: [String] = []
+        for call in swap.missing where !reasons.contains(call.reason) { reasons.append(call.reason) }
+        return reasons.map { reason in
+            let names = swap.missing.filter { $0.reason == reason }.map { "<code>\($0.capability)</code>" }
+            return "\(names.joined(separator: ", ")): \(HTML.escaped(reason))"
+        }
     }
 
     private func list(_ title: String, _ items: [String]) -> String {

@@ -27,12 +27,13 @@ enum HTMLStyle {
         :focus-visible{outline:3px solid var(--accent);outline-offset:2px;border-radius:4px}
         .skip{position:absolute;left:-9999px}.skip:focus{left:16px;top:12px;background:var(--card);padding:8px 14px;z-index:9}
         .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-        .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(240px,1fr));gap:16px}
+        .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(240px,1fr));gap:16px;align-items:start}
+        .cards+.scroll{margin-top:16px}
         .card{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:16px 18px}
         .card ul{margin:0;padding-left:18px}.card li{margin:4px 0}.card p{margin:0}
         .card.v0,.card.v1,.card.v2,.card.v3,.card.v4,.card.v5{border-top:4px solid var(--c)}
         dl{margin:0}dl div{display:flex;justify-content:space-between;gap:12px;padding:3px 0;border-top:1px solid var(--line)}
-        dl div:first-child{border-top:0}dt{color:var(--soft)}dd{margin:0;font-variant-numeric:tabular-nums;text-align:right}
+        dl div:first-child{border-top:0}dt{color:var(--soft)}dd{margin:0;white-space:nowrap;font-variant-numeric:tabular-nums;text-align:right}
         .v0{--c:var(--c0)}.v1{--c:var(--c1)}.v2{--c:var(--c2)}.v3{--c:var(--c3)}.v4{--c:var(--c4)}.v5{--c:var(--c5)}
         .scroll{overflow-x:auto;border:1px solid var(--line);border-radius:12px;background:var(--card)}
         table{border-collapse:collapse;width:100%;font-size:.92rem}
@@ -42,7 +43,8 @@ enum HTMLStyle {
         .steps thead th[class^=v]{color:var(--c);font-size:.98rem;font-weight:650}
         tbody th{font-weight:550;min-width:190px;max-width:300px}
         .steps td{min-width:170px}
-        .number{display:inline-block;min-width:1.9em;color:var(--soft);font-weight:400;font-variant-numeric:tabular-nums}
+        .steps tbody th{padding-left:calc(14px + 2.1em)}
+        .number{display:inline-block;width:2.1em;margin-left:-2.1em;color:var(--soft);font-weight:400;font-variant-numeric:tabular-nums}
         .mark{display:inline-block;background:var(--warnbg);color:var(--warn);border-radius:4px;padding:0 6px;font-size:.74rem;
         font-weight:600}
         tr.differs>th{box-shadow:inset 4px 0 0 var(--warn)}
@@ -74,7 +76,8 @@ enum HTMLStyle {
         footer{color:var(--soft);font-size:.88rem;padding-bottom:48px}
         @media (max-width:760px){header,main,footer{padding-left:16px;padding-right:16px}header{padding-top:24px}
         h1{font-size:1.6rem}.steps,.steps tbody,.steps tr,.steps th,.steps td{display:block}.steps thead{display:none}
-        .steps tbody th{max-width:none;background:var(--page);border-top:2px solid var(--line);padding:10px 14px}
+        .steps tbody th{max-width:none;background:var(--page);border-top:2px solid var(--line);padding-top:10px;padding-bottom:10px}
+        .steps caption{display:block;width:auto}.steps tbody th{padding-left:calc(14px + 2.1em)}
         .steps td{padding:8px 14px 8px 18px;border-left:4px solid var(--c,var(--line));min-width:0}
         .steps td::before{content:attr(data-vendor);display:block;font-size:.78rem;font-weight:650;color:var(--c,var(--soft))}
         body:has(#only:checked) .steps tr.same{display:none}}

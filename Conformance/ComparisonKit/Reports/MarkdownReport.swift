@@ -53,7 +53,14 @@ struct MarkdownReport {
                 String(vendor.ledger.dropped.values.reduce(0, +)), String(vendor.repeated), String(vendor.lost),
             ]
         }
-        return (["## The whole story", ""] + table(header, rows)).joined(separator: "\n")
+        return (["## The whole story", ""] + table(header, rows) + noticed).joined(separator: "\n")
+    }
+
+    private var noticed: [String] {
+        let items = comparison.vendors.compactMap { vendor in
+            vendor.killSwitchSeconds.map { "- \(vendor.name) noticed the kill switch after \($0) s." }
+        }
+        return items.isEmpty ? [] : [""] + items
     }
 
     private var matrix: String {

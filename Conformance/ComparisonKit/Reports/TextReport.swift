@@ -55,17 +55,19 @@ struct TextReport {
         let room = Self.width - indent
         let wire = parts[1]
         let head = "      " + name.padded(to: nameWidth)
-        let first = TextLayout.wrap(parts[0], to: room)
-        guard first.count == 1, parts[0].count + 2 + wire.count <= room else {
-            var lines = first.enumerated().map { index, line in
-                (index == 0 ? head : String(repeating: " ", count: indent)) + colored(line, outcome)
-            }
-            if !wire.isEmpty { lines.append(palette.dim(wire.leftPadded(to: Self.width))) }
-            return lines
+        let words = TextLayout.wrap(parts[0], to: room)
+        var lines = words.enumerated().map { index, line in
+            (index == 0 ? head : String(repeating: " ", count: indent)) + colored(line, outcome)
         }
-        if wire.isEmpty { return [head + colored(parts[0], outcome)] }
-        let gap = String(repeating: " ", count: room - parts[0].count - wire.count)
-        return [head + colored(parts[0], outcome) + gap + palette.dim(wire)]
+        guard !wire.isEmpty, let last = words.last else { return lines }
+        // Beside the last line where there is room, else below it; always at the right edge.
+        let gap = room - last.count - wire.count
+        if gap >= 2 {
+            lines[lines.count - 1] += String(repeating: " ", count: gap) + palette.dim(wire)
+        } else {
+            lines.append(palette.dim(wire.leftPadded(to: Self.width)))
+        }
+        return lines
     }
 
     private func colored(_ text: String, _ outcome: StepOutcome?) -> String {
@@ -92,7 +94,10 @@ struct TextReport {
                 String(vendor.ledger.pending), String(vendor.lost),
             ])
         }
-        return ["", palette.bold("The whole story")] + TextLayout.table(rows)
+        let noticed = comparison.vendors.compactMap { vendor in
+            vendor.killSwitchSeconds.map { "  \(vendor.name) noticed the kill switch after \($0) s" }
+        }
+        return ["", palette.bold("The whole story")] + TextLayout.table(rows) + noticed
     }
 
     private var capabilities: [String] {

@@ -90,6 +90,9 @@ public struct VendorStory: Sendable, Hashable, Codable {
     public var repeated: Int
     /// How many events were said to be delivered and never arrived.
     public var lost: Int
+    /// How many seconds of the story passed until the application noticed that the kill switch was on; `nil` if it was
+    /// never turned on, or never noticed.
+    public var killSwitchSeconds: Int?
     /// Why the story ended early, if it did.
     public var failure: String?
 
@@ -106,6 +109,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
         received: [String: Int] = [:],
         repeated: Int = 0,
         lost: Int = 0,
+        killSwitchSeconds: Int? = nil,
         failure: String? = nil
     ) {
         self.name = name
@@ -119,6 +123,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
         self.received = received
         self.repeated = repeated
         self.lost = lost
+        self.killSwitchSeconds = killSwitchSeconds
         self.failure = failure
     }
 

@@ -145,9 +145,24 @@ public struct ComparisonRunner: Sendable {
                 break
             }
         }
+        story.killSwitchSeconds = Self.secondsToNotice(scenario, story.outcomes)
         await performance.conclude(&story)
         let ending = stage
         _ = try? await Bounded.run(for: .seconds(3)) { await ending.close() }
         return (story, durations)
+    }
+
+    /// How much of the story's time passed between turning the kill switch on and the first sign that it was noticed.
+    private static func secondsToNotice(_ scenario: Scenario, _ outcomes: [StepOutcome]) -> Int? {
+        var passed: Int?
+        for outcome in outcomes {
+            switch scenario.steps[outcome.step - 1].action {
+            case .killSwitch(let isOn) where outcome.kind == .done: passed = isOn ? 0 : nil
+            case .wait(let seconds): passed = passed.map { $0 + seconds }
+            default: break
+            }
+            if let passed, outcome.status == .disabled { return passed }
+        }
+        return nil
     }
 }

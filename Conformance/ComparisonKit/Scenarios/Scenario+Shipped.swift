@@ -139,7 +139,7 @@ extension Scenario {
         title: "Black Friday",
         summary: """
             Six hundred events in a burst, while the vendor answers slowly, asks for patience, breaks connections after \
-            taking what they brought, and once cuts an answer short. Nothing may be lost.
+            taking what they brought, and fails outright. Nothing may be lost.
             """,
         world: .shop,
         steps: [

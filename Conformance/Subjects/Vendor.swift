@@ -1,0 +1,86 @@
+import AdapterKit
+import ConformanceKit
+import Experimentation
+import MockVendors
+
+/// A vendor as the tools know it: how to make its provider from a configuration file, its mock, and its subjects.
+public struct Vendor: Sendable {
+    /// The name as people write it, in lower case.
+    public let name: String
+    /// The adapter with its mock, in each of its modes; the first is what a comparison shows.
+    public let subjects: [any ConformanceSubject]
+    private let read: @Sendable (inout SettingsReader, Environment) throws -> any ExperimentationProvider
+
+    /// Creates a vendor.
+    ///
+    /// - Parameters:
+    ///   - name: The name as people write it.
+    ///   - subjects: The adapter with its mock, in each of its modes.
+    ///   - read: Makes a provider from a configuration file's settings.
+    public init(
+        _ name: String,
+        subjects: [any ConformanceSubject],
+        read: @escaping @Sendable (inout SettingsReader, Environment) throws -> any ExperimentationProvider
+    ) {
+        self.name = name
+        self.subjects = subjects
+        self.read = read
+    }
+
+    /// What the adapter declares.
+    public var capabilities: Set<Capability> { subjects.first?.capabilities ?? [] }
+
+    /// Why what isn't declared isn't there.
+    public var reasons: [Capability: String] { subjects.first?.reasons ?? [:] }
+
+    /// Makes a provider from a configuration file's settings, and refuses settings that nobody reads.
+    ///
+    /// - Parameters:
+    ///   - settings: The file's settings, without the vendor's name.
+    ///   - environment: What the provider takes from outside.
+    /// - Returns: A provider that hasn't been started.
+    /// - Throws: ``ErrorCode/configuration``, naming file, key and what was expected.
+    public func provider(
+        from settings: SettingsReader,
+        environment: Environment
+    ) throws -> any ExperimentationProvider {
+        var settings = settings
+        let provider = try read(&settings, environment)
+        try settings.finish()
+        return provider
+    }
+
+    /// Makes the vendor's mock and fills it from a world.
+    ///
+    /// - Parameter world: The neutral world.
+    /// - Returns: The mock, not served yet, and what of the world it can't hold.
+    /// - Throws: When the mock can't be filled.
+    public func mock(with world: World) async throws -> (vendor: any MockVendor, gaps: [WorldGap]) {
+        guard let subject = subjects.first else { throw SubjectError.unsupported("\(name) has no mock") }
+        let stage = try await subject.open(world)
+        guard let served = stage as? any ServedStage else {
+            await stage.close()
+            throw SubjectError.unsupported("\(name) has no mock to serve")
+        }
+        let vendor = served.mock
+        let gaps = await stage.gaps
+        await stage.close()
+        return (vendor, gaps)
+    }
+
+    /// The vendor with a name, or `nil`.
+    public static func named(_ name: String) -> Vendor? { all.first { $0.name == name } }
+
+    /// Every subject that can be played: each vendor's, then the in-memory provider.
+    public static var everySubject: [any ConformanceSubject] { all.flatMap(\.subjects) + [InMemorySubject()] }
+}
+
+/// A stage with a mock vendor behind it.
+protocol ServedStage {
+    /// The mock.
+    var mock: any MockVendor { get }
+}
+
+extension MockStage: ServedStage {
+    var mock: any MockVendor { vendor }
+}

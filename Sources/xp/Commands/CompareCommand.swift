@@ -1,0 +1,122 @@
+import ArgumentParser
+import ComparisonKit
+import ConformanceKit
+import ConformanceSubjects
+import Foundation
+
+/// The command `xp compare`.
+struct CompareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compare",
+        abstract: "Play one scenario with every vendor and lay the outcomes side by side.",
+        discussion: """
+            Every vendor is played by a mock that speaks its wire protocol on a loopback socket.
+
+            EXAMPLES
+              xp compare
+              xp compare --scenario docs/scenarios/black-friday.yaml --rounds 20
+              xp compare --scenario login --vendor flagship --vendor evergage
+              xp compare --from sigma --to flagship --format html --output report.html
+
+            SCENARIOS THAT COME WITH xp
+            \(Scenario.shipped.map { "  \($0.name): \($0.title)" }.joined(separator: "\n"))
+            """
+    )
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, markdown, json, html }
+
+    @Option(help: ArgumentHelp("A scenario file, JSON or YAML, or the name of a shipped one.", valueName: "file"))
+    var scenario: String = Scenario.checkout.name
+
+    @Option(
+        name: .customLong("vendor"),
+        help: ArgumentHelp("A vendor to show; all if none is named.", valueName: "name")
+    )
+    var vendors: [String] = []
+
+    @Option(help: ArgumentHelp("The vendor in use, to see what would change.", valueName: "name"))
+    var from: String?
+
+    @Option(help: ArgumentHelp("The vendor to change to.", valueName: "name"))
+    var to: String?
+
+    @Option(help: ArgumentHelp("How often the story is played, for the latencies.", valueName: "n"))
+    var rounds: Int = 3
+
+    @Option(help: "How to write the report.")
+    var format: Format = .text
+
+    @Option(help: ArgumentHelp("Where to write the report; standard output if it isn't named.", valueName: "file"))
+    var output: String?
+
+    @Flag(
+        name: .customLong("without-timings"),
+        help: "Leave latencies out, so that two good runs give the same report."
+    )
+    var isWithoutTimings = false
+
+    func validate() throws {
+        guard (1...1000).contains(rounds) else { throw ValidationError("--rounds: expected a number from 1 to 1000") }
+        guard (from == nil) == (to == nil) else { throw ValidationError("--from and --to belong together") }
+        guard from == nil || from != to else { throw ValidationError("--from and --to: expected two vendors") }
+        guard from == nil || vendors.isEmpty else {
+            throw ValidationError("--vendor can't stand beside --from and --to")
+        }
+    }
+
+    func run() async throws {
+        let scenario = try readScenario()
+        let names = from.map { [$0, to ?? ""] } ?? vendors
+        let subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
+        var runner = ComparisonRunner(rounds: isWithoutTimings ? 1 : rounds)
+        runner.pace = isWithoutTimings ? .together : .oneAfterAnother
+        let rounds = runner.rounds
+        var comparison = await runner.run(scenario, with: subjects) { progress in
+            Terminal.progress(
+                "\(progress.vendor): round \(progress.round) of \(rounds), step \(progress.step) of \(progress.steps)"
+            )
+        }
+        Terminal.endProgress()
+        if isWithoutTimings { comparison = comparison.withoutTimings }
+        let swap = from.flatMap { from in to.flatMap { comparison.swap(from: from, to: $0) } }
+        let report = ComparisonReport(comparison, swap: swap)
+        let text = report.text(
+            as: ComparisonReport.Format(rawValue: format.rawValue) ?? .text,
+            isColored: output == nil && Terminal.isColored
+        )
+        try Terminal.deliver(text, to: output)
+        let failures = comparison.vendors.compactMap { story in story.failure.map { "\(story.name): \($0)" } }
+        if !failures.isEmpty { throw Failure(.checkFailed, failures.joined(separator: "; ")) }
+    }
+
+    private func readScenario() throws -> Scenario {
+        if let shipped = Scenario.shipped.first(where: { $0.name == scenario }),
+            !FileManager.default.fileExists(atPath: scenario)
+        {
+            return shipped
+        }
+        do {
+            return try Scenario(InputFile.document(scenario))
+        } catch let error as DocumentError {
+            throw Failure(error)
+        }
+    }
+}
+
+/// The subjects that somebody named.
+enum Chosen {
+    static func subjects(
+        _ names: [String],
+        orElse all: [any ConformanceSubject]
+    ) throws -> [any ConformanceSubject] {
+        guard !names.isEmpty else { return all }
+        let known = Vendor.everySubject
+        return try names.map { name in
+            guard let subject = known.first(where: { $0.name == name }) else {
+                let list = known.map(\.name).joined(separator: ", ")
+                throw Failure(.usage, "there is no vendor \"\(name)\"; expected one of \(list)")
+            }
+            return subject
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import ArgumentParser
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import Foundation
+
+/// The command `xp conform`.
+struct ConformCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "conform",
+        abstract: "Run the conformance suite: does an adapter keep its promises?",
+        discussion: """
+            Fails when a promise is broken, or when a recorded deviation has ceased to be one.
+
+            EXAMPLES
+              xp conform
+              xp conform --vendor flagship --case 'delivery/*'
+              xp conform --list
+              xp conform --format junit --output conformance.xml
+              xp conform --config flagship.json --live
+            """
+    )
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json, junit, markdown, html }
+
+    @Option(
+        name: .customLong("vendor"),
+        help: ArgumentHelp("A vendor to check; all if none is named.", valueName: "name")
+    )
+    var vendors: [String] = []
+
+    @Option(
+        name: .customLong("case"),
+        help: ArgumentHelp("A case's name; * stands for any text. All if none is named.", valueName: "glob")
+    )
+    var cases: [String] = []
+
+    @Flag(help: "List the cases instead of running them.")
+    var list = false
+
+    @Option(help: ArgumentHelp("The vendor and its settings, for --live.", valueName: "file"))
+    var config: String?
+
+    @Flag(help: "Run the cases that only read against the vendor that --config names.")
+    var live = false
+
+    @Option(help: "How to write the report.")
+    var format: Format = .text
+
+    @Option(help: ArgumentHelp("Where to write the report; standard output if it isn't named.", valueName: "file"))
+    var output: String?
+
+    func validate() throws {
+        guard live == (config != nil) else { throw ValidationError("--config and --live belong together") }
+        guard !live || vendors.isEmpty else { throw ValidationError("--vendor and --live exclude each other") }
+    }
+
+    func run() async throws {
+        let chosen = try chosenCases()
+        if list { return try Terminal.deliver(listing(chosen), to: output) }
+        let subjects = try await chosenSubjects()
+        let total = chosen.count * subjects.count
+        let done = Tally()
+        let report = await ConformanceRunner().run(chosen, against: subjects) { subject, result in
+            Terminal.progress("\(done.next()) of \(total): \(subject) \(result.name)")
+        }
+        Terminal.endProgress()
+        try Terminal.deliver(text(of: report), to: output)
+        if !report.isSuccess { throw ExitCode(1) }
+    }
+
+    private func chosenCases() throws -> [ConformanceCase] {
+        let all = live ? ConformanceCase.live : ConformanceCase.all
+        guard !cases.isEmpty else { return all }
+        for pattern in cases where !all.contains(where: { $0.matches(pattern) }) {
+            throw Failure(.usage, "there is no case \"\(pattern)\"; xp conform --list names them")
+        }
+        return all.filter { candidate in cases.contains { candidate.matches($0) } }
+    }
+
+    private func chosenSubjects() async throws -> [any ConformanceSubject] {
+        if let config {
+            let configuration = try Configuration(at: config)
+            // Read once before the run, so that a mistake in it is told as what it is.
+            _ = try configuration.provider(Environment())
+            return [LiveSubject(configuration.vendor) { try configuration.provider($0) }]
+        }
+        return try Chosen.subjects(vendors, orElse: Vendor.everySubject)
+    }
+
+    private func listing(_ cases: [ConformanceCase]) -> String {
+        guard format == .json else {
+            return cases.map { "\($0.name)  \($0.summary)\n" }.joined()
+        }
+        return JSONLine.pretty([
+            "cases": .array(
+                cases.map { item in
+                    [
+                        "name": .string(item.name), "promise": .int(item.promise), "summary": .string(item.summary),
+                        "requires": .array(item.requires.map(\.rawValue).sorted().map { .string($0) }),
+                        "live": .bool(item.isSafeLive),
+                    ]
+                }
+            )
+        ])
+    }
+
+    private func text(of report: ConformanceReport) throws -> String {
+        switch format {
+        case .text: report.text()
+        case .json: String(decoding: try report.json(), as: UTF8.self) + "\n"
+        case .junit: report.junit()
+        case .markdown: report.markdown()
+        case .html: report.html()
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Experimentation
+import Foundation
+import Synchronization
+
+/// Lines of events into a client, in order for each user and many users side by side.
+final class Intake: Sendable {
+    /// How far it has come.
+    struct Counts: Sendable {
+        var lines = 0
+        var refused = 0
+        /// Whether reading stopped because nothing more could be kept.
+        var isFull = false
+    }
+
+    private let client: ExperimentationClient
+    private let isDurable: Bool
+    private let state = Mutex(Counts())
+    private let sessions = Mutex<[User: UserSession]>([:])
+
+    private static let block = 512
+    private static let lanes = 64
+    private static let mostSessions = 1024
+    // What an outbox in memory may hold before reading waits for delivery, and when it gives up.
+    private static let mostInMemory = 4096
+
+    init(client: ExperimentationClient, isDurable: Bool) {
+        self.client = client
+        self.isDurable = isDurable
+    }
+
+    var counts: Counts { state.withLock { $0 } }
+
+    /// Takes all lines, and prints an error object for each that can't be taken.
+    func take(_ lines: LineReader, until signals: Signals) async throws {
+        var isAtEnd = false
+        while !isAtEnd, !signals.hasCome {
+            var block: [LineReader.Line] = []
+            while block.count < Self.block {
+                if !block.isEmpty, await lines.wouldWait { break }
+                guard let line = try await lines.next() else {
+                    isAtEnd = true
+                    break
+                }
+                block.append(line)
+            }
+            // What was read after the signal is not accepted: nobody waits for it any more.
+            if signals.hasCome { return }
+            let errors = await accept(block)
+            if !errors.isEmpty { try Terminal.write(errors.map { JSONLine.text($0) + "\n" }.joined()) }
+            let count = state.withLock { state in
+                state.lines += block.count
+                state.refused += errors.count
+                return state.lines
+            }
+            Terminal.progress("\(count) lines accepted")
+            if !isDurable, try await !hasRoom(until: signals) {
+                state.withLock { $0.isFull = true }
+                return
+            }
+        }
+    }
+
+    /// Accepts a block and gives the error objects, in the order of the lines.
+    private func accept(_ block: [LineReader.Line]) async -> [FlagValue] {
+        var failures: [(number: Int, document: FlagValue)] = []
+        var lanes = [[(number: Int, line: EventLine)]](repeating: [], count: Self.lanes)
+        for line in block {
+            do {
+                let read = try EventLine(line)
+                lanes[Int(UInt(bitPattern: read.user.id.hashValue) % UInt(Self.lanes))].append((line.number, read))
+            } catch let error as LineError {
+                failures.append((line.number, Self.document(error.code, error.message, line.number)))
+            } catch {
+                failures.append((line.number, Self.document(.general, "\(error)", line.number)))
+            }
+        }
+        let refused = await withTaskGroup(of: [(number: Int, document: FlagValue)].self) { group in
+            for lane in lanes where !lane.isEmpty {
+                group.addTask { await self.track(lane) }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        return (failures + refused).sorted { $0.number < $1.number }.map(\.document)
+    }
+
+    private func track(_ lane: [(number: Int, line: EventLine)]) async -> [(number: Int, document: FlagValue)] {
+        var refused: [(number: Int, document: FlagValue)] = []
+        for (number, line) in lane {
+            do throws(ExperimentationError) {
+                try await session(for: line.user).track(line.event, at: line.date)
+            } catch {
+                refused.append((number, Self.document(error.code, "line \(number): \(error.message)", number)))
+            }
+        }
+        return refused
+    }
+
+    private func session(for user: User) -> UserSession {
+        sessions.withLock { sessions in
+            if let session = sessions[user] { return session }
+            if sessions.count >= Self.mostSessions { sessions = [:] }
+            let session = client.session(for: user)
+            sessions[user] = session
+            return session
+        }
+    }
+
+    private static func document(_ code: ErrorCode, _ message: String, _ line: Int) -> FlagValue {
+        ["line": .int(line), "error": JSONLine.error(code, message, line: line)]
+    }
+
+    // MARK: Delivery
+
+    /// Waits until an outbox in memory has room again; false if the vendor takes nothing.
+    private func hasRoom(until signals: Signals) async throws -> Bool {
+        for _ in 0..<5 {
+            let status = try await client.outboxStatus()
+            if status.ready + status.delayed + status.leased < Self.mostInMemory || signals.hasCome { return true }
+            _ = try await client.flush(within: .seconds(5))
+        }
+        return false
+    }
+
+    /// Delivers what waits for as long as there is progress, and gives how it stands then.
+    ///
+    /// - Parameters:
+    ///   - patience: How long to go on without progress.
+    ///   - signals: What ends it early.
+    /// - Returns: What still waits.
+    func deliver(patience: Duration, until signals: Signals) async -> OutboxStatus {
+        let client = client
+        var delivered = -1
+        var lastProgress = ContinuousClock.now
+        while !signals.hasCome {
+            let flushing = Task { try await client.flush(within: .seconds(2)) }
+            await Impatient.wait(for: flushing, unless: signals)
+            guard let status = try? await client.outboxStatus(), let ledger = try? await client.ledger() else { break }
+            Terminal.progress("\(ledger.delivered) events delivered, \(ledger.pending) wait")
+            if status.ready + status.delayed + status.leased == 0 { return status }
+            if ledger.delivered > delivered { lastProgress = .now }
+            delivered = ledger.delivered
+            if lastProgress.duration(to: .now) >= patience { return status }
+            let pause = Task { try await Task.sleep(for: .milliseconds(100)) }
+            await Impatient.wait(for: pause, unless: signals)
+        }
+        return (try? await client.outboxStatus()) ?? OutboxStatus()
+    }
+}

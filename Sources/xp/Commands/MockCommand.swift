@@ -1,0 +1,105 @@
+import ArgumentParser
+import ComparisonKit
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import Foundation
+import MockVendors
+
+/// The command `xp mock`.
+struct MockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mock",
+        abstract: "Serve one mock vendor on loopback until interrupted.",
+        discussion: """
+            The first line on standard output is JSON: the vendor, the base address, the named endpoints, and the \
+            credentials that the mock takes. Without a world it serves the shop of the default scenario.
+
+            Beside the vendor's own paths there are
+              GET  /_mock/requests   every exchange so far
+              POST /_mock/reset      forget what requests changed
+              POST /_mock/script     faults to come, as docs/schemas/fault-script.schema.json has them
+
+            EXAMPLES
+              xp mock flagship --port 8081
+              xp mock sigma --world world.json
+            """
+    )
+
+    @Argument(help: "The vendor.")
+    var vendor: String
+
+    @Option(help: ArgumentHelp("The port; any that is free if 0.", valueName: "n"))
+    var port: Int = 0
+
+    @Option(
+        help: ArgumentHelp("A neutral world, JSON or YAML, or a file in the vendor's own format.", valueName: "file")
+    )
+    var world: String?
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else { throw ValidationError("--port: expected a number from 0 to 65535") }
+    }
+
+    func run() async throws {
+        guard let vendor = Vendor.named(vendor) else {
+            let known = Vendor.all.map(\.name).joined(separator: ", ")
+            throw Failure(.usage, "there is no vendor \"\(self.vendor)\"; expected one of \(known)")
+        }
+        let signals = Signals()
+        let mock = try await load(vendor)
+        let server = MockServer(mock, port: port)
+        do {
+            try await server.start()
+        } catch {
+            throw Failure(error)
+        }
+        let head: FlagValue = [
+            "vendor": .string(vendor.name), "url": .string(server.url),
+            "endpoints": .object(server.endpoints.mapValues { .string($0) }),
+            "credentials": .object(mock.credentials.mapValues { .string($0) }),
+        ]
+        try Terminal.write(JSONLine.text(head) + "\n")
+        await signals.wait()
+        await server.stop()
+    }
+
+    private func load(_ vendor: Vendor) async throws -> any MockVendor {
+        guard let path = world else { return try await fill(vendor, with: .shop) }
+        // A neutral world has a name; no vendor's own format does.
+        let bytes = try InputFile.bytes(of: path)
+        let ending = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
+        let isDocument = ["json", "yaml", "yml"].contains(ending)
+        let document = isDocument ? try InputFile.document(path) : nil
+        if let document, document.value.objectValue?["name"]?.stringValue != nil {
+            do {
+                let world = try World(document: document.value, named: document.name)
+                return try await fill(vendor, with: world)
+            } catch let error as DocumentError {
+                throw Failure(document.locating(error))
+            }
+        }
+        let mock = try await fill(vendor, with: .empty)
+        do {
+            try await mock.load(Data(bytes))
+        } catch {
+            throw Failure(
+                .input,
+                "\(path): expected a neutral world, with a \"name\", or \(vendor.name)'s own format: \(error)"
+            )
+        }
+        return mock
+    }
+
+    private func fill(_ vendor: Vendor, with world: World) async throws -> any MockVendor {
+        do {
+            let (mock, gaps) = try await vendor.mock(with: world)
+            if self.world != nil {
+                for gap in gaps { Terminal.say("xp: \(vendor.name) can't hold \(gap)") }
+            }
+            return mock
+        } catch {
+            throw Failure(.checkFailed, "\(vendor.name)'s mock can't be filled: \(error)")
+        }
+    }
+}

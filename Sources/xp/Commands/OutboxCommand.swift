@@ -1,0 +1,179 @@
+import ArgumentParser
+import ConformanceSubjects
+import Experimentation
+import ExperimentationSQLite
+import Foundation
+
+/// The command `xp outbox`.
+struct OutboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "outbox",
+        abstract: "See, deliver or copy out what waits in a store file.",
+        discussion: """
+            EXAMPLES
+              xp outbox status --store outbox.db
+              xp outbox flush --store outbox.db --config flagship.json
+              xp outbox export --store outbox.db > events.jsonl
+            """,
+        subcommands: [Status.self, Flush.self, Export.self]
+    )
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+    /// The command `xp outbox status`.
+    struct Status: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say what waits, and why.",
+            discussion: """
+                EXAMPLES
+                  xp outbox status --store outbox.db --format json
+                """
+        )
+
+        @Option(help: ArgumentHelp("The store file.", valueName: "file"))
+        var store: String
+
+        @Option(help: "How to write it.")
+        var format: Format = .text
+
+        func run() async throws {
+            let file = try Stores.openExisting(store)
+            do {
+                let status = try await file.status(now: Date())
+                let ledger = try await file.ledger()
+                try Terminal.write(format == .json ? json(status, ledger) : text(status, ledger))
+            } catch let error as ExperimentationError {
+                throw Failure(error)
+            }
+            await file.close()
+        }
+
+        private func json(_ status: OutboxStatus, _ ledger: Ledger) -> String {
+            func time(_ date: Date?) -> FlagValue { date.map { .string(TimeText.of($0)) } ?? .null }
+            return JSONLine.text([
+                "ledger": ledger.document,
+                "waiting": [
+                    "ready": .int(status.ready), "held": .int(status.held), "delayed": .int(status.delayed),
+                    "leased": .int(status.leased), "bytes": .int(status.bytes), "oldest": time(status.oldest),
+                    "nextAttempt": time(status.nextAttempt),
+                    "failures": .object(status.failures.mapValues { .int($0) }),
+                ],
+            ]) + "\n"
+        }
+
+        private func text(_ status: OutboxStatus, _ ledger: Ledger) -> String {
+            var lines = [
+                "accepted   \(ledger.accepted)", "delivered  \(ledger.delivered)", "pending    \(ledger.pending)",
+                "  ready    \(status.ready)", "  held     \(status.held)  (wait for consent)",
+                "  delayed  \(status.delayed)  (wait after a failure)",
+                "  leased   \(status.leased)  (being delivered)",
+                "purged     \(ledger.purged)",
+            ]
+            let dropped = ledger.dropped.filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
+            lines += dropped.isEmpty ? ["dropped    0"] : dropped.map { "dropped    \($0.value)  (\($0.key.rawValue))" }
+            if let oldest = status.oldest { lines.append("oldest     \(TimeText.of(oldest))") }
+            if let next = status.nextAttempt { lines.append("next       \(TimeText.of(next))") }
+            for (reason, count) in status.failures.sorted(by: { $0.key < $1.key }) {
+                lines.append("why        \(count) × \(reason)")
+            }
+            return lines.joined(separator: "\n") + "\n"
+        }
+    }
+
+    /// The command `xp outbox flush`.
+    struct Flush: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Deliver what waits, and print the ledger.",
+            discussion: """
+                EXAMPLES
+                  xp outbox flush --store outbox.db --config flagship.json
+                """
+        )
+
+        @Option(help: ArgumentHelp("The store file.", valueName: "file"))
+        var store: String
+
+        @Option(help: ArgumentHelp("The vendor and its settings, JSON or YAML.", valueName: "file"))
+        var config: String
+
+        @Option(help: ArgumentHelp("How long to go on without progress.", valueName: "seconds"))
+        var deadline: Int = 10
+
+        func validate() throws {
+            guard (0...86_400).contains(deadline) else {
+                throw ValidationError("--deadline: expected seconds, 0 to 86400")
+            }
+        }
+
+        func run() async throws {
+            let configuration = try Configuration(at: config)
+            let file = try Stores.openExisting(store)
+            let signals = Signals()
+            let client = try await configuration.client(store: ClientStore(outbox: file, state: file))
+            let intake = Intake(client: client, isDurable: true)
+            let status = await intake.deliver(patience: .seconds(deadline), until: signals)
+            Terminal.endProgress()
+            await client.shutdown(within: .seconds(1))
+            let ledger: Ledger
+            do {
+                ledger = try await file.ledger()
+            } catch {
+                throw Failure(error)
+            }
+            try Terminal.write(JSONLine.text(["ledger": ledger.document]) + "\n")
+            let waiting = status.ready + status.delayed + status.leased
+            if waiting > 0, !signals.hasCome {
+                throw Failure(.unavailable, "\(configuration.vendor.name) doesn't take the events; \(waiting) wait")
+            }
+        }
+    }
+
+    /// The command `xp outbox export`.
+    struct Export: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Copy out what waits, one event a line, as xp track reads it; the store stays as it is.",
+            discussion: """
+                EXAMPLES
+                  xp outbox export --store outbox.db > events.jsonl
+                """
+        )
+
+        @Option(help: ArgumentHelp("The store file.", valueName: "file"))
+        var store: String
+
+        func run() async throws {
+            let file = try Stores.openExisting(store)
+            do {
+                var last: Int64 = 0
+                while true {
+                    let batch = try await file.waiting(after: last, limit: 1000)
+                    guard let end = batch.last else { break }
+                    last = end.envelope.sequence
+                    try Terminal.write(batch.map { Self.line($0) + "\n" }.joined())
+                }
+            } catch let error as ExperimentationError {
+                throw Failure(error)
+            }
+            await file.close()
+        }
+
+        private static func line(_ waiting: WaitingEvent) -> String {
+            let envelope = waiting.envelope
+            var user: [String: FlagValue] = ["id": .string(envelope.identity.id)]
+            if let anonymousID = envelope.identity.anonymousID { user["anonymousId"] = .string(anonymousID) }
+            if envelope.identity.isAuthenticated { user["authenticated"] = true }
+            let encoded = (try? JSONEncoder().encode(envelope.event)) ?? Data("null".utf8)
+            let event = (try? JSONDecoder().decode(FlagValue.self, from: encoded)) ?? .null
+            return JSONLine.text([
+                "user": .object(user), "event": event, "at": .string(TimeText.of(envelope.date)),
+            ])
+        }
+    }
+}
+
+/// Times as the command line writes them.
+enum TimeText {
+    static func of(_ date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}

@@ -1,0 +1,111 @@
+import ArgumentParser
+import ComparisonKit
+import ConformanceSubjects
+import Experimentation
+import ExperimentationSQLite
+import Foundation
+
+/// The command `xp track`.
+struct TrackCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "track",
+        abstract: "Deliver events, one JSON object a line, and print the ledger at the end.",
+        discussion: """
+            INPUT, one object a line; "at" may be left out:
+              {"user":{"id":"ada"},"event":{"type":"custom","name":"search","value":1,
+               "attributes":{"for":"mug"}},"at":"2026-11-21T10:00:00.000Z"}
+
+            A line counts as accepted once it is in the store. A line that can't be taken has an error object printed \
+            for it; the rest go on, and the exit status is 1. Interrupted, it delivers or keeps everything and ends \
+            within five seconds.
+
+            TYPES OF EVENTS AND THEIR FIELDS (every event may have "attributes")
+            \(Self.types)
+
+            EXAMPLES
+              xp track --config flagship.json --input events.jsonl --store outbox.db
+              tail -f events.jsonl | xp track --config evergage.json
+            """
+    )
+
+    private static var types: String {
+        EventShape.all.map { shape in
+            let fields = shape.fields.map { "\($0.name)\($0.isRequired ? "" : "?"): \($0.holds)" }
+            return "  \(shape.type): \(shape.summary)"
+                + (fields.isEmpty ? "" : "\n      " + fields.joined(separator: "\n      "))
+        }
+        .joined(separator: "\n")
+    }
+
+    @Option(help: ArgumentHelp("The vendor and its settings, JSON or YAML.", valueName: "file"))
+    var config: String
+
+    @Option(help: ArgumentHelp("The events; - is standard input.", valueName: "file"))
+    var input: String = "-"
+
+    @Option(help: ArgumentHelp("Where events are kept until they are delivered.", valueName: "file"))
+    var store: String?
+
+    @Option(help: ArgumentHelp("How long to try to deliver what waits after the last line.", valueName: "seconds"))
+    var deadline: Int = 10
+
+    func validate() throws {
+        guard (0...86_400).contains(deadline) else { throw ValidationError("--deadline: expected seconds, 0 to 86400") }
+    }
+
+    func run() async throws {
+        let configuration = try Configuration(at: config)
+        let lines = try LineReader(input)
+        let signals = Signals()
+        let opened = try await Stores.open(store)
+        if store == nil { Terminal.say("xp: without --store, events that wait are lost when this command ends") }
+        let before = try await opened.outbox.ledger()
+        let client = try await configuration.client(store: opened)
+        let intake = Intake(client: client, isDurable: store != nil)
+        let reading = Task { try await intake.take(lines, until: signals) }
+        await Impatient.wait(for: reading, unless: signals)
+        // A block that is being accepted is accepted to its end; a read from a silent pipe is not waited for.
+        await Impatient.wait(for: reading, atMost: signals.hasCome ? .milliseconds(1500) : nil)
+        let status = await intake.deliver(patience: .seconds(deadline), until: signals)
+        Terminal.endProgress()
+        await client.shutdown(within: .seconds(1))
+        let ledger = try await opened.outbox.ledger()
+        try Terminal.write(JSONLine.text(["ledger": ledger.document]) + "\n")
+        if signals.hasCome { Terminal.say("xp: interrupted after \(intake.counts.lines) lines") }
+        if !signals.hasCome { try await reading.value }
+        let dropped = ledger.dropped.values.reduce(0, +) - before.dropped.values.reduce(0, +)
+        let ending = Ending(
+            counts: intake.counts,
+            pending: ledger.pending,
+            dropped: dropped,
+            status: status,
+            isInterrupted: signals.hasCome
+        )
+        try conclude(ending, name: configuration.vendor.name)
+    }
+
+    /// How it stands at the end.
+    private struct Ending {
+        var counts: Intake.Counts
+        var pending: Int
+        var dropped: Int
+        var status: OutboxStatus
+        var isInterrupted: Bool
+        var waiting: Int { status.ready + status.delayed + status.leased }
+    }
+
+    private func conclude(_ ending: Ending, name: String) throws {
+        if ending.counts.isFull {
+            throw Failure(.unavailable, "\(name) takes no events, and no more fit into memory: name a --store")
+        }
+        if ending.pending > 0, store == nil {
+            throw Failure(.unavailable, "\(ending.pending) events were not delivered and are lost: name a --store")
+        }
+        if ending.pending > 0 { Terminal.say("xp: \(ending.pending) events wait in \(store ?? "memory")") }
+        if ending.counts.refused > 0 || ending.dropped > 0 { throw ExitCode(1) }
+        if ending.waiting > 0, !ending.isInterrupted {
+            let reason = ending.status.failures.max { $0.value < $1.value }.map { ": \($0.key)" } ?? ""
+            throw Failure(.unavailable, "\(name) doesn't take the events\(reason)")
+        }
+    }
+}

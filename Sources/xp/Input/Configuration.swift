@@ -1,0 +1,61 @@
+import AdapterKit
+import ComparisonKit
+import ConformanceSubjects
+import Experimentation
+import Foundation
+
+/// A configuration file: the vendor and its settings.
+struct Configuration: Sendable {
+    let vendor: Vendor
+    private let settings: SettingsReader
+
+    /// Reads a configuration file, JSON or YAML.
+    init(at path: String) throws {
+        let document = try InputFile.document(path)
+        guard case .object(var members) = document.value else {
+            throw Failure(.input, "\(path): expected an object with \"vendor\" and its settings")
+        }
+        let known = Vendor.all.map(\.name).joined(separator: ", ")
+        guard let name = members.removeValue(forKey: "vendor")?.stringValue else {
+            throw Failure(.input, "\(path): \"vendor\": missing or not a text; expected one of \(known)")
+        }
+        guard let vendor = Vendor.named(name) else {
+            let place = document.lines["vendor"].map { "\(path):\($0)" } ?? path
+            throw Failure(.input, "\(place): \"vendor\": there is no \"\(name)\"; expected one of \(known)")
+        }
+        self.vendor = vendor
+        do {
+            settings = try SettingsReader(
+                .object(members),
+                file: path,
+                environment: ProcessInfo.processInfo.environment
+            )
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// Makes the provider.
+    func provider(_ environment: Environment) throws -> any ExperimentationProvider {
+        do {
+            return try vendor.provider(from: settings, environment: environment)
+        } catch let error as ExperimentationError {
+            throw Failure(.input, error.message)
+        }
+    }
+
+    /// Makes a client over a store.
+    func client(store: ClientStore, options: ClientOptions = ClientOptions()) async throws -> ExperimentationClient {
+        let environment = Environment()
+        do {
+            return try await ExperimentationClient(
+                provider: provider(environment),
+                store: store,
+                options: options,
+                environment: environment
+            )
+        } catch let error as ExperimentationError {
+            throw Failure(error)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import ComparisonKit
+import ConformanceKit
+import Experimentation
+import Foundation
+
+/// A file that somebody named.
+enum InputFile {
+    /// Reads a whole file.
+    static func bytes(of path: String) throws -> [UInt8] {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw Failure(.input, "\(path): no such file")
+        }
+        guard !isFolder.boolValue else { throw Failure(.input, "\(path): expected a file, found a folder") }
+        guard let handle = FileHandle(forReadingAtPath: path) else {
+            throw Failure(.input, "\(path): can't be read; expected a file that may be opened")
+        }
+        defer { try? handle.close() }
+        let limit = SourceDocument.largest
+        guard let data = try? handle.read(upToCount: limit + 1) ?? Data() else {
+            throw Failure(.input, "\(path): can't be read")
+        }
+        guard data.count <= limit else { throw Failure(.input, "\(path): is larger than \(limit >> 20) MB") }
+        return [UInt8](data)
+    }
+
+    /// Reads a document, JSON or YAML: by the file's ending or, without a telling one, by its first character.
+    static func document(_ path: String) throws -> SourceDocument {
+        let bytes = try bytes(of: path)
+        do throws(DocumentError) {
+            return isYAML(path, bytes)
+                ? try YAMLText.document(bytes, name: path)
+                : try SourceDocument(json: bytes, name: path)
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    private static func isYAML(_ path: String, _ bytes: [UInt8]) -> Bool {
+        let ending = path.split(separator: ".").last.map { $0.lowercased() }
+        if ending == "yaml" || ending == "yml" { return true }
+        if ending == "json" { return false }
+        let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        return first != nil && first != UInt8(ascii: "{") && first != UInt8(ascii: "[")
+    }
+}

@@ -1,0 +1,92 @@
+import AdapterKit
+import ComparisonKit
+import ConformanceKit
+import Experimentation
+import Foundation
+
+/// A line that can't be taken, as the object that is printed in its place.
+struct LineError: Error {
+    let code: ErrorCode
+    let message: String
+
+    init(_ code: ErrorCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}
+
+/// One line of users: `{"user":{…},"assignments":{group:variation}}`.
+struct UserLine {
+    let user: User
+    let written: FlagValue
+    let assignments: [String: String]
+
+    init(_ line: LineReader.Line) throws {
+        let document = try Self.parse(line)
+        do {
+            var reader = try DocumentReader(document, named: "line \(line.number)")
+            written = reader.value("user")
+            user = try Self.user(&reader)
+            assignments = try reader.texts("assignments")
+            try reader.finish()
+        } catch let error as DocumentError {
+            throw LineError(.invalidContext, error.description)
+        }
+    }
+
+    /// Reads a line as JSON.
+    static func parse(_ line: LineReader.Line) throws -> FlagValue {
+        guard let bytes = line.bytes else {
+            throw LineError(.tooLarge, "line \(line.number): is longer than \(LineReader.longest >> 20) MB")
+        }
+        do {
+            return try JSON.parse(bytes)
+        } catch {
+            throw LineError(.parseError, "line \(line.number): \(error.message)")
+        }
+    }
+
+    /// Reads the user of a line.
+    static func user(_ reader: inout DocumentReader) throws -> User {
+        guard reader.has("user") else { throw reader.wrong("user", expected: "an object with an \"id\"") }
+        var nested = try reader.reader("user")
+        if nested.value("id") == "" || !nested.has("id") {
+            throw LineError(
+                .targetingKeyMissing,
+                "\(reader.document): user.id: expected a text that is not empty"
+            )
+        }
+        let user = try User(reading: &nested)
+        try nested.finish()
+        return user
+    }
+}
+
+/// One line of events: `{"user":{…},"event":{"type":…},"at":…}`.
+struct EventLine {
+    let user: User
+    let event: TrackingEvent
+    let date: Date?
+
+    init(_ line: LineReader.Line) throws {
+        let document = try UserLine.parse(line)
+        do {
+            var reader = try DocumentReader(document, named: "line \(line.number)")
+            user = try UserLine.user(&reader)
+            guard reader.has("event") else { throw reader.wrong("event", expected: "an object with a \"type\"") }
+            event = try TrackingEvent(document: reader.value("event"), named: reader.document, at: "event")
+            date = try Self.date(&reader)
+            try reader.finish()
+        } catch let error as DocumentError {
+            throw LineError(.invalidArgument, error.description)
+        }
+    }
+
+    private static func date(_ reader: inout DocumentReader) throws -> Date? {
+        guard let text = try reader.optionalString("at") else { return nil }
+        for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
+            if let date = try? Date(text, strategy: style) { return date }
+        }
+        throw reader.wrong("at", expected: "a time as \"2026-11-21T10:00:00.000Z\"")
+    }
+}

@@ -1,0 +1,143 @@
+import ComparisonKit
+import ConformanceKit
+import Experimentation
+import Yams
+
+/// YAML as a document with lines; only what JSON could say too.
+enum YAMLText {
+    /// Reads a document.
+    ///
+    /// Values are counted with their aliases written out: a handful of those can stand for gigabytes.
+    static func document(_ bytes: [UInt8], name: String) throws(DocumentError) -> SourceDocument {
+        func refused(_ problem: String, _ line: Int? = nil) -> DocumentError {
+            DocumentError(document: line.map { "\(name):\($0)" } ?? name, path: "", problem: problem)
+        }
+        guard bytes.contains(where: { $0 > 0x20 }) else { throw refused("is empty; expected a YAML mapping") }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw refused("expected text in UTF-8") }
+        if let line = tooDeep(bytes) {
+            throw refused("is nested more than \(SourceDocument.deepest) levels deep", line)
+        }
+        let node: Node?
+        do {
+            node = try Yams.compose(yaml: text)
+        } catch let error as YamlError {
+            let (problem, line) = explain(error)
+            throw refused(problem, line)
+        } catch {
+            throw refused("is not valid YAML")
+        }
+        guard let node else { throw refused("is empty; expected a YAML mapping") }
+        var lines: [String: Int] = [:]
+        var reading = Reading(name: name)
+        let value = try reading.value(of: node, at: "", depth: 0, &lines)
+        return SourceDocument(name: name, value: value, lines: lines)
+    }
+
+    private static let mostValues = 100_000
+
+    // Counted before parsing, because the parser recurses: brackets in a row, and columns that lines begin at.
+    private static func tooDeep(_ bytes: [UInt8]) -> Int? {
+        var depth = 0
+        var line = 1
+        var column = 0
+        var isIndent = true
+        for byte in bytes {
+            switch byte {
+            case 0x0A:
+                line += 1
+                column = 0
+                isIndent = true
+                continue
+            case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth = max(0, depth - 1)
+            default: break
+            }
+            if isIndent {
+                column += 1
+                // A level takes at least one column, and no honest document indents by more than eight.
+                if column > SourceDocument.deepest * 8 { return line }
+                isIndent = [0x20, UInt8(ascii: "-"), UInt8(ascii: "?")].contains(byte)
+            }
+            if depth > SourceDocument.deepest { return line }
+        }
+        return nil
+    }
+
+    private static func explain(_ error: YamlError) -> (String, Int?) {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            ("is not valid YAML: \(problem)", mark.line)
+        case .duplicatedKeysInMapping(let keys, let context):
+            ("the key \(keys.first.map { "\"\($0)\"" } ?? "") is there twice", context.mark.line)
+        default: ("is not valid YAML", nil)
+        }
+    }
+
+    private struct Reading {
+        let name: String
+        private var count = 0
+
+        init(name: String) { self.name = name }
+
+        mutating func value(
+            of node: Node,
+            at path: String,
+            depth: Int,
+            _ lines: inout [String: Int]
+        ) throws(DocumentError) -> FlagValue {
+            if lines[path] == nil, let line = node.mark?.line { lines[path] = line }
+            guard depth <= SourceDocument.deepest else {
+                throw refused("is nested more than \(SourceDocument.deepest) levels deep", node, path)
+            }
+            count += 1
+            guard count <= YAMLText.mostValues else {
+                throw refused("is larger than \(YAMLText.mostValues) values, aliases written out", node, "")
+            }
+            switch node {
+            case .scalar(let scalar): return try self.scalar(scalar, node, path)
+            case .sequence(let sequence):
+                var values: [FlagValue] = []
+                for (index, element) in sequence.enumerated() {
+                    values.append(try value(of: element, at: "\(path)[\(index)]", depth: depth + 1, &lines))
+                }
+                return .array(values)
+            case .mapping(let mapping):
+                var values: [String: FlagValue] = [:]
+                for (key, element) in mapping {
+                    guard let key = key.scalar?.string else {
+                        throw refused("expected keys that are texts", node, path)
+                    }
+                    let place = path.isEmpty ? key : "\(path).\(key)"
+                    if let line = element.mark?.line { lines[place] = line }
+                    values[key] = try value(of: element, at: place, depth: depth + 1, &lines)
+                }
+                return .object(values)
+            case .alias: throw refused("aliases aren't read; write the value out", node, path)
+            }
+        }
+
+        private func scalar(_ scalar: Node.Scalar, _ node: Node, _ path: String) throws(DocumentError) -> FlagValue {
+            switch node.tag.rawValue {
+            case Tag.Name.null.rawValue: return .null
+            case Tag.Name.bool.rawValue:
+                if let value = Bool.construct(from: scalar) { return .bool(value) }
+            case Tag.Name.int.rawValue:
+                if let value = Int.construct(from: scalar) { return .int(value) }
+                if let value = Double(scalar.string), value.isFinite { return .double(value) }
+            case Tag.Name.float.rawValue:
+                guard let value = Double.construct(from: scalar), value.isFinite else {
+                    throw refused("expected a finite number, found \(scalar.string)", node, path)
+                }
+                return .double(value)
+            default: break
+            }
+            return .string(scalar.string)
+        }
+
+        private func refused(_ problem: String, _ node: Node, _ path: String) -> DocumentError {
+            let place = node.mark.map { "\(name):\($0.line)" } ?? name
+            return DocumentError(document: place, path: path, problem: problem)
+        }
+    }
+}
