@@ -44,6 +44,14 @@ struct RunnerTests {
         #expect(comparison.rounds == 2)
     }
 
+    @Test("the time to notice the kill switch is the story's")
+    func noticesTheKillSwitch() async {
+        let comparison = await ComparisonRunner().run(.killSwitch, with: [InMemorySubject()])
+        #expect(comparison.vendors.first?.killSwitchSeconds == 3600)
+        let other = await ComparisonRunner().run(.login, with: [InMemorySubject()])
+        #expect(other.vendors.first?.killSwitchSeconds == nil)
+    }
+
     @Test("two runs without timings are the same")
     func isDeterministic() async {
         let runner = ComparisonRunner(pace: .together)

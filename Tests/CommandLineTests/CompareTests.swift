@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+
+@Suite("xp compare, vendors and conform")
+struct CompareTests {
+    @Test("the comparison of all vendors follows its schema, and every story comes to its end")
+    func json() async throws {
+        let result = try await Tool.run(["compare", "--rounds", "2", "--format", "json"])
+        #expect(result.status == 0)
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "comparison").problems(of: document) == [])
+        let vendors = try #require(document["comparison"]?["vendors"]?.array)
+        let steps = try #require(document["comparison"]?["steps"]?.array)
+        for vendor in vendors {
+            #expect(vendor["outcomes"]?.array?.count == steps.count)
+            #expect(vendor["lost"]?.number == 0)
+        }
+        let names = vendors.compactMap { $0["name"]?.string }
+        #expect(names.prefix(2) == ["flagship", "sigma"])
+    }
+
+    @Test("a swap follows the schema")
+    func swap() async throws {
+        let result = try await Tool.run([
+            "compare", "--from", "flagship", "--to", "evergage", "--without-timings", "--format", "json",
+        ])
+        #expect(result.status == 0)
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "comparison").problems(of: document) == [])
+        #expect(document["swap"]?["missing"]?.array?.contains { $0["capability"]?.string == "flags" } == true)
+    }
+
+    @Test("the shipped scenario files say what the shipped scenarios say")
+    func files() async throws {
+        for name in ["checkout", "login", "offline-start", "kill-switch", "black-friday"] {
+            let path = Tool.root.appending(path: "docs/scenarios/\(name).yaml").path
+            let arguments = ["--vendor", "in-memory", "--without-timings", "--format", "json"]
+            let file = try await Tool.run(["compare", "--scenario", path] + arguments)
+            let shipped = try await Tool.run(["compare", "--scenario", name] + arguments)
+            #expect(file.status == 0, "\(file.errors)")
+            #expect(file.output == shipped.output, "\(name)")
+        }
+    }
+
+    @Test("the text of a comparison has at most a hundred columns")
+    func text() async throws {
+        let result = try await Tool.run(["compare", "--rounds", "1"])
+        #expect(result.lines.filter { $0.count > 100 } == [])
+        #expect(!result.output.contains("\u{1B}"))
+    }
+
+    @Test("docs/comparison.md is what xp compare writes now: make docs brings it up to date")
+    func documentIsFresh() async throws {
+        let result = try await Tool.run(["compare", "--without-timings", "--format", "markdown"])
+        let page = try String(contentsOf: Tool.root.appending(path: "docs/comparison.md"), encoding: .utf8)
+        let differing = zip(Self.comparable(page), Self.comparable(result.output)).filter { $0 != $1 }
+        #expect(differing.map(\.0) == [])
+        #expect(Self.comparable(page).count == Self.comparable(result.output).count)
+    }
+
+    /// Bytes are left out: what a clock says takes a digit more or less.
+    static func comparable(_ page: String) -> [String] {
+        page.split(separator: "\n", omittingEmptySubsequences: false).map {
+            String($0).replacing(/[0-9.]+ (B|kB|MB)/, with: "n")
+        }
+    }
+
+    @Test("the matrix of vendors follows its schema")
+    func vendors() async throws {
+        let result = try await Tool.run(["vendors", "--format", "json"])
+        #expect(result.status == 0)
+        #expect(try JSONSchema(named: "vendors").problems(of: JSONValue(result.output)) == [])
+    }
+
+    @Test("the list of cases follows its schema")
+    func cases() async throws {
+        let result = try await Tool.run(["conform", "--list", "--format", "json"])
+        #expect(result.status == 0)
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "cases").problems(of: document) == [])
+        #expect((document["cases"]?.array?.count ?? 0) >= 150)
+    }
+
+    @Test("a report of the suite follows its schema and lists every case that was asked for")
+    func conform() async throws {
+        let result = try await Tool.run([
+            "conform", "--vendor", "in-memory", "--case", "evaluation/*", "--format", "json",
+        ])
+        #expect(result.status == 0)
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "conformance-report").problems(of: document) == [])
+        let listed = try await Tool.run(["conform", "--list", "--case", "evaluation/*", "--format", "json"])
+        let names = try JSONValue(listed.output)["cases"]?.array?.compactMap { $0["name"]?.string }
+        let reported = document["subjects"]?[0]?["cases"]?.array?.compactMap { $0["name"]?.string }
+        #expect(names?.isEmpty == false)
+        #expect(reported == names)
+    }
+
+    @Test("the page can be drawn by a browser, in both colours, wide and narrow")
+    func screenshot() async throws {
+        let names = ["chromium", "chromium-browser", "google-chrome"].map { "/usr/bin/\($0)" }
+        guard let browser = names.first(where: FileManager.default.isExecutableFile) else {
+            print("no headless Chromium is installed: the screenshot test is skipped")
+            return
+        }
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let page = folder.appending(path: "page.html").path
+        #expect(try await Tool.run(["compare", "--rounds", "1", "--format", "html", "--output", page]).status == 0)
+        for (name, width) in [("wide", 1280), ("phone", 390)] {
+            let picture = folder.appending(path: "\(name).png")
+            let process = Process()
+            process.executableURL = URL(filePath: browser)
+            process.arguments = [
+                "--headless", "--no-sandbox", "--disable-gpu", "--screenshot=\(picture.path)",
+                "--window-size=\(width),1600", "--user-data-dir=\(folder.path)/profile", "file://\(page)",
+            ]
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            process.waitUntilExit()
+            let data = try Data(contentsOf: picture)
+            // An empty page of this size takes about six kilobytes.
+            #expect(data.count > 40_000, "\(name): \(data.count) bytes")
+        }
+    }
+}

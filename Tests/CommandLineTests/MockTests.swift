@@ -1,0 +1,261 @@
+import Foundation
+import Testing
+
+/// A mock that was started by `xp mock`, and a configuration file for it.
+struct ServedMock {
+    let running: Running
+    let head: JSONValue
+    let folder: URL
+
+    init(_ vendor: String, _ arguments: [String] = []) async throws {
+        running = try Running(["mock", vendor] + arguments)
+        head = try JSONValue(try await running.firstLine())
+        folder = try Tool.folder()
+    }
+
+    var url: String { head["url"]?.string ?? "" }
+
+    /// A configuration file that points at the mock.
+    func configuration(_ extra: String = "") throws -> String {
+        let vendor = head["vendor"]?.string ?? ""
+        // What a mock takes may be more than an application configures: the schema says what a setting is.
+        let page = Tool.root.appending(path: "docs/schemas/configuration-\(vendor).schema.json")
+        let schema = try? JSONDecoder().decode(JSONValue.self, from: Data(contentsOf: page))
+        let known = schema?["properties"]?.object
+        let credentials = (head["credentials"]?.object ?? [:]).filter { known?[$0.key] != nil || known == nil }
+        let endpoints = (head["endpoints"]?.object ?? [:])
+            .compactMap { name, value in value.string.map { "\"\(name)\":\"\($0)\"" } }.sorted()
+        let settings = credentials.compactMap { name, value in value.string.map { "\"\(name)\":\"\($0)\"" } }.sorted()
+        let text = """
+            {"vendor":"\(vendor)",\(settings.joined(separator: ","))\(extra),
+             "endpoints":{\(endpoints.joined(separator: ","))}}
+            """
+        return try Tool.file(text, "configuration.json", in: folder)
+    }
+
+    func end() async throws -> Tool.Result {
+        running.terminate()
+        let result = try await running.result(within: 10)
+        try? FileManager.default.removeItem(at: folder)
+        return result
+    }
+}
+
+@Suite("xp mock, evaluate, track and outbox", .serialized)
+struct MockTests {
+    @Test("the first line of a mock is JSON that follows its schema; it answers, and ends politely")
+    func mock() async throws {
+        let mock = try await ServedMock("flagship")
+        #expect(try JSONSchema(named: "mock").problems(of: mock.head) == [])
+        let url = try #require(URL(string: mock.url + "/_mock/requests"))
+        let text = try String(contentsOf: url, encoding: .utf8)
+        #expect(try JSONValue(text) == .array([]))
+        let result = try await mock.end()
+        #expect(result.status == 0)
+        #expect(result.lines.count == 1)
+    }
+
+    @Test("a port in use is status 69 and one line that names it")
+    func portInUse() async throws {
+        let mock = try await ServedMock("flagship")
+        let port = mock.url.split(separator: ":").last.map(String.init) ?? ""
+        let result = try await Tool.run(["mock", "evergage", "--port", port])
+        #expect(result.status == 69)
+        #expect(result.complaint.contains("port \(port) on 127.0.0.1 is in use"))
+        #expect(result.output == "")
+        _ = try await mock.end()
+    }
+
+    @Test("a mock takes a neutral world and the vendor's own format, and refuses what is neither")
+    func worlds() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let world = try Tool.file(
+            #"{"name":"w","flags":[{"key":"only","value":7}],"users":[{"id":"a"}]}"#,
+            "world.json",
+            in: folder
+        )
+        let mock = try await ServedMock("flagship", ["--world", world])
+        let result = try await Tool.run(
+            ["evaluate", "--config", try mock.configuration()],
+            input: #"{"user":{"id":"a","consent":true}}"# + "\n"
+        )
+        #expect(try JSONValue(result.output)["decisions"]?["only"]?["value"] == .number(7))
+        _ = try await mock.end()
+        for (text, message) in [
+            (#"{"name":"w","flugs":[]}"#, "flugs: unknown key"), (#"{"neither":1}"#, "own format"), ("", "is empty"),
+        ] {
+            let path = try Tool.file(text, "bad.json", in: folder)
+            let refused = try await Tool.run(["mock", "flagship", "--world", path])
+            #expect(refused.status == 66)
+            #expect(refused.complaint.contains(message), "\(refused.errors)")
+        }
+    }
+
+    @Test("users come out in the order they went in, malformed ones as errors in their place")
+    func evaluate() async throws {
+        let mock = try await ServedMock("flagship")
+        let configuration = try mock.configuration()
+        var lines = (0..<300).map { #"{"user":{"id":"user-\#($0)","attributes":{"n":\#($0)},"consent":true}}"# }
+        lines[7] = "{nonsense"
+        lines[8] = #"{"user":{"id":""}}"#
+        lines[9] = #"{"user":{"id":"x","colour":1}}"#
+        lines[10] = #"{"user":{"id":"x"},"asignments":{}}"#
+        let result = try await Tool.run(["evaluate", "--config", configuration], input: lines.joined(separator: "\n"))
+        #expect(result.status == 1)
+        #expect(result.lines.count == 300)
+        let schema = try JSONSchema(named: "evaluation")
+        for (index, text) in result.lines.enumerated() {
+            let line = try JSONValue(text)
+            #expect(schema.problems(of: line) == [], "line \(index)")
+            guard ![7, 8, 9, 10].contains(index) else {
+                #expect(line["error"]?["line"]?.number == Double(index + 1))
+                continue
+            }
+            #expect(line["user"]?["id"]?.string == "user-\(index)")
+            #expect(line["decisions"]?["checkout-color"]?["value"]?.string == "green")
+            #expect(line["error"] == .null)
+        }
+        let codes = try [7, 8, 9, 10].map { try JSONValue(result.lines[$0])["error"]?["code"]?.string }
+        #expect(codes == ["PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT", "INVALID_CONTEXT"])
+        _ = try await mock.end()
+    }
+
+    @Test("a vendor without decisions says so for each user, with status 1")
+    func evaluateUnsupported() async throws {
+        let mock = try await ServedMock("evergage")
+        let result = try await Tool.run(
+            ["evaluate", "--config", try mock.configuration()],
+            input: #"{"user":{"id":"a"}}"# + "\n" + #"{"user":{"id":"b"}}"# + "\n"
+        )
+        #expect(result.status == 1)
+        #expect(result.lines.count == 2)
+        for line in result.lines { #expect(try JSONValue(line)["error"]?["code"]?.string == "UNSUPPORTED") }
+        _ = try await mock.end()
+    }
+
+    @Test("a vendor that can't be reached is status 69, with an error for each user")
+    func evaluateUnreachable() async throws {
+        let mock = try await ServedMock("flagship")
+        let configuration = try mock.configuration()
+        mock.running.terminate()
+        _ = try await mock.running.result(within: 10)
+        let result = try await Tool.run(
+            ["evaluate", "--config", configuration],
+            input: #"{"user":{"id":"a","consent":true}}"# + "\n"
+        )
+        #expect(result.status == 69)
+        #expect(try JSONValue(result.output)["error"]?["code"]?.string == "TRANSPORT")
+        #expect(result.complaint.contains("flagship can't be reached"))
+        try? FileManager.default.removeItem(at: mock.folder)
+    }
+
+    @Test("events are delivered, malformed ones have their error, and the ledger comes last")
+    func track() async throws {
+        let mock = try await ServedMock("flagship")
+        var lines = (0..<50).map {
+            #"{"user":{"id":"u-\#($0 % 5)","consent":true},"event":{"type":"custom","name":"e\#($0)"}}"#
+        }
+        lines[3] = "nonsense"
+        lines[4] = #"{"user":{"id":"u"},"event":{"type":"jump"}}"#
+        lines[5] = #"{"user":{"id":"u"},"event":{"type":"custom"}}"#
+        lines[6] = #"{"user":{"id":"u","consent":true},"event":{"type":"share","item":{"id":"x"}}}"#
+        lines[7] = #"{"user":{"id":"u"},"event":{"type":"custom","name":"a"},"at":"yesterday"}"#
+        let store = mock.folder.appending(path: "outbox.db").path
+        let result = try await Tool.run(
+            ["track", "--config", try mock.configuration(), "--store", store],
+            input: lines.joined(separator: "\n")
+        )
+        #expect(result.status == 1)
+        let ledger = try JSONValue(result.lines.last ?? "")
+        #expect(try JSONSchema(named: "ledger").problems(of: ledger) == [])
+        #expect(ledger["ledger"]?["accepted"]?.number == 45)
+        #expect(ledger["ledger"]?["delivered"]?.number == 45)
+        let errors = try result.lines.dropLast().map { try JSONValue($0) }
+        let schema = try JSONSchema(named: "track-error")
+        for error in errors { #expect(schema.problems(of: error) == []) }
+        #expect(errors.map { $0["line"]?.number } == [4, 5, 6, 7, 8])
+        #expect(
+            errors.map { $0["error"]?["code"]?.string } == [
+                "PARSE_ERROR", "INVALID_ARGUMENT", "INVALID_ARGUMENT", "UNSUPPORTED", "INVALID_ARGUMENT",
+            ]
+        )
+        let status = try await Tool.run(["outbox", "status", "--store", store, "--format", "json"])
+        let document = try JSONValue(status.output)
+        #expect(try JSONSchema(named: "ledger").problems(of: document) == [])
+        #expect(document["ledger"] == ledger["ledger"])
+        _ = try await mock.end()
+    }
+
+    @Test("without a store the command says that events may be lost")
+    func trackWithoutStore() async throws {
+        let mock = try await ServedMock("flagship")
+        let result = try await Tool.run(
+            ["track", "--config", try mock.configuration()],
+            input: #"{"user":{"id":"u","consent":true},"event":{"type":"custom","name":"a"}}"#
+        )
+        #expect(result.status == 0)
+        #expect(result.errors.contains("without --store"))
+        #expect(try JSONValue(result.output)["ledger"]?["delivered"]?.number == 1)
+        _ = try await mock.end()
+    }
+
+    @Test("what a dead vendor doesn't take is kept, told, copied out, and delivered later")
+    func outbox() async throws {
+        let mock = try await ServedMock("flagship")
+        let configuration = try mock.configuration()
+        let port = mock.url.split(separator: ":").last.map(String.init) ?? ""
+        let store = mock.folder.appending(path: "outbox.db").path
+        mock.running.terminate()
+        _ = try await mock.running.result(within: 10)
+        let lines = (0..<20).map { #"{"user":{"id":"u","consent":true},"event":{"type":"custom","name":"e\#($0)"}}"# }
+        let tracked = try await Tool.run(
+            ["track", "--config", configuration, "--store", store, "--deadline", "1"],
+            input: lines.joined(separator: "\n")
+        )
+        #expect(tracked.status == 69)
+        #expect(try JSONValue(tracked.lines.last ?? "")["ledger"]?["pending"]?.number == 20)
+        let status = try JSONValue(
+            try await Tool.run(["outbox", "status", "--store", store, "--format", "json"]).output
+        )
+        #expect(status["waiting"]?["failures"]?.object?.isEmpty == false)
+        let exported = try await Tool.run(["outbox", "export", "--store", store])
+        #expect(exported.status == 0)
+        let schema = try JSONSchema(named: "event")
+        let events = try exported.lines.map { try JSONValue($0) }
+        for event in events { #expect(schema.problems(of: event) == []) }
+        #expect(events.map { $0["event"]?["name"]?.string } == (0..<20).map { "e\($0)" })
+        let again = try await ServedMock("flagship", ["--port", port])
+        let flushed = try await Tool.run(["outbox", "flush", "--store", store, "--config", configuration])
+        #expect(flushed.status == 0, "\(flushed.errors)")
+        #expect(try JSONValue(flushed.output)["ledger"]?["delivered"]?.number == 20)
+        _ = try await again.end()
+        try? FileManager.default.removeItem(at: mock.folder)
+    }
+
+    @Test("interrupted, track keeps everything and ends within five seconds")
+    func interrupted() async throws {
+        let mock = try await ServedMock("flagship")
+        let configuration = try mock.configuration()
+        let store = mock.folder.appending(path: "outbox.db").path
+        mock.running.terminate()
+        _ = try await mock.running.result(within: 10)
+        let lines = (0..<2000).map {
+            #"{"user":{"id":"u-\#($0 % 9)","consent":true},"event":{"type":"custom","name":"e"}}"#
+        }
+        let path = try Tool.file(lines.joined(separator: "\n"), "events.jsonl", in: mock.folder)
+        let running = try Running([
+            "track", "--config", configuration, "--store", store, "--input", path, "--deadline", "60",
+        ])
+        try await Task.sleep(for: .seconds(2))
+        let start = ContinuousClock.now
+        running.terminate()
+        let result = try await running.result(within: 20)
+        #expect(start.duration(to: .now) < .seconds(5))
+        #expect(result.status == 0, "\(result.errors)")
+        let ledger = try JSONValue(result.lines.last ?? "")["ledger"]
+        #expect(ledger?["accepted"]?.number == 2000)
+        #expect(ledger?["pending"]?.number == 2000)
+        try? FileManager.default.removeItem(at: mock.folder)
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import Synchronization
+
+/// The built `xp`, run as a process.
+struct Tool {
+    /// What came of a run.
+    struct Result: Sendable {
+        var status: Int32
+        var output: String
+        var errors: String
+        var lines: [String] { output.split(separator: "\n").map(String.init) }
+        /// The first line of what was complained about.
+        var complaint: String { errors.split(separator: "\n").first.map(String.init) ?? "" }
+    }
+
+    /// The package's root folder.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// The executable, which is built beside the tests.
+    static let executable: URL = {
+        let places = [
+            URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent(),
+            Bundle.main.bundleURL, root.appending(path: ".build/debug"),
+        ]
+        let found = places.map { $0.appending(path: "xp") }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+        return found ?? places[0].appending(path: "xp")
+    }()
+
+    /// Runs the tool to its end; after the limit it is killed, and the status is that of a kill.
+    static func run(
+        _ arguments: [String],
+        input: String? = nil,
+        environment: [String: String] = [:],
+        limit: Double = 60
+    ) async throws -> Result {
+        let running = try Running(arguments, input: input, environment: environment)
+        return try await running.result(within: limit)
+    }
+
+    /// A folder for one test's files.
+    static func folder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "xp-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    /// Writes a file into a folder and gives its path.
+    static func file(_ text: String, _ name: String, in folder: URL) throws -> String {
+        let url = folder.appending(path: name)
+        try Data(text.utf8).write(to: url)
+        return url.path
+    }
+}
+
+/// A run that goes on.
+final class Running: Sendable {
+    private let process: Process
+    private let output = Collected()
+    private let errors = Collected()
+    private let ended = Mutex<(isOver: Bool, waiter: CheckedContinuation<Void, Never>?)>((false, nil))
+
+    init(_ arguments: [String], input: String? = nil, environment: [String: String] = [:]) throws {
+        process = Process()
+        process.executableURL = Tool.executable
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let (out, err) = (Pipe(), Pipe())
+        process.standardOutput = out
+        process.standardError = err
+        output.collect(out.fileHandleForReading)
+        errors.collect(err.fileHandleForReading)
+        let pipe = Pipe()
+        process.standardInput = input == nil ? FileHandle.nullDevice : pipe
+        process.terminationHandler = { [weak self] _ in
+            let waiter = self?.ended.withLock { state in
+                state.isOver = true
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume()
+        }
+        try process.run()
+        if let input {
+            let handle = pipe.fileHandleForWriting
+            Thread.detachNewThread {
+                try? handle.write(contentsOf: Data(input.utf8))
+                try? handle.close()
+            }
+        }
+    }
+
+    /// Waits for the first line of output.
+    func firstLine(within limit: Double = 30) async throws -> String {
+        let deadline = Date().addingTimeInterval(limit)
+        while Date() < deadline {
+            if let line = output.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first {
+                return String(line)
+            }
+            if !process.isRunning { break }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw Missing(what: "a first line; standard error: \(errors.text)")
+    }
+
+    /// Asks it politely to end.
+    func terminate() { process.terminate() }
+
+    /// Waits for its end.
+    func result(within limit: Double = 60) async throws -> Tool.Result {
+        let process = process
+        let alarm = Task {
+            try await Task.sleep(for: .seconds(limit))
+            kill(process.processIdentifier, SIGKILL)
+        }
+        await withCheckedContinuation { continuation in
+            let isOver = ended.withLock { state in
+                if !state.isOver { state.waiter = continuation }
+                return state.isOver
+            }
+            if isOver { continuation.resume() }
+        }
+        alarm.cancel()
+        await output.untilEnd()
+        await errors.untilEnd()
+        return Tool.Result(status: process.terminationStatus, output: output.text, errors: errors.text)
+    }
+
+    struct Missing: Error, CustomStringConvertible {
+        let what: String
+        var description: String { "there was never \(what)" }
+    }
+}
+
+/// What a pipe brought.
+private final class Collected: Sendable {
+    private let state = Mutex<(data: Data, isOver: Bool)>((Data(), false))
+
+    func collect(_ handle: FileHandle) {
+        Thread.detachNewThread {
+            // What is there now: `read(upToCount:)` waits until it has that much.
+            while true {
+                let data = handle.availableData
+                if data.isEmpty { break }
+                self.state.withLock { $0.data.append(data) }
+            }
+            self.state.withLock { $0.isOver = true }
+        }
+    }
+
+    var text: String { state.withLock { String(decoding: $0.data, as: UTF8.self) } }
+
+    func untilEnd() async {
+        for _ in 0..<500 where !state.withLock({ $0.isOver }) { try? await Task.sleep(for: .milliseconds(10)) }
+    }
+}
