@@ -1,7 +1,8 @@
-import Experimentation
 import ExperimentationTesting
 import Synchronization
 import Testing
+
+@testable import Experimentation
 
 @Suite("Refreshing")
 struct RefreshTests {
@@ -104,9 +105,7 @@ struct RefreshTests {
         let session = client.session(for: User(id: "ada"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<1_000 { group.addTask { try await session.refresh() } }
-            await source.waitUntilAsked()
-            // Let the others arrive before the answer does.
-            for _ in 0..<2_000 { await Task.yield() }
+            while client.core.decisionFlights.callers < 1_000 { await Task.yield() }
             source.open()
             try await group.waitForAll()
         }

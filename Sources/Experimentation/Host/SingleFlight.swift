@@ -8,6 +8,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Flight {
         var task: Task<Result<Value, ExperimentationError>, Never>
         var number: UInt64
+        var callers = 1
     }
 
     private struct State {
@@ -23,7 +24,10 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value
     ) async throws(ExperimentationError) -> Value {
         let task = state.withLock { state in
-            if let flight = state.flights[key] { return flight.task }
+            if let flight = state.flights[key] {
+                state.flights[key]?.callers += 1
+                return flight.task
+            }
             state.number += 1
             let number = state.number
             let task = Task { () -> Result<Value, ExperimentationError> in
@@ -41,6 +45,9 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         return try await task.value.get()
     }
+
+    /// How many callers share work under way at the moment.
+    var callers: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.callers } } }
 
     private func ended(_ key: Key, _ number: UInt64) {
         state.withLock { state in
