@@ -9,6 +9,7 @@ enum FlagshipErrors {
     /// - Parameters:
     ///   - reply: The answer.
     ///   - what: What was asked for, for a person.
+    /// - Returns: Why it isn't good, or `nil`.
     static func failure(of reply: HTTPReply, asking what: String) -> ExperimentationError? {
         switch reply.status {
         case 200...299: nil
@@ -31,6 +32,7 @@ enum FlagshipErrors {
     ///     a portal on the way, never from the vendor.
     ///   - count: How many events were in the request.
     ///   - now: The time, for an answer that says when to come again.
+    /// - Returns: The verdict on each of the events.
     static func verdict(on reply: HTTPReply, events count: Int, now: Date) -> Verdict {
         switch reply.status {
         case 200...299 where isPage(reply.body): .outage()

@@ -106,7 +106,9 @@ extension FlagshipHit {
 }
 
 extension Exposure {
-    /// The exposure as it goes out. Here it is the visitor's id that comes first, unlike in hits.
+    /// The exposure as it goes out.
+    ///
+    /// Here it is the visitor's id that comes first, unlike in hits.
     func wire(for envelope: Envelope, environmentID: String, now: Date) -> FlagValue {
         var members: [String: FlagValue] = [
             "cid": .string(environmentID), "vid": .string(envelope.identity.id),
@@ -119,8 +121,9 @@ extension Exposure {
 }
 
 extension Envelope {
-    /// How long the event has waited, in milliseconds: the collector's unit, which the original for iOS mistakes for
-    /// seconds. Never negative, although a clock may have been set back.
+    /// How long the event has waited, in milliseconds: the collector's unit, which the original for iOS mistakes for seconds.
+    ///
+    /// Never negative, although a clock may have been set back.
     func queueTime(at now: Date) -> Int {
         let milliseconds = now.timeIntervalSince(date) * 1_000
         guard milliseconds.isFinite, milliseconds > 0 else { return 0 }

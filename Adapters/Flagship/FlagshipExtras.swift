@@ -52,7 +52,9 @@ public final class Flagship: Sendable {
 
     deinit { watching.withLock { $0?.cancel() } }
 
-    /// Starts Flagship. It doesn't wait for the vendor, and never fails: ``status`` says how it stands.
+    /// Starts Flagship.
+    ///
+    /// It doesn't wait for the vendor, and never fails: ``status`` says how it stands.
     ///
     /// - Parameters:
     ///   - environmentID: The environment, 20 characters from `0` to `9` and `a` to `v`; with another one nothing is
@@ -62,6 +64,7 @@ public final class Flagship: Sendable {
     ///   - store: Where hits, flags and files are kept; in memory, and so lost with the process, unless another is named.
     ///   - transport: What exchanges requests; the platform's own if `nil`.
     ///   - environment: Time, chance, ids and a place for messages.
+    /// - Returns: Flagship, started or not.
     public static func start(
         environmentID: String,
         apiKey: Secret,
@@ -178,6 +181,7 @@ public final class Flagship: Sendable {
     ///   - visitorID: The id; one is made if it is empty, a new one each time.
     ///   - hasConsented: Whether the visitor has agreed.
     ///   - instance: How the visitor is kept.
+    /// - Returns: What makes the visitor.
     public func newVisitor(
         _ visitorID: String,
         hasConsented: Bool,
@@ -190,7 +194,9 @@ public final class Flagship: Sendable {
 
     // MARK: The end
 
-    /// Delivers what waits, of all visitors, and ends. What can't be delivered stays in the store.
+    /// Delivers what waits, of all visitors, and ends.
+    ///
+    /// What can't be delivered stays in the store.
     ///
     /// - Parameter duration: How long it takes at most.
     public func close(within duration: Duration = .seconds(5)) async {
@@ -217,6 +223,7 @@ public final class Flagship: Sendable {
     ///   - store: The store that Flagship is then started with.
     ///   - now: The time; what is older than four hours is left out.
     /// - Returns: How many were taken over.
+    /// - Throws: ``ErrorCode/store`` when the store can't be written; then nothing was taken over.
     @discardableResult
     public static func importHits(
         _ records: [String: Data],

@@ -122,6 +122,7 @@ enum FlagshipTranslation {
     /// - Parameters:
     ///   - event: The event.
     ///   - id: The event's id, which names an order without an id of its own.
+    /// - Returns: The hits, in order.
     /// - Throws: ``ErrorCode/unsupported`` for an event that the vendor has no hit for, ``ErrorCode/invalidArgument``
     ///   for one that the collector wouldn't take.
     static func hits(of event: TrackingEvent, id: String) throws(ExperimentationError) -> [FlagshipHit] {

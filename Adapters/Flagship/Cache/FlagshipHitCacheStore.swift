@@ -20,7 +20,7 @@ public struct FlagshipHitCacheStore: OutboxStore {
 
     /// Creates an outbox, and takes over what the cache holds.
     ///
-    /// Records of more than four hours are forgotten; the others go out as if they had just been made, with their own
+    /// It is `nil` if there is no cache of hits. Records of more than four hours are forgotten; the others go out as if they had just been made, with their own
     /// times. A cache that takes longer than the time-out is taken for an empty one.
     ///
     /// - Parameters:
@@ -29,7 +29,6 @@ public struct FlagshipHitCacheStore: OutboxStore {
     ///   - strategy: When the cache is written.
     ///   - environmentID: The environment.
     ///   - time: The time.
-    /// - Returns: `nil` if there is no cache of hits.
     public init?(
         _ store: any OutboxStore,
         mirroredIn caches: FlagshipCaches,

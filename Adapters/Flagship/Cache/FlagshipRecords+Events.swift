@@ -11,6 +11,7 @@ extension FlagshipHitRecord {
     /// transactions and items with their ids crossed), come out as they went in.
     ///
     /// - Parameter id: The record's id.
+    /// - Returns: The event, or `nil`.
     public func envelope(id: String) -> Envelope? {
         let content = content.reduce(into: [String: FlagValue]()) { content, member in
             guard Self.numbers.contains(member.key), let bool = member.value.boolValue else {

@@ -98,6 +98,7 @@ public struct FlagshipHit: Sendable, Hashable {
     ///   - itemCount: How many items.
     ///   - couponCode: The code of a coupon.
     ///   - common: What all hits share.
+    /// - Returns: The hit.
     public static func transaction(
         id: String,
         affiliation: String,
@@ -133,6 +134,7 @@ public struct FlagshipHit: Sendable, Hashable {
     ///   - quantity: How many; always sent, 0 if nobody says more.
     ///   - category: The product's category.
     ///   - common: What all hits share.
+    /// - Returns: The hit.
     public static func item(
         transactionID: String,
         name: String,
@@ -160,6 +162,7 @@ public struct FlagshipHit: Sendable, Hashable {
     ///   - label: More about it.
     ///   - value: Its value.
     ///   - common: What all hits share.
+    /// - Returns: The hit.
     public static func event(
         _ category: Category,
         action: String,

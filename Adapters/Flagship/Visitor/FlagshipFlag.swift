@@ -68,6 +68,7 @@ public struct FlagshipFlag: Sendable {
     /// - Parameters:
     ///   - defaultValue: What to give instead.
     ///   - visitorExposed: Whether the visitor sees the value, and so an exposure is reported; a default never is.
+    /// - Returns: The value.
     public func value<Value: FlagshipFlagReadable>(
         default defaultValue: Value,
         visitorExposed: Bool = true
@@ -80,6 +81,7 @@ public struct FlagshipFlag: Sendable {
     /// - Parameters:
     ///   - type: The type.
     ///   - visitorExposed: Whether the visitor sees the value, and so an exposure is reported.
+    /// - Returns: The value.
     public func value<Value: FlagshipFlagReadable>(as type: Value.Type, visitorExposed: Bool = true) -> Value? {
         read(nil, visitorExposed)
     }

@@ -102,14 +102,18 @@ public final class FlagshipVisitor: Sendable {
     /// Why the flags have to be fetched.
     public var fetchReason: FlagshipFetchReason { state.withLock { $0.machine.current.reason } }
 
-    /// Signs in: the id so far becomes the anonymous one. Flags have to be fetched then.
+    /// Signs in: the id so far becomes the anonymous one.
+    ///
+    /// Flags have to be fetched then.
     ///
     /// In bucketing mode it changes nothing, as in the original, and says so in the log.
     public func authenticate(_ visitorID: String) {
         changeIdentity(.authenticated, .authenticate) { $0.authenticate(visitorID) }
     }
 
-    /// Signs out: the anonymous id is the visitor's again. Flags have to be fetched then.
+    /// Signs out: the anonymous id is the visitor's again.
+    ///
+    /// Flags have to be fetched then.
     ///
     /// In bucketing mode it changes nothing, as in the original, and says so in the log.
     public func unauthenticate() {
@@ -175,7 +179,9 @@ public final class FlagshipVisitor: Sendable {
         return true
     }
 
-    /// Removes everything from the context. Rules for everybody still hold, and requests still say what the device is.
+    /// Removes everything from the context.
+    ///
+    /// Rules for everybody still hold, and requests still say what the device is.
     public func clearContext() {
         guard state.withLock({ $0.context.clear() }) else { return }
         syncContext()
