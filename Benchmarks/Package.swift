@@ -9,12 +9,24 @@ let package = Package(
         .package(name: "swift-experimentation", path: ".."),
         // The sums that Sigma's figures are held against.
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
         // Counts allocations by standing in for malloc.
         .target(name: "BenchmarkCounting"),
         .target(name: "BenchmarkHarness", dependencies: ["BenchmarkCounting"]),
+        .executableTarget(
+            name: "bench-delivery",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
         .executableTarget(
             name: "bench-reading",
             dependencies: [

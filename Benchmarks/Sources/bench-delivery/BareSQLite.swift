@@ -1,0 +1,30 @@
+import Foundation
+import GRDBSQLite
+
+/// What SQLite does by itself: one prepared insert, each in its own transaction.
+final class BareSQLite {
+    private var connection: OpaquePointer?
+    private var insert: OpaquePointer?
+
+    init(path: String, synchronous: Int) {
+        precondition(sqlite3_open(path, &connection) == SQLITE_OK)
+        for sql in [
+            "PRAGMA journal_mode = WAL", "PRAGMA synchronous = \(synchronous)", "PRAGMA secure_delete = ON",
+            "PRAGMA temp_store = MEMORY", "CREATE TABLE event (sequence INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+        ] { precondition(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK) }
+        precondition(
+            sqlite3_prepare_v2(connection, "INSERT INTO event (body) VALUES (?)", -1, &insert, nil) == SQLITE_OK
+        )
+    }
+
+    deinit {
+        sqlite3_finalize(insert)
+        sqlite3_close(connection)
+    }
+
+    func add(_ body: [UInt8]) {
+        sqlite3_bind_blob(insert, 1, body, Int32(body.count), nil)
+        precondition(sqlite3_step(insert) == SQLITE_DONE)
+        sqlite3_reset(insert)
+    }
+}

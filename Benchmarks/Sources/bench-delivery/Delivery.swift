@@ -1,0 +1,269 @@
+import AdapterKit
+import BenchmarkHarness
+import Experimentation
+import ExperimentationSQLite
+import Foundation
+import HTTPTypes
+
+/// A vendor whose events go nowhere, or to a server that answers at once.
+struct Vendor: ExperimentationProvider, EventSink {
+    let name = "bench"
+    let scope = ""
+    let capabilities: Set<Capability> = [.tracking]
+    var batching = BatchPolicy(count: 100, largest: 100, interval: .seconds(1))
+    var post: (@Sendable ([Envelope]) async -> Bool)?
+
+    var roles: ProviderRoles { ProviderRoles(events: self) }
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {}
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        let isTaken = await post?(batch) ?? true
+        return DeliveryReport(isTaken ? .delivered : .outage(), for: batch)
+    }
+}
+
+@main
+struct Delivery {
+    static let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bench-delivery-\(getpid())")
+
+    static func file() -> URL { folder.appendingPathComponent(UUID().uuidString + ".sqlite") }
+
+    static func envelope(_ number: Int, user: String = "user-1") -> Envelope {
+        Envelope(
+            id: UUID().uuidString,
+            identity: Identity(id: user),
+            session: "6E1B8F0A-3A5D-4E63-9F5C-0C8E6B3F2A11",
+            event: .custom("spun-wheel", value: Double(number), attributes: ["colour": "red", "turns": 3]),
+            date: Date()
+        )
+    }
+
+    static func main() async throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var table = Table("Delivery (rates in events a second; ratios within this run)")
+        // Parts can be named, to measure them alone.
+        let parts = Set(CommandLine.arguments.dropFirst())
+        func isWanted(_ part: String) -> Bool { parts.isEmpty || parts.contains(part) }
+        if isWanted("accepting") { try await accepting(&table) }
+        if isWanted("beside") { try await besideDelivery(&table) }
+        if isWanted("draining") { try await draining(&table) }
+        if isWanted("offline") { try await offline(&table) }
+        if table.missedBars > 0 {
+            print("\n\(table.missedBars) bars missed")
+            try? FileManager.default.removeItem(at: folder)
+            exit(1)
+        }
+    }
+
+    // MARK: Accepting
+
+    static func accepting(_ table: inout Table) async throws {
+        let body = try EnvelopeCoding.encode(envelope(1))
+        for durability in Durability.allCases {
+            let isQuick = durability == .process
+            let count = isQuick ? 20_000 : 3_000
+            // Three rounds in turn, the best of each: other work on the machine touches both alike.
+            var bare = 0.0
+            var stored = 0.0
+            var tracked = 0.0
+            for _ in 0..<3 {
+                let database = BareSQLite(path: file().path, synchronous: isQuick ? 1 : 2)
+                bare = max(bare, rate(count) { for _ in 0..<count { database.add(body) } })
+                let store = try SQLiteStore(at: file(), durability: durability)
+                stored = max(
+                    stored,
+                    try await rate(count) {
+                        for number in 0..<count { try await store.append([envelope(number)], isHeld: false) }
+                    }
+                )
+                await store.close()
+                tracked = max(tracked, try await tracking(callers: 1, each: count, durability))
+            }
+            let what = isQuick ? "survives the process" : "survives power loss"
+            table.add("bare insert, \(what)", bare, unit: "/s")
+            table.add("store, one caller", stored, unit: "/s")
+            table.add("track, one caller", tracked, unit: "/s")
+            table.add("store, one caller / bare insert", stored / bare, atLeast: 0.5, unit: "×")
+            table.add("track, one caller / bare insert", tracked / bare, atLeast: 0.5, unit: "×")
+            if isQuick { continue }
+            for (callers, bar) in [(8, 4.0), (64, 15.0)] {
+                var best = 0.0
+                for _ in 0..<3 {
+                    best = max(best, try await tracking(callers: callers, each: 20_000 / callers, durability))
+                }
+                table.add("track, \(callers) callers", best, unit: "/s")
+                table.add("track, \(callers) callers / one caller", best / tracked, atLeast: bar, unit: "×")
+            }
+        }
+    }
+
+    static func tracking(callers: Int, each: Int, _ durability: Durability) async throws -> Double {
+        let client = try await ExperimentationClient(
+            provider: Vendor(),
+            store: .sqlite(at: file(), durability: durability, limits: StoreLimits(maximumCount: 1_000_000))
+        )
+        await client.setConnectivity(.offline)
+        let result = try await rate(callers * each) {
+            try await withThrowingTaskGroup { group in
+                for caller in 0..<callers {
+                    let session = client.session(for: User(id: "user-\(caller)"))
+                    group.addTask {
+                        for number in 0..<each {
+                            try await session.track(
+                                .custom("spun-wheel", value: Double(number), attributes: ["colour": "red", "turns": 3])
+                            )
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        await client.shutdown(within: .zero)
+        return result
+    }
+
+    static func besideDelivery(_ table: inout Table) async throws {
+        let collector = Collector()
+        let client = try await ExperimentationClient(
+            provider: Vendor(post: poster(collector.port)),
+            store: .sqlite(at: file(), limits: StoreLimits(maximumCount: 1_000_000))
+        )
+        var latencies: [Double] = []
+        try await withThrowingTaskGroup { group in
+            for caller in 0..<4 {
+                let session = client.session(for: User(id: "user-\(caller)"))
+                group.addTask {
+                    var latencies: [Double] = []
+                    for number in 0..<5_000 {
+                        let start = ContinuousClock.now
+                        try await session.track(.custom("spun-wheel", value: Double(number)))
+                        latencies.append((ContinuousClock.now - start).nanoseconds / 1e6)
+                        // As an application does: not as fast as it can, but hundreds a second.
+                        if number % 10 == 9 { try await Task.sleep(for: .milliseconds(5)) }
+                    }
+                    return latencies
+                }
+            }
+            for try await some in group { latencies += some }
+        }
+        latencies.sort()
+        table.add("accepting while delivering, p50", latencies[latencies.count / 2], atMost: 0.2, unit: "ms")
+        table.add("accepting while delivering, p99", latencies[latencies.count * 99 / 100], atMost: 5, unit: "ms")
+        _ = try await client.flush()
+        let ledger = try await client.ledger()
+        precondition(ledger.isBalanced && ledger.accepted == 20_000)
+        await client.shutdown()
+    }
+
+    // MARK: Delivering
+
+    static func poster(_ port: UInt16) -> @Sendable ([Envelope]) async -> Bool {
+        let transport = DefaultTransport.make()
+        let request = HTTPRequest(
+            method: .post,
+            scheme: "http",
+            authority: "127.0.0.1:\(port)",
+            path: "/events",
+            headerFields: [.contentType: "application/json"]
+        )
+        return { batch in
+            var body: [UInt8] = [0x5B]
+            for envelope in batch {
+                if body.count > 1 { body.append(0x2C) }
+                guard let event = try? EnvelopeCoding.encode(envelope) else { return false }
+                body += event
+            }
+            body.append(0x5D)
+            let reply = try? await transport.send(request, body: body, limits: HTTPLimits())
+            return reply?.status == 200
+        }
+    }
+
+    static func draining(_ table: inout Table) async throws {
+        let total = 100_000
+        let collector = Collector()
+        let post = poster(collector.port)
+        let envelopes = (0..<total).map { envelope($0, user: "user-\($0 % 50)") }
+        let plain = await rate(total) {
+            for start in stride(from: 0, to: total, by: 100) {
+                let isTaken = await post(Array(envelopes[start..<(start + 100)]))
+                precondition(isTaken)
+            }
+        }
+        let store = try SQLiteStore(at: file(), limits: StoreLimits(maximumCount: total, maximumBytes: 100_000_000))
+        for start in stride(from: 0, to: total, by: 500) {
+            try await store.append(Array(envelopes[start..<(start + 500)]), isHeld: false)
+        }
+        let start = ContinuousClock.now
+        let client = try await ExperimentationClient(
+            provider: Vendor(post: post),
+            store: ClientStore(outbox: store, state: store)
+        )
+        while try await !client.flush() {}
+        let drained = Double(total) / ((ContinuousClock.now - start).nanoseconds / 1e9)
+        let ledger = try await client.ledger()
+        precondition(ledger == Ledger(accepted: total, delivered: total))
+        table.add("posting 100,000, no store", plain, unit: "/s")
+        table.add("draining 100,000", drained, unit: "/s")
+        table.add("draining / posting", drained / plain, atLeast: 0.5, unit: "×")
+        await client.shutdown()
+    }
+
+    // MARK: Offline
+
+    static func offline(_ table: inout Table) async throws {
+        let total = 1_000_000
+        let limits = StoreLimits()
+        let url = file()
+        let client = try await ExperimentationClient(
+            provider: Vendor(),
+            store: .sqlite(at: url, limits: limits),
+            environment: Environment()
+        )
+        await client.setConnectivity(.offline)
+        let session = client.session(for: User(id: "user-1"))
+        for number in 0..<1_000 { try await session.track(.custom("warm", value: Double(number))) }
+        let before = residentMegabytes()
+        var most = before
+        for number in 1_000..<total {
+            try await session.track(.custom("spun-wheel", value: Double(number), attributes: ["colour": "red"]))
+            if number % 50_000 == 0 { most = max(most, residentMegabytes()) }
+        }
+        most = max(most, residentMegabytes())
+        let ledger = try await client.ledger()
+        table.add("1,000,000 offline: memory growth", most - before, atMost: 64, unit: "MB")
+        var size = 0
+        for ending in ["", "-wal"] {
+            size += (try? FileManager.default.attributesOfItem(atPath: url.path + ending)[.size] as? Int) ?? 0
+        }
+        table.add("1,000,000 offline: files / cap", Double(size) / Double(limits.maximumBytes), atMost: 1.5, unit: "×")
+        table.add(
+            "1,000,000 offline: drops counted / expected",
+            Double(ledger.dropped[.overflow, default: 0]) / Double(total - limits.maximumCount),
+            atMost: ledger.isBalanced && ledger.accepted == total ? 1 : 0,
+            unit: "×"
+        )
+        await client.shutdown(within: .zero)
+    }
+
+    static func residentMegabytes() -> Double {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8),
+            let pages = Double(text.split(separator: " ")[1])
+        else { return 0 }
+        return pages * 4_096 / 1_048_576
+    }
+
+    // MARK: Rates
+
+    static func rate(_ count: Int, _ body: () async throws -> Void) async rethrows -> Double {
+        let start = ContinuousClock.now
+        try await body()
+        return Double(count) / ((ContinuousClock.now - start).nanoseconds / 1e9)
+    }
+
+    static func rate(_ count: Int, _ body: () -> Void) -> Double {
+        let start = ContinuousClock.now
+        body()
+        return Double(count) / ((ContinuousClock.now - start).nanoseconds / 1e9)
+    }
+}
