@@ -26,7 +26,7 @@ struct SameAnswer: HTTPTransport {
 /// - Parameters:
 ///   - start: The answer's bytes.
 ///   - count: How many there are.
-///   - provider: Makes the adapter over a transport.
+///   - make: Makes the adapter over a transport.
 public func readAnswer(
     _ start: UnsafePointer<UInt8>?,
     _ count: Int,

@@ -1,7 +1,7 @@
 import AdapterKit
+import EngageAdapter
 import Experimentation
 import FuzzVendor
-import EngageAdapter
 
 /// Has the adapter read an answer of its vendor's.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,7 +1,7 @@
 import AdapterKit
+import EvergageAdapter
 import Experimentation
 import FuzzVendor
-import EvergageAdapter
 
 /// Has the adapter read an answer of its vendor's.
 @_cdecl("LLVMFuzzerTestOneInput")

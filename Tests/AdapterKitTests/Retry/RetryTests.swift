@@ -100,7 +100,8 @@ struct ClampingTests {
     static let extremes: [Double] = [
         0, -0.0, 1, -1, 0.5, 1e308, -1e308, .infinity, -.infinity, .nan, .leastNonzeroMagnitude,
         9.223372036854775807e18,
-        -9.223372036854775808e18, 9_007_199_254_740_992, 1e18, 1e19, 299.9999, 300, 300.0001, 2147483648, 4294967296, 86_400,
+        -9.223372036854775808e18, 9_007_199_254_740_992, 1e18, 1e19, 299.9999, 300, 300.0001, 2147483648, 4294967296,
+        86_400,
         3.6e6, .pi,
         .ulpOfOne, -.leastNonzeroMagnitude, 1e-300, 1e100, -1e100, .greatestFiniteMagnitude,
     ]
