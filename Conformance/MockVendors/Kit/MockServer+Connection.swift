@@ -6,7 +6,12 @@ extension MockServer {
     /// Answers one connection's requests in their order until either side closes.
     func serve(_ connection: NIOAsyncChannel<Arrival, ByteBuffer>, number: Int) async {
         let channel = connection.channel
-        defer { state.withLock { _ = $0.connections.removeValue(forKey: number) } }
+        defer {
+            state.withLock { state in
+                state.connections[number] = nil
+                state.tasks[number] = nil
+            }
+        }
         // A connection that breaks is the client's affair, or the script's.
         try? await connection.executeThenClose { requests, answers in
             for try await arrival in requests {

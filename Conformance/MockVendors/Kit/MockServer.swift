@@ -75,14 +75,14 @@ public final class MockServer: Sendable {
         guard let running else { return }
         try? await running.listener.close()
         let keeper = PortKeeper(host: host, port: port)
-        let connections = state.withLock { state -> [any Channel] in
+        let (connections, tasks) = state.withLock { state in
             state.keeper = keeper
             state.isStopped = true
-            return Array(state.connections.values)
+            return (Array(state.connections.values), Array(state.tasks.values))
         }
         for connection in connections { connection.close(promise: nil) }
-        running.task.cancel()
-        await running.task.value
+        for task in tasks + [running.task] { task.cancel() }
+        for task in tasks + [running.task] { await task.value }
     }
 
     /// Forgets the journal and the fault script, and has the vendor forget what requests changed.
@@ -123,13 +123,15 @@ public final class MockServer: Sendable {
     /// Takes a connection in and serves it, or closes it at once when the server has stopped meanwhile.
     private func admit(_ connection: NIOAsyncChannel<Arrival, ByteBuffer>) {
         let channel = connection.channel
-        let (number, isStopped) = state.withLock { state in
+        let isStopped = state.withLock { state in
             state.lastConnection += 1
-            state.connections[state.lastConnection] = channel
-            return (state.lastConnection, state.isStopped)
+            let number = state.lastConnection
+            state.connections[number] = channel
+            // Begun under the lock, so that it is here before its end can take it away again.
+            state.tasks[number] = Task { await self.serve(connection, number: number) }
+            return state.isStopped
         }
         if isStopped { channel.close(promise: nil) }
-        Task { await self.serve(connection, number: number) }
     }
 
     typealias Listener = NIOAsyncChannel<Void, Never>
@@ -144,6 +146,7 @@ public final class MockServer: Sendable {
         var running: Running?
         var keeper: PortKeeper?
         var connections: [Int: any Channel] = [:]
+        var tasks: [Int: Task<Void, Never>] = [:]
         var isStopped = false
         var lastConnection = 0
         var journal: [JournalEntry] = []

@@ -94,7 +94,10 @@ final class RequestCollector: ChannelInboundHandler {
         let bytes = ResponseBytes.whole(answer, to: "GET", keepsConnection: false)
         let channel = context.channel
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes))).whenComplete { _ in
-            channel.close(promise: nil)
+            // A close with bytes unread is a reset, which can take the answer with it. So what else the client sends is
+            // taken and dropped, until it closes or has had its time.
+            channel.close(mode: .output, promise: nil)
+            channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
         }
     }
 }
