@@ -121,6 +121,23 @@ struct MockTests {
         _ = try await mock.end()
     }
 
+    @Test("the cases that only read run against a configured address, and no other")
+    func live() async throws {
+        let mock = try await ServedMock("flagship")
+        let result = try await Tool.run([
+            "conform", "--config", try mock.configuration(), "--live", "--format", "json",
+        ])
+        #expect(result.status == 0)
+        let subject = try JSONValue(result.output)["subjects"]?[0]
+        #expect(subject?["name"]?.string == "flagship-live")
+        let cases = subject?["cases"]?.array?.compactMap { $0["name"]?.string } ?? []
+        let listed = try await Tool.run(["conform", "--list", "--format", "json"])
+        let safe = try JSONValue(listed.output)["cases"]?.array?.filter { $0["live"] == .bool(true) } ?? []
+        #expect(cases == safe.compactMap { $0["name"]?.string })
+        #expect(!cases.isEmpty)
+        _ = try await mock.end()
+    }
+
     @Test("a vendor without decisions says so for each user, with status 1")
     func evaluateUnsupported() async throws {
         let mock = try await ServedMock("evergage")
