@@ -69,7 +69,7 @@ enum EvergageTranslation {
             do throws(EvergageAction.Refusal) {
                 return try .click(notification: content.payload, actionIdentifier: nil)
             } catch {
-                throw EvergageAction.Refusal(level: .error, text: error.text)
+                throw unsupported("part in that notification: it lacks \"evg\" with an experience")
             }
         case .native(let event) where event.type == Native.event:
             return EvergageAction(members: event.payload, priority: event.priority)

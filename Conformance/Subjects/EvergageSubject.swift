@@ -69,8 +69,9 @@ public struct EvergageSubject: ConformanceSubject {
             makeProvider: { server, environment in Self.provider(at: server.url, environment) },
             received: { vendor, journal in
                 let exchanges = journal.filter { ["event", "ping"].contains($0.operation) && $0.hasReachedVendor }
+                let campaigns = await vendor.campaignsByExperience
                 return try await zip(vendor.received, exchanges).filter(\.0.isTaken).map { event, exchange in
-                    try EvergageWorldTranslation.received(event, exchange: exchange.number)
+                    try EvergageWorldTranslation.received(event, exchange: exchange.number, campaigns: campaigns)
                 }
             }
         )
@@ -128,7 +129,11 @@ enum EvergageWorldTranslation {
         return (try JSON.encode(["campaigns": .array(campaigns)]), gaps)
     }
 
-    static func received(_ event: EvergageReceived, exchange: Int) throws -> Received {
+    static func received(
+        _ event: EvergageReceived,
+        exchange: Int,
+        campaigns: [String: String]
+    ) throws -> Received {
         let json = try JSON.parse(event.text)
         let members = json.objectValue ?? [:]
         func member(_ path: String...) -> FlagValue? {
@@ -145,6 +150,7 @@ enum EvergageWorldTranslation {
                 case "Dismissal": "campaignDismissal"
                 default: "campaignClick"
                 }
+            received.campaign = stat["experienceId"]?.stringValue.flatMap { campaigns[$0] }
             return received
         }
         guard let action = members["action"]?.stringValue else { return received }
@@ -153,7 +159,7 @@ enum EvergageWorldTranslation {
             received.type = type
         } else if member("flags", "pageView")?.boolValue == true {
             received.type = member("source", "pageType") == nil ? "pageView" : "screenView"
-            received.name = member("source", "pageType")?.stringValue
+            received.name = (member("source", "pageType") ?? member("source", "url"))?.stringValue
         } else if let type = actions.first(where: { $0.value == action })?.key {
             received.type = type
         } else {

@@ -108,7 +108,7 @@ struct NeutralTests {
             (.addToCart(LineItem(item: CatalogItem(id: "a", kind: .article))), .invalidArgument),
             (.replaceCart([LineItem(item: mug, quantity: -1)]), .invalidArgument),
             (.purchase(Order(lines: [LineItem(item: CatalogItem(id: ""))])), .invalidArgument),
-            (.notificationOpened(NotificationContent()), .invalidArgument),
+            (.notificationOpened(NotificationContent()), .unsupported),
         ]
     )
     func refused(event: TrackingEvent, code: ErrorCode) async throws {

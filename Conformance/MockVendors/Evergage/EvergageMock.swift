@@ -280,6 +280,11 @@ public actor EvergageMock: MockVendor {
     /// What was received, in order.
     public var received: [EvergageReceived] { state.received }
 
+    /// The campaigns' ids by their experience's.
+    public var campaignsByExperience: [String: String] {
+        Dictionary(world.campaigns.map { ($0.experienceID, $0.campaignID) }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// Switches the answer "busy" on or off.
     public func setBusy(_ busy: Bool) { world.options.busy = busy }
 

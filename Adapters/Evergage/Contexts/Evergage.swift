@@ -1,0 +1,253 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// The vendor as its own SDK shows it: started once, with a user, contexts and their life cycle.
+///
+/// It makes an ``EvergageProvider`` and a client of its own when it is started, both of which can be used beside it. All
+/// of it lives on the main actor, as screens do; every call returns at once, and what it captured is a snapshot.
+///
+/// ```swift
+/// let evergage = Evergage(store: store)
+/// evergage.userID = "u-77"
+/// evergage.start(EvergageConfiguration(account: "acme.us-1", dataset: "engage"))
+/// let screen = evergage.makeScreen(name: "Home")
+/// screen?.setCampaignHandler(forTarget: "featuredProduct") { [weak self] in self?.show($0) }
+/// screen?.didAppear()
+/// screen?.viewItem(.product(id: "sku-11", name: "Trail shoe", price: 89.5))
+/// ```
+@MainActor
+public final class Evergage {
+    /// What becomes of calls before ``start(_:)``.
+    public enum PreStartPolicy: Sendable, Hashable {
+        /// The latest hundred are kept in memory, and sent after it, as the SDK up to 1.4 did.
+        case queue
+        /// They are dropped with a warning, as the SDK does from 1.5 on.
+        case drop
+    }
+
+    /// The instance that the conveniences for UIKit look for; set by the application.
+    public static var shared: Evergage?
+
+    nonisolated let environment: Environment
+    let transport: (any HTTPTransport)?
+    let store: ClientStore
+    let preStartPolicy: PreStartPolicy
+    let applicationVersion: String?
+    let sendsLifecycleEvents: Bool
+
+    var attention: Attention
+    /// Set by ``start(_:)``, cleared by ``reset()``.
+    var configuration: EvergageConfiguration?
+    var provider: EvergageProvider?
+    /// Counts up with each ``reset()``: what was begun before is over.
+    var generation = 0
+
+    var preStart: [Captured] = []
+    var pendingUserAttributes: [String: FlagValue] = [:]
+    var pendingAccountAttributes: [String: FlagValue] = [:]
+    var currentUserID: String?
+    var currentAccountID: String?
+    var knownAnonymousID: String?
+
+    private var global: EvergageContext?
+    private var screens: [Weak] = []
+    private var screenCount = 0
+    private var alarm: (moment: ContinuousClock.Instant, task: Task<Void, Never>)?
+    var lastOperation: Task<Void, Never>?
+
+    /// The neutral client; there is one from shortly after ``start(_:)`` until ``reset()``.
+    public internal(set) var client: ExperimentationClient?
+    /// The neutral session behind all contexts.
+    public internal(set) var session: UserSession?
+
+    /// A call that waits for the start.
+    struct Captured: Sendable {
+        var event: TrackingEvent
+        var date: Date
+        var userID: String?
+        var surface: String?
+    }
+
+    private struct Weak { weak var screen: EvergageScreen? }
+
+    /// Creates what isn't started yet.
+    ///
+    /// - Parameters:
+    ///   - store: Where events wait and the anonymous id is kept; in memory, and so lost with the process, unless another
+    ///     is named.
+    ///   - anonymousID: The device's id, such as the platform's id for vendors; made once and kept in the store if `nil`.
+    ///   - applicationVersion: Tells an upgrade from a mere launch.
+    ///   - sendsLifecycleEvents: Whether install, upgrade, launch and the way to the background and back are tracked.
+    ///   - preStartPolicy: What becomes of calls before ``start(_:)``.
+    ///   - transport: What exchanges requests for answers; the platform's engine if `nil`.
+    ///   - environment: Time, ids and a place for messages.
+    public init(
+        store: ClientStore = .inMemory(),
+        anonymousID: String? = nil,
+        applicationVersion: String? = nil,
+        sendsLifecycleEvents: Bool = true,
+        preStartPolicy: PreStartPolicy = .queue,
+        transport: (any HTTPTransport)? = nil,
+        environment: Environment = Environment()
+    ) {
+        self.store = store
+        self.environment = environment
+        self.transport = transport
+        self.preStartPolicy = preStartPolicy
+        self.applicationVersion = applicationVersion
+        self.sendsLifecycleEvents = sendsLifecycleEvents
+        knownAnonymousID = anonymousID?.unlessBlank
+        attention = Attention(at: environment.time.instant)
+    }
+
+    deinit { alarm?.task.cancel() }
+
+    // MARK: Contexts
+
+    /// What the vendor says of the application, or the defaults as long as nobody knows.
+    var remote: EvergageRemoteConfiguration { provider?.delivery.remote ?? EvergageRemoteConfiguration() }
+
+    /// Whether the vendor has disabled the application.
+    public var isDisabled: Bool { !remote.isEnabled }
+
+    /// The context that is always there; `nil` while the vendor has disabled the application.
+    public var globalContext: EvergageContext? {
+        if isDisabled { return nil }
+        if let global { return global }
+        let context = EvergageContext(owner: self)
+        global = context
+        context.attach()
+        context.refresh(at: environment.time.instant)
+        return context
+    }
+
+    /// Makes a screen; `nil` while the vendor has disabled the application.
+    ///
+    /// Keep it for as long as what it stands for.
+    public func makeScreen(name: String? = nil) -> EvergageScreen? {
+        if isDisabled { return nil }
+        screenCount += 1
+        let screen = EvergageScreen(owner: self, number: screenCount, name: name)
+        screens.append(Weak(screen: screen))
+        screen.attach()
+        return screen
+    }
+
+    /// All contexts that there are.
+    var contexts: [EvergageContext] { [global].compactMap { $0 } + screens.compactMap(\.screen) }
+
+    func openSurface(_ surface: String) { provider?.delivery.surfaces.open(surface: surface) }
+
+    func closeSurface(_ surface: String) {
+        provider?.delivery.surfaces.close(surface: surface)
+        session?.closeSurface(surface)
+    }
+
+    /// Takes care of what a screen leaves behind that is gone.
+    func lost(_ timer: ViewTimer, surface: String?) {
+        var timer = timer
+        for ping in timer.run(false, at: environment.time.instant) { capture(ping.event, surface: surface) }
+        if let surface { closeSurface(surface) }
+        screens.removeAll { $0.screen == nil }
+    }
+
+    // MARK: What the host knows
+
+    /// Says that the user did something with the application; without it they count as idle after a minute.
+    public func touched() {
+        catchUp()
+        let wasActive = attention.isUserActive
+        attention.touch(at: environment.time.instant)
+        if !wasActive { refreshAll(at: environment.time.instant) }
+        setAlarm()
+    }
+
+    /// Says whether the application is in front of its user.
+    ///
+    /// On its way to the background what waits is sent, for five seconds at most.
+    public func setApplicationState(_ state: ApplicationState) {
+        catchUp()
+        let now = environment.time.instant
+        let isForeground = state != .background
+        let changes = isForeground != attention.isForeground
+        attention.move(toForeground: isForeground, at: now)
+        if state == .idle { attention.grewIdle() }
+        refreshAll(at: now)
+        setAlarm()
+        guard changes else { return }
+        captureLifecycle(isForeground ? "App Foreground" : "App Background")
+        if !isForeground { perform { await $0.drain(within: .seconds(5)) } }
+    }
+
+    /// Says whether there is a network; without one, deliveries wait instead of failing.
+    public func setConnectivity(_ connectivity: Connectivity) {
+        perform { await $0.client?.setConnectivity(connectivity) }
+    }
+
+    /// Delivers what can be delivered, and waits for that.
+    ///
+    /// - Parameter duration: How long to wait at most.
+    public func flush(within duration: Duration = .seconds(30)) async {
+        catchUp()
+        setAlarm()
+        while let operation = lastOperation {
+            await operation.value
+            if operation == lastOperation { break }
+        }
+        await drain(within: duration)
+    }
+
+    private func drain(within duration: Duration) async {
+        do throws(ExperimentationError) {
+            try await client?.flush(within: duration)
+        } catch {
+            drop(.error, "the events that wait can't be read: \(error)")
+        }
+    }
+
+    // MARK: Time
+
+    func refreshAll(at now: ContinuousClock.Instant) {
+        for context in contexts { context.refresh(at: now) }
+    }
+
+    private var nextMoment: ContinuousClock.Instant? {
+        (contexts.map(\.nextMoment) + [attention.idleMoment(after: remote.userIdle)]).compactMap { $0 }.min()
+    }
+
+    /// Lets everything happen that was due until now, in the order of its moments.
+    func catchUp() {
+        let now = environment.time.instant
+        while let moment = nextMoment, moment <= now {
+            for context in contexts { context.pass(moment) }
+            if let idle = attention.idleMoment(after: remote.userIdle), idle <= moment {
+                attention.grewIdle()
+                refreshAll(at: moment)
+            }
+        }
+    }
+
+    /// Sees to it that what happens by itself does so in time.
+    func setAlarm() {
+        guard let moment = nextMoment else {
+            alarm?.task.cancel()
+            alarm = nil
+            return
+        }
+        if alarm?.moment == moment { return }
+        alarm?.task.cancel()
+        let time = environment.time
+        let task = Task { [weak self] in
+            do { try await time.sleep(until: moment) } catch { return }
+            self?.alarmWent()
+        }
+        alarm = (moment, task)
+    }
+
+    private func alarmWent() {
+        alarm = nil
+        catchUp()
+        setAlarm()
+    }
+}

@@ -1,0 +1,163 @@
+import Experimentation
+
+extension EvergageContext {
+    // MARK: Statistics of campaigns
+
+    /// Tracks that a campaign was shown, or would have been if its user weren't in the control group.
+    public func trackImpression(_ campaign: Campaign?) {
+        capture(isStat: true) { () throws(EvergageAction.Refusal) in try .stat(.impression, of: campaign) }
+    }
+
+    /// Tracks that a campaign was dismissed.
+    public func trackDismissal(_ campaign: Campaign?) {
+        capture(isStat: true) { () throws(EvergageAction.Refusal) in try .stat(.dismissal, of: campaign) }
+    }
+
+    /// Tracks that a campaign was clicked.
+    public func trackClickthrough(_ campaign: Campaign?) {
+        capture(isStat: true) { () throws(EvergageAction.Refusal) in try .stat(.click, of: campaign) }
+    }
+
+    /// Tracks a click on something that the application drew itself from a notification.
+    ///
+    /// What isn't the vendor's notification, and the platform's own dismissal, are ignored.
+    ///
+    /// - Parameters:
+    ///   - notification: The notification as it arrived.
+    ///   - actionIdentifier: What was clicked, if the platform says so.
+    public func trackClickthrough(notification: [String: FlagValue]?, actionIdentifier: String? = nil) {
+        capture(isStat: true) { () throws(EvergageAction.Refusal) in
+            try .click(notification: notification, actionIdentifier: actionIdentifier)
+        }
+    }
+
+    // MARK: Views
+
+    /// Tracks that an item is viewed; `nil` says that nothing is viewed any more, and tracks nothing.
+    ///
+    /// The time that it is viewed is tracked by itself, until this or another view is called, in this context.
+    ///
+    /// - Parameters:
+    ///   - item: The item.
+    ///   - actionName: Another name for the action, to tell this view from others.
+    public func viewItem(_ item: EvergageItem?, actionName: String? = nil) { view(.item, item, actionName) }
+
+    /// Tracks that the details of an item are viewed; otherwise as ``viewItem(_:actionName:)``.
+    public func viewItemDetail(_ item: EvergageItem?, actionName: String? = nil) { view(.itemDetail, item, actionName) }
+
+    /// Tracks that a category is viewed; otherwise as ``viewItem(_:actionName:)``.
+    public func viewCategory(_ category: EvergageItem?, actionName: String? = nil) {
+        view(.category, category, actionName)
+    }
+
+    /// Tracks that a tag is viewed; otherwise as ``viewItem(_:actionName:)``.
+    public func viewTag(_ tag: EvergageItem?, actionName: String? = nil) { view(.tag, tag, actionName) }
+
+    private func view(_ view: EvergageView, _ item: EvergageItem?, _ actionName: String?) {
+        guard let owner, owner.isListening else { return }
+        owner.catchUp()
+        let now = owner.environment.time.instant
+        guard let item else {
+            note(timer.view(nil, at: now))
+            return owner.setAlarm()
+        }
+        do throws(EvergageAction.Refusal) {
+            let action = try EvergageAction.view(view, item, actionName: actionName)
+            // What was viewed before is told first, so that the vendor sees things in their order.
+            note(
+                timer.view(
+                    ViewTimer.Subject(
+                        type: item.kind.typeName,
+                        id: item.id,
+                        action: action.members["action"]?.stringValue ?? view.rawValue
+                    ),
+                    at: now
+                )
+            )
+            capture(action)
+        } catch {
+            owner.drop(error.level, error.text)
+        }
+        owner.setAlarm()
+    }
+
+    // MARK: Cart and orders
+
+    /// Tracks that something is put in the cart: a product, which should have its price.
+    public func addToCart(_ lineItem: EvergageLineItem?) {
+        capture { () throws(EvergageAction.Refusal) in try .changeCart(lineItem, isRemoval: false) }
+    }
+
+    /// Tracks that something is taken out of the cart: a product, which should have its price.
+    public func removeFromCart(_ lineItem: EvergageLineItem?) {
+        capture { () throws(EvergageAction.Refusal) in try .changeCart(lineItem, isRemoval: true) }
+    }
+
+    /// Tracks the whole cart, which replaces the one that the vendor mirrors; no lines mean an empty cart.
+    public func viewCart(_ order: EvergageOrder?) {
+        capture { () throws(EvergageAction.Refusal) in try .viewCart(order) }
+    }
+
+    /// Tracks that an order was placed; without lines the vendor takes those of the cart, and an order's id counts once.
+    public func purchase(_ order: EvergageOrder?) {
+        capture { () throws(EvergageAction.Refusal) in try .purchase(order) }
+    }
+
+    // MARK: What is done with items
+
+    /// Tracks that an item was reviewed.
+    ///
+    /// - Parameters:
+    ///   - item: The item.
+    ///   - details: What was said of it.
+    public func review(_ item: EvergageItem?, details: EvergageReview? = nil) {
+        capture { () throws(EvergageAction.Refusal) in try .activity(.review, item, review: details) }
+    }
+
+    /// Tracks that an item was shared.
+    public func share(_ item: EvergageItem?) {
+        capture { () throws(EvergageAction.Refusal) in try .activity(.share, item) }
+    }
+
+    /// Tracks that an item was commented on.
+    public func comment(_ item: EvergageItem?) {
+        capture { () throws(EvergageAction.Refusal) in try .activity(.comment, item) }
+    }
+
+    /// Tracks that an item was marked as a favourite.
+    public func favorite(_ item: EvergageItem?) {
+        capture { () throws(EvergageAction.Refusal) in try .activity(.favorite, item) }
+    }
+
+    /// Tracks an action that only the application knows, by a short name; what is beyond 1,024 characters is cut.
+    public func trackAction(_ action: String) {
+        capture { () throws(EvergageAction.Refusal) in try .custom(action) }
+    }
+
+    // MARK: Capturing
+
+    private func capture(
+        isStat: Bool = false,
+        _ make: () throws(EvergageAction.Refusal) -> EvergageAction
+    ) {
+        guard let owner, owner.isListening else { return }
+        owner.catchUp()
+        do throws(EvergageAction.Refusal) {
+            capture(try make(), isStat: isStat)
+        } catch {
+            owner.drop(error.level, error.text)
+        }
+    }
+
+    private func capture(_ action: EvergageAction, isStat: Bool = false) {
+        guard let owner else { return }
+        var action = action
+        for note in action.notes { owner.drop(note.level, note.text) }
+        var source = action.members["source"]?.objectValue ?? [:]
+        source.set("pageType", pageType?.unlessBlank)
+        if !handlers.isEmpty { source["contentZones"] = .array(handlers.keys.sorted().map(FlagValue.string)) }
+        if !source.isEmpty { action.members["source"] = .object(source) }
+        owner.complete(&action, withAttributes: !isStat)
+        owner.capture(action.event, surface: surface)
+    }
+}

@@ -1,0 +1,110 @@
+import Experimentation
+
+/// A part of the application with a life of its own: what it tracks, what is viewed in it, and who waits for campaigns.
+///
+/// Most are an ``EvergageScreen``; ``Evergage/globalContext`` is the one that is always there. Calls return at once; what
+/// is wrong with them is logged and dropped, and never turned into something else.
+@MainActor
+public class EvergageContext {
+    weak var owner: Evergage?
+    var timer = ViewTimer()
+    private(set) var handlers: [String: CampaignHandler] = [:]
+
+    /// The key that events and campaigns of this context go by; `nil` for the whole application.
+    var surface: String?
+
+    init(owner: Evergage, surface: String? = nil) {
+        self.owner = owner
+        self.surface = surface
+    }
+
+    deinit {
+        let (owner, timer, surface) = (owner, timer, surface)
+        Task { @MainActor in owner?.lost(timer, surface: surface) }
+    }
+
+    /// The name that events of this context carry.
+    var pageType: String? { nil }
+
+    /// Whether this context can be seen, whatever the application does.
+    var canBeSeen: Bool { true }
+
+    /// Whether this context is active: it can be seen, and the application isn't in the background.
+    public var isActive: Bool { canBeSeen && (owner?.attention.isForeground ?? false) }
+
+    /// Whether handlers may be called: this context is active, and somebody uses the application.
+    var isDeliverable: Bool { canBeSeen && (owner?.attention.isThere ?? false) }
+
+    // MARK: Campaigns
+
+    /// Registers, replaces or, with `nil`, removes what is done with campaigns for a target.
+    ///
+    /// Campaigns may come as answers to what this context tracks. The handler runs on the main actor, later, while this
+    /// context is active and somebody uses the application. Until then, and while there is no handler, the latest
+    /// campaign of each target is held.
+    ///
+    /// - Parameters:
+    ///   - target: The target's name, exactly as the campaign has it; a blank one is ignored.
+    ///   - handler: What to do with a campaign.
+    public func setCampaignHandler(forTarget target: String, _ handler: CampaignHandler?) {
+        owner?.catchUp()
+        guard !target.isBlank else {
+            owner?.drop(.warning, "a handler for a blank target was ignored")
+            return
+        }
+        handlers[target] = handler
+        register(target)
+        handlersChanged()
+        owner?.setAlarm()
+    }
+
+    /// What an ordinary context need not care for.
+    func handlersChanged() {}
+
+    /// Makes this context known to a session that has just begun.
+    func attach() {
+        owner?.session?.setVisible(isDeliverable, surface: surface)
+        for target in handlers.keys.sorted() { register(target) }
+    }
+
+    private func register(_ target: String) {
+        // The session holds no handler of the application's: it would keep alive what the handler captures.
+        var relay: CampaignHandler?
+        if handlers[target] != nil {
+            relay = { [weak self] campaign in
+                guard let self else { return }
+                self.show(campaign)
+            }
+        }
+        do throws(ExperimentationError) {
+            try owner?.session?.setCampaignHandler(forTarget: target, on: surface, relay)
+        } catch {
+            owner?.drop(.error, "a handler could not be registered: \(error)")
+        }
+    }
+
+    private func show(_ campaign: Campaign) {
+        guard let handler = handlers[campaign.target] else { return }
+        handler(campaign)
+    }
+
+    func forgetHandlers() { handlers = [:] }
+
+    // MARK: Time
+
+    /// Lets view time run, and campaigns through, if they may.
+    func refresh(at now: ContinuousClock.Instant) {
+        owner?.session?.setVisible(isDeliverable, surface: surface)
+        note(timer.run(isDeliverable, at: now))
+    }
+
+    func note(_ pings: [EvergagePing]) {
+        for ping in pings { owner?.capture(ping.event, surface: surface) }
+    }
+
+    /// The next moment at which this context does something by itself.
+    var nextMoment: ContinuousClock.Instant? { timer.nextPing }
+
+    /// Does what is due at a moment.
+    func pass(_ moment: ContinuousClock.Instant) { note(timer.advance(to: moment)) }
+}

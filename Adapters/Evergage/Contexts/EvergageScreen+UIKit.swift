@@ -1,0 +1,44 @@
+#if canImport(UIKit)
+    import UIKit
+
+    extension UIViewController {
+        /// The screen of this view controller in ``Evergage/shared``, made at the first access.
+        ///
+        /// It appears and disappears with the view controller, by way of an invisible child; methods aren't swizzled. `nil`
+        /// while there is no shared instance or the vendor has disabled the application. Not tested on Linux.
+        public var evergageScreen: EvergageScreen? {
+            if let child = children.lazy.compactMap({ $0 as? EvergageAppearanceObserver }).first { return child.screen }
+            guard let screen = Evergage.shared?.makeScreen(name: title) else { return nil }
+            let child = EvergageAppearanceObserver(screen)
+            addChild(child)
+            child.view.isHidden = true
+            child.view.isUserInteractionEnabled = false
+            view.addSubview(child.view)
+            child.didMove(toParent: self)
+            return screen
+        }
+    }
+
+    /// Tells a screen when its parent appears and disappears.
+    private final class EvergageAppearanceObserver: UIViewController {
+        let screen: EvergageScreen
+
+        init(_ screen: EvergageScreen) {
+            self.screen = screen
+            super.init(nibName: nil, bundle: nil)
+        }
+
+        @available(*, unavailable)
+        required init?(coder: NSCoder) { nil }
+
+        override func viewDidAppear(_ animated: Bool) {
+            super.viewDidAppear(animated)
+            screen.didAppear()
+        }
+
+        override func viewWillDisappear(_ animated: Bool) {
+            super.viewWillDisappear(animated)
+            screen.willDisappear()
+        }
+    }
+#endif

@@ -1,0 +1,85 @@
+import Experimentation
+
+/// A context that comes and goes with what the user sees.
+///
+/// Say when it has appeared and when it is about to disappear. It is best given its handlers and what is viewed just
+/// before it appears. When it disappears, its handlers and held campaigns are forgotten, and answers to what it tracked
+/// come too late; the same happens if it hasn't appeared half a minute after its last handler was set, so that a handler
+/// that holds its screen doesn't keep it alive. What is viewed stays.
+@MainActor
+public final class EvergageScreen: EvergageContext {
+    /// The name that events of this screen carry; best set before it appears.
+    public var evergageName: String?
+
+    /// Whether it can be seen.
+    public private(set) var isVisible = false
+
+    private let number: Int
+    private var epoch = 0
+    private var deadline: ContinuousClock.Instant?
+
+    init(owner: Evergage, number: Int, name: String?) {
+        self.number = number
+        evergageName = name
+        super.init(owner: owner, surface: Self.surface(number, 0))
+    }
+
+    // Each visibility has a surface of its own, so that answers to an earlier one find nobody.
+    private static func surface(_ number: Int, _ epoch: Int) -> String {
+        "\(EvergageSurfaces.prefix)\(number).\(epoch)"
+    }
+
+    override var pageType: String? { evergageName }
+    override var canBeSeen: Bool { isVisible }
+
+    /// Says that this screen can be seen now.
+    public func didAppear() {
+        guard !isVisible, let owner else { return }
+        owner.catchUp()
+        isVisible = true
+        deadline = nil
+        owner.touched()
+        refresh(at: owner.environment.time.instant)
+        owner.setAlarm()
+    }
+
+    /// Says that this screen is about to disappear.
+    public func willDisappear() {
+        guard isVisible, let owner else { return }
+        owner.catchUp()
+        isVisible = false
+        refresh(at: owner.environment.time.instant)
+        beginAnew()
+        owner.setAlarm()
+    }
+
+    /// Forgets everybody who waits for campaigns, and those that are on their way.
+    private func beginAnew() {
+        forgetHandlers()
+        if let surface { owner?.closeSurface(surface) }
+        epoch += 1
+        surface = Self.surface(number, epoch)
+        attach()
+    }
+
+    override func attach() {
+        if let surface { owner?.openSurface(surface) }
+        super.attach()
+    }
+
+    override func handlersChanged() {
+        guard !isVisible, let owner else { return }
+        deadline = owner.environment.time.instant.advanced(by: owner.remote.screenVisibleDeadline)
+    }
+
+    override var nextMoment: ContinuousClock.Instant? {
+        [super.nextMoment, deadline].compactMap { $0 }.min()
+    }
+
+    override func pass(_ moment: ContinuousClock.Instant) {
+        super.pass(moment)
+        guard let deadline, deadline <= moment else { return }
+        self.deadline = nil
+        beginAnew()
+    }
+}

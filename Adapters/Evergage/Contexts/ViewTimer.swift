@@ -1,0 +1,114 @@
+import Experimentation
+
+/// How long what is being viewed has been looked at, and when that is told: pure, in moments that are passed in.
+///
+/// Time runs while somebody says that it does. It is told when a minute is full, when something else is viewed, and when
+/// time stops; never more than a minute at once, and less than two seconds only together with what follows.
+struct ViewTimer: Sendable {
+    /// What is being viewed, as pings name it.
+    struct Subject: Sendable, Hashable {
+        var type: String
+        var id: String
+        var action: String
+    }
+
+    private(set) var subject: Subject?
+    private(set) var isRunning = false
+    private var since: ContinuousClock.Instant?
+    private var accrued: Duration = .zero
+
+    /// What is told at most at once.
+    var longest: Duration = .seconds(60)
+    /// What is too short to be told alone.
+    static let shortest: Duration = .seconds(2)
+
+    /// When the next full minute is reached, if nothing changes until then.
+    var nextPing: ContinuousClock.Instant? { since?.advanced(by: longest - accrued) }
+
+    /// Lets time run or stop.
+    mutating func run(_ isRunning: Bool, at now: ContinuousClock.Instant) -> [EvergagePing] {
+        guard isRunning != self.isRunning else { return [] }
+        var pings = advance(to: now)
+        self.isRunning = isRunning
+        if isRunning {
+            since = subject == nil ? nil : now
+        } else {
+            since = nil
+            pings += tell()
+        }
+        return pings
+    }
+
+    /// Views something else, or the same again, or nothing.
+    mutating func view(_ subject: Subject?, at now: ContinuousClock.Instant) -> [EvergagePing] {
+        var pings = advance(to: now)
+        pings += tell()
+        if subject != self.subject { accrued = .zero }
+        self.subject = subject
+        since = isRunning && subject != nil ? now : nil
+        return pings
+    }
+
+    /// Takes the time that has passed into account.
+    mutating func advance(to now: ContinuousClock.Instant) -> [EvergagePing] {
+        guard let since, since < now else { return [] }
+        accrued += since.duration(to: now)
+        self.since = now
+        var pings: [EvergagePing] = []
+        while accrued >= longest, let ping = ping(longest) {
+            pings.append(ping)
+            accrued -= longest
+        }
+        return pings
+    }
+
+    /// Forgets the time that hasn't been told; what is viewed stays.
+    mutating func discard(at now: ContinuousClock.Instant) {
+        accrued = .zero
+        since = since.map { _ in now }
+    }
+
+    private mutating func tell() -> [EvergagePing] {
+        guard accrued >= Self.shortest, let ping = ping(accrued) else { return [] }
+        accrued = .zero
+        return [ping]
+    }
+
+    private func ping(_ time: Duration) -> EvergagePing? {
+        subject.map {
+            EvergagePing(type: $0.type, id: $0.id, action: $0.action, milliseconds: Int(time / .milliseconds(1)))
+        }
+    }
+}
+
+/// Whether the application is in front and somebody uses it: pure, in moments that are passed in.
+struct Attention: Sendable {
+    private(set) var isForeground = true
+    private(set) var isUserActive = true
+    private var lastTouch: ContinuousClock.Instant
+
+    init(at now: ContinuousClock.Instant) { lastTouch = now }
+
+    /// Whether there is anybody to show something to.
+    var isThere: Bool { isForeground && isUserActive }
+
+    /// When the user counts as idle, unless something is touched before; `nil` once they do.
+    func idleMoment(after limit: Duration) -> ContinuousClock.Instant? {
+        isUserActive ? lastTouch.advanced(by: limit) : nil
+    }
+
+    /// Notes that something was touched.
+    mutating func touch(at now: ContinuousClock.Instant) {
+        lastTouch = now
+        isUserActive = true
+    }
+
+    /// Notes that nothing was touched for too long.
+    mutating func grewIdle() { isUserActive = false }
+
+    /// Notes that the application came to the front, which counts as a touch, or left it.
+    mutating func move(toForeground: Bool, at now: ContinuousClock.Instant) {
+        isForeground = toForeground
+        if toForeground { touch(at: now) }
+    }
+}

@@ -1,0 +1,12 @@
+import ConformanceKit
+import ConformanceSubjects
+import Testing
+
+@Suite("Evergage keeps the promises that it declares")
+struct ConformanceTests {
+    @Test(arguments: ConformanceCase.all)
+    func conforms(to conformanceCase: ConformanceCase) async {
+        let result = await ConformanceRunner().run(conformanceCase, against: EvergageSubject())
+        #expect(!result.outcome.isFailure, "\(result.outcome.failures)")
+    }
+}
