@@ -1,0 +1,235 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import EvergageAdapter
+
+@Suite("Views and time")
+@MainActor
+struct ViewTests {
+    @Test("V46 a view is an action, an item action and the item")
+    func view() async throws {
+        let app = try await App()
+        try app.global.viewItem(.p)
+        try app.global.viewItemDetail(.p)
+        await app.settle()
+        #expect(app.transport.events.map { $0["action"] } == ["View Item", "View Item Detail"])
+        #expect(app.transport.events.map { $0["itemAction"] } == ["View Item", "View Item Detail"])
+        #expect(app.transport.events.map { $0["catalog"]?["Product"]?["_id"] } == ["p", "p"])
+    }
+
+    @Test("V47 another action name changes the action alone")
+    func actionName() async throws {
+        let app = try await App()
+        try app.global.viewItem(.p, actionName: "Peek")
+        await app.settle()
+        #expect(app.transport.events.map { $0["action"] } == ["Peek"])
+        #expect(app.transport.events.map { $0["itemAction"] } == ["View Item"])
+    }
+
+    @Test("V48 a blank action name is none")
+    func blankActionName() async throws {
+        let app = try await App()
+        try app.global.viewItem(.p, actionName: "  ")
+        await app.settle()
+        #expect(app.actions == ["View Item"])
+    }
+
+    @Test("V49 nothing viewed makes no event, whatever its name, and time stops")
+    func nothing() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(5)
+        screen.viewItem(nil, actionName: "Peek")
+        await app.pass(30)
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.actions == ["View Item"])
+        #expect(app.pings == ["p 5000"])
+    }
+
+    @Test("V50 no category ends the view of an item, and tells its time")
+    func otherKind() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(4)
+        screen.viewCategory(nil)
+        await app.settle()
+        #expect(app.pings == ["p 4000"])
+        #expect(screen.timer.subject == nil)
+    }
+
+    @Test("V51 a tag stands under its type")
+    func tag() async throws {
+        let app = try await App()
+        try app.global.viewTag(.tag(id: "Acme", type: .brand))
+        await app.settle()
+        #expect(app.transport.events.first?["catalog"] == ["Brand": ["_id": "Acme"]])
+        #expect(app.actions == ["View Tag"])
+    }
+
+    @Test("V52 an item without an id makes no event, and the one before is viewed on")
+    func blankItem() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(3)
+        screen.viewItem(.product(id: " "))
+        await app.pass(3)
+        screen.viewItem(nil)
+        await app.settle()
+        #expect(app.actions == ["View Item"])
+        #expect(app.pings == ["p 6000"])
+        #expect(app.complaints(.error) == ["View Item: the item's id is blank; dropped"])
+    }
+
+    @Test("V53 the next item tells the time of the one before, and begins at nothing")
+    func next() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(5)
+        screen.viewItem(.q)
+        await app.pass(3)
+        screen.viewItem(nil)
+        await app.settle()
+        #expect(app.pings == ["p 5000", "q 3000"])
+    }
+
+    @Test("V54 less than two seconds are not told")
+    func short() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(1.5)
+        screen.viewItem(.q)
+        await app.settle()
+        #expect(app.pings == [])
+    }
+
+    @Test("V55 a short time is told together with what follows, if the item is still the same")
+    func kept() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(1.5)
+        app.evergage.setApplicationState(.background)
+        await app.pass(100)
+        #expect(app.pings == [])
+        app.evergage.setApplicationState(.foreground)
+        await app.pass(1)
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.pings == ["p 2500"])
+    }
+
+    @Test("V56 every full minute is told, and the rest at the end")
+    func long() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        for _ in 0..<15 {
+            await app.pass(10)
+            app.evergage.touched()
+        }
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.pings == ["p 60000", "p 60000", "p 30000"])
+        #expect(await app.user("anon-1")?["viewTimeMillis"] == ["Product/p": 150_000])
+    }
+
+    @Test("V57 after a minute without a touch nothing counts")
+    func untouched() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(200)
+        app.evergage.touched()
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.pings == ["p 60000"])
+    }
+
+    @Test("V58 the time before a screen can be seen doesn't count")
+    func beforeVisible() async throws {
+        let app = try await App()
+        let screen = try #require(app.evergage.makeScreen())
+        screen.viewItem(.p)
+        await app.pass(3)
+        screen.didAppear()
+        await app.pass(4)
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.actions == ["View Item"])
+        #expect(app.pings == ["p 4000"])
+    }
+
+    @Test("V59 a screen that returns makes no second view; its time goes on")
+    func returns() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(10)
+        screen.willDisappear()
+        await app.pass(20)
+        screen.didAppear()
+        await app.pass(5)
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.actions == ["View Item"])
+        #expect(app.pings == ["p 10000", "p 5000"])
+    }
+
+    @Test("V60 categories and tags accrue time as well")
+    func categoriesAndTags() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewCategory(.category(id: "Shoes|Trail"))
+        await app.pass(4)
+        screen.viewTag(.tag(id: "Acme", type: .brand))
+        await app.pass(3)
+        screen.viewItem(nil)
+        await app.settle()
+        #expect(app.pings == ["Shoes|Trail 4000", "Acme 3000"])
+        #expect(await app.user("anon-1")?["viewTimeMillis"] == ["Category/Shoes|Trail": 4000, "Brand/Acme": 3000])
+    }
+
+    @Test("view time carries who, what, how long and when, and neither attributes nor campaigns")
+    func ping() async throws {
+        let app = try await App()
+        app.evergage.userID = "u-77"
+        let screen = try app.shownScreen()
+        screen.viewItem(.p, actionName: "Peek")
+        await app.pass(42)
+        app.evergage.setUserAttribute("gold", forName: "tier")
+        screen.viewItem(nil)
+        await app.settle()
+        let ping = try #require(app.transport.sent.last)
+        #expect(
+            ping.query == [
+                "_ak": "acme", "_ds": "engage", ".top": "42000", "action": "Peek",
+                "item": #"{"_id":"p","type":"Product"}"#, "channel": "MobileApp", "_r": "500000",
+                ".anonId": "anon-1", "userId": "u-77", "_time": "1795255242000",
+            ]
+        )
+        #expect(ping.body.isEmpty)
+        #expect(ping.request.method.rawValue == "GET")
+    }
+
+    @Test("a screen that is lost while it is viewed tells what it has")
+    func lost() async throws {
+        let app = try await App()
+        do {
+            let screen = try app.shownScreen()
+            screen.viewItem(.p)
+            await app.pass(7)
+        }
+        await mainActorTurn()
+        await app.settle()
+        #expect(app.pings == ["p 7000"])
+    }
+}
