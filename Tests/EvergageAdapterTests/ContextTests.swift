@@ -349,7 +349,9 @@ struct ContextTests {
         #expect(app.transport.events.first?["source"]?["contentZones"] == ["a", "b"])
     }
 
-    @Test("a handler that captures its screen doesn't keep it alive when it has disappeared, and nothing is left behind")
+    @Test(
+        "a handler that captures its screen doesn't keep it alive when it has disappeared, and nothing is left behind"
+    )
     func memory() async throws {
         let app = try await App()
         weak var lost: EvergageScreen?

@@ -85,6 +85,8 @@ extension ConformanceCase {
         delivery("delivery/survives-a-kill", 11, "An event is accepted durably: after a kill it is delivered") {
             probe in
             try await probe.setReachable(false)
+            // Nothing is under way at the kill: that is the next case.
+            await (try await probe.client()).setConnectivity(.offline)
             let session = try await probe.session()
             try await probe.trackMarks(1...3, in: session)
             try await probe.kill()

@@ -113,12 +113,13 @@ extension ConformanceCase {
             delivery("bounds/overflow-is-counted", 13, "A full store makes room by dropping the oldest, and counts it")
             { probe in
                 probe.use(ClientStore(outbox: InMemoryOutboxStore(maximumCount: 5), state: InMemoryStateStore()))
-                try await probe.setReachable(false)
+                // What is under way is spared, so nothing may be: some vendors are sent each event at once.
+                await (try await probe.client()).setConnectivity(.offline)
                 try await probe.trackMarks(1...8, in: try await probe.session())
                 let ledger = try await probe.ledger()
                 probe.expect(ledger.pending, equals: 5, "what waits")
                 probe.expect(ledger.dropped, equals: [.overflow: 3], "what was dropped")
-                try await probe.setReachable(true)
+                await (try await probe.client()).setConnectivity(.online)
                 probe.push(.seconds(600))
                 try await probe.deliverAll()
                 probe.expect(try await probe.marks(), equals: [4, 5, 6, 7, 8], "what is left")

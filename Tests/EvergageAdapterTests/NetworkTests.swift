@@ -1,0 +1,344 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import HTTPTypes
+import MockVendors
+import Synchronization
+import Testing
+
+@testable import EvergageAdapter
+
+@Suite("Network and answers")
+@MainActor
+struct NetworkTests {
+    /// Answers the first requests as it is told, and lets the rest through.
+    private func script(_ app: App, _ replies: [HTTPReply]) {
+        let rest = Mutex(replies)
+        app.transport.setDetour { _, _ throws(ExperimentationError) in
+            rest.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        }
+    }
+
+    @Test("V82 an event that fails twice is sent a third time under the same id, in its order, and recorded once")
+    func again() async throws {
+        let app = try await App()
+        script(app, [.made(503), .made(503)])
+        try app.global.trackAction("A")
+        try app.global.trackAction("B")
+        await app.settle()
+        for _ in 0..<4 { await app.pass(300) }
+        #expect(app.actions == ["A", "A", "A", "B"])
+        #expect(Set(app.transport.sent.prefix(3).map(\.eventID)).count == 1)
+        #expect(await app.vendor.received.map(\.action) == ["A", "B"])
+    }
+
+    @Test("V82 an answer that is lost after the vendor took the event doesn't make it two")
+    func answerLost() async throws {
+        let app = try await App()
+        let isFirst = Mutex(true)
+        let vendor = app.vendor
+        app.transport.setDetour { request, body throws(ExperimentationError) in
+            guard
+                isFirst.withLock({ first in
+                    defer { first = false }; return first
+                })
+            else { return nil }
+            _ = await vendor.respond(
+                to: MockRequest(
+                    method: "POST",
+                    path: request.path ?? "",
+                    headers: request.headerFields.map { .init($0.name.rawName, $0.value) },
+                    body: body
+                )
+            )
+            throw ExperimentationError(.transport, "the connection broke")
+        }
+        try app.global.addToCart(EvergageLineItem(item: .p))
+        await app.settle()
+        await app.pass(300)
+        #expect(await app.vendor.received.map(\.isRepetition) == [false, true])
+        #expect(await app.cart() == ["p": 1])
+    }
+
+    @Test("V83 an event that the vendor refuses is given up, and the next goes out", arguments: [400, 404, 413, 422])
+    func refused(status: Int) async throws {
+        let app = try await App()
+        script(app, [.made(status)])
+        try app.global.trackAction("A")
+        try app.global.trackAction("B")
+        await app.settle()
+        #expect(app.actions == ["A", "B"])
+        #expect(
+            try await app.evergage.client?.ledger() == Ledger(accepted: 2, delivered: 1, dropped: [.rejected: 1])
+        )
+        #expect(app.complaints(.error).count == 1)
+    }
+
+    @Test(
+        "V84 HTML with 200 is no delivery: the event is sent again (a deviation, see decision 0160)",
+        arguments: ["<html>Log in</html>", "", "{\"campaignResponses\":[", "[]"]
+    )
+    func notJSON(body: String) async throws {
+        let app = try await App()
+        script(app, [.made(200, body)])
+        try app.global.trackAction("A")
+        await app.settle()
+        await app.pass(300)
+        #expect(app.actions == ["A", "A"])
+        #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, delivered: 1))
+    }
+
+    @Test("V85 busy with 200 is tried again")
+    func busy() async throws {
+        let app = try await App()
+        script(app, [.made(200, #"{"errorCode":3}"#)])
+        try app.global.trackAction("A")
+        await app.settle()
+        await app.pass(300)
+        #expect(app.actions == ["A", "A"])
+        #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, delivered: 1))
+    }
+
+    @Test("V85 any other error code with 200 is final", arguments: [1, 2, 4, 5, 99])
+    func errorCodes(code: Int) async throws {
+        let app = try await App()
+        script(app, [.made(200, #"{"campaignResponses":[],"errorCode":\#(code)}"#)])
+        try app.global.trackAction("A")
+        try app.global.trackAction("B")
+        await app.settle()
+        #expect(app.actions == ["A", "B"])
+        #expect(
+            try await app.evergage.client?.ledger() == Ledger(accepted: 2, delivered: 1, dropped: [.rejected: 1])
+        )
+        #expect(app.complaints(.error).count == 1)
+    }
+
+    @Test("V86 the vendor is left alone for as long as it asks")
+    func retryAfter() async throws {
+        let app = try await App()
+        script(app, [.made(429, retryAfter: "7")])
+        try app.global.trackAction("A")
+        await app.settle()
+        await app.pass(6.9)
+        #expect(app.actions == ["A"])
+        await app.pass(0.2)
+        #expect(app.actions == ["A", "A"])
+    }
+
+    @Test("V87 of too many events that wait the oldest is lost that isn't a purchase")
+    func overflow() async throws {
+        let app = try await App(
+            store: ClientStore(outbox: InMemoryOutboxStore(maximumCount: 1000), state: InMemoryStateStore())
+        )
+        app.evergage.setConnectivity(.offline)
+        try app.global.purchase(EvergageOrder(orderID: "A", lineItems: [EvergageLineItem(item: .p)]))
+        for number in 1...1000 { try app.global.trackAction("E\(number)") }
+        await app.settle()
+        app.evergage.setConnectivity(.online)
+        await app.settle()
+        #expect(app.actions.count == 1000)
+        #expect(app.actions.prefix(2) == ["Purchase", "E2"])
+        let ledger = try await app.evergage.client?.ledger()
+        #expect(ledger == Ledger(accepted: 1001, delivered: 1000, dropped: [.overflow: 1]))
+    }
+
+    @Test("V88 what waited when the process died is sent once by the next run")
+    func relaunch() async throws {
+        let store = ClientStore.inMemory()
+        let first = try await App(store: store)
+        first.evergage.setConnectivity(.offline)
+        try first.global.trackAction("A")
+        await first.settle()
+        let second = try await App(store: store)
+        await second.settle()
+        #expect(second.actions == ["A"])
+        let third = try await App(store: store)
+        await third.settle()
+        #expect(third.actions == [])
+    }
+
+    @Test("an event that is a week old isn't sent any more")
+    func expired() async throws {
+        let app = try await App()
+        app.goOffline()
+        try app.global.trackAction("A")
+        await app.settle()
+        app.goOnline()
+        app.time.advance(by: .seconds(7 * 24 * 3600 + 1))
+        try app.global.trackAction("B")
+        await app.settle()
+        #expect(await app.vendor.received.map(\.action) == ["B"])
+        #expect(try await app.evergage.client?.ledger().dropped == [.expired: 1])
+    }
+
+    @Test("redirects lose nothing", arguments: [301, 302, 307])
+    func redirect(status: Int) async throws {
+        let app = try await App()
+        script(app, [.made(status)])
+        try app.global.trackAction("A")
+        await app.settle()
+        await app.pass(300)
+        #expect(app.actions == ["A", "A"])
+    }
+
+    @Test("when nobody is let in, delivery stops and keeps everything", arguments: [401, 403])
+    func notLetIn(status: Int) async throws {
+        let app = try await App()
+        script(app, [.made(status)])
+        try app.global.trackAction("A")
+        try app.global.trackAction("B")
+        await app.settle()
+        await app.pass(600)
+        #expect(app.actions == ["A"])
+        #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 2, pending: 2))
+    }
+
+    @Test("ten requests fit into five seconds; more wait, and none is lost")
+    func pace() async throws {
+        var configuration = EvergageConfiguration.test
+        configuration.pace = .init(requests: 10, per: .seconds(5))
+        let app = try await App(configuration: configuration)
+        for number in 1...12 { try app.global.trackAction("E\(number)") }
+        let delivery = Task { await app.settle() }
+        for _ in 0..<10_000 where app.actions.count < 10 { await Task.yield() }
+        #expect(app.actions.count == 10)
+        // The alarm of the idle user, the pace, and the flush's own deadline.
+        await app.time.waitForSleepers(3)
+        #expect(app.actions.count == 10)
+        app.time.advance(by: .seconds(5))
+        await delivery.value
+        #expect(app.actions.count == 12)
+    }
+}
+
+@Suite("Answers with campaigns")
+struct AnswerTests {
+    private func campaigns(_ text: String, isTest: Bool = false) throws -> [Campaign] {
+        let answer = try #require(EvergageAnswer(try JSON.parse(text)))
+        return EvergageTranslation.campaigns(in: answer, isTest: isTest)
+    }
+
+    @Test("V33 two targets in one experience are two campaigns")
+    func twoMessages() throws {
+        let found = try campaigns(
+            """
+            {"campaignResponses":[{"campaignId":"c","experienceId":"x","serverSideMessages":[
+             {"id":"m1","targetName":"a","data":"{}","dataMap":{"n":"1"}},{"id":"m2","targetName":"b"}]}]}
+            """
+        )
+        #expect(found.map(\.target) == ["a", "b"])
+        #expect(found.map(\.experience.id) == ["x", "x"])
+        #expect(found.map(\.messageID) == ["m1", "m2"])
+        #expect(found.map(\.content) == [["n": "1"], [:]])
+    }
+
+    @Test(
+        "V34 a payload names its target by itself, or the campaign does",
+        arguments: [
+            (#"{"contentZone":"zone","k":1}"#, "zone"), (#"{"target":"t","contentZone":"zone"}"#, "t"),
+            (#"{"target":" ","targetName":"n"}"#, "n"), (#"{"k":1}"#, "Hero"),
+        ]
+    )
+    func payload(payload: String, target: String) throws {
+        let found = try campaigns(
+            #"{"campaignResponses":[{"campaignId":"c","campaignName":"Hero","experienceId":"x","payload":\#(payload)}]}"#
+        )
+        #expect(found.map(\.target) == [target])
+        #expect(found.map { FlagValue.object($0.content) } == [try JSON.parse(payload)])
+    }
+
+    @Test("V32 a payload tells the control group as well")
+    func control() throws {
+        let found = try campaigns(
+            #"{"campaignResponses":[{"experienceId":"x","payload":{"target":"t","userGroup":"Control"}}]}"#
+        )
+        #expect(found.map(\.isControlGroup) == [true])
+    }
+
+    @Test("V35 what is malformed doesn't hide the others")
+    func malformed() throws {
+        let good = #"{"experienceId":"x","serverSideMessages":[{"id":"m","targetName":"a"}]}"#
+        let found = try campaigns(
+            """
+            {"campaignResponses":[7,null,{"experienceId":" "},{"campaignId":"c"},\(good),
+             {"experienceId":"y","serverSideMessages":"?","payload":[]},
+             {"experienceId":"z","serverSideMessages":[{"id":"m"},{"id":1,"targetName":"b","dataMap":3,
+              "promotedItemKeys":[1,{"type":"p"},{"type":"?","_id":"1"}]}]}]}
+            """
+        )
+        #expect(found.map(\.target) == ["a", "b"])
+        #expect(found.last?.promotedItems == ["?": ["1"]])
+    }
+
+    @Test("campaigns that aren't published come in a test alone", arguments: ["Testing", "Disabled", "Odd"])
+    func states(state: String) throws {
+        let text =
+            #"{"campaignResponses":[{"experienceId":"x","state":"\#(state)","payload":{"target":"t"}}]}"#
+        #expect(try campaigns(text) == [])
+        #expect(try campaigns(text, isTest: true).count == 1)
+    }
+
+    @Test(
+        "an answer with members of the wrong kind is an answer without campaigns",
+        arguments: [#"{"campaignResponses":"?"}"#, #"{"campaignResponses":{}}"#, #"{"errorCode":"x"}"#, "{}"]
+    )
+    func wrongKinds(text: String) throws {
+        #expect(try campaigns(text) == [])
+    }
+}
+
+@Suite("Settings in a file")
+struct SettingsTests {
+    private func read(_ text: String) throws(ExperimentationError) -> EvergageConfiguration {
+        var reader = try SettingsReader(json: Array(text.utf8), file: "evergage.json")
+        _ = reader.value("vendor")
+        let configuration = try EvergageConfiguration(reading: &reader)
+        try reader.finish()
+        return configuration
+    }
+
+    @Test("every setting is read")
+    func whole() throws {
+        var expected = EvergageConfiguration(account: "acme.us-1", dataset: "engage", baseURL: "http://127.0.0.1:8081/")
+        expected.channel = "Kiosk"
+        expected.application = "com.acme"
+        expected.locale = "de_CH"
+        expected.usePushNotifications = true
+        expected.useDesignMode = true
+        expected.usesRemoteConfiguration = true
+        expected.timeout = .seconds(3)
+        expected.campaignAge = .seconds(4)
+        expected.maximumAge = .seconds(5)
+        expected.pace = .init(requests: 2, per: .seconds(5))
+        let found = try read(
+            """
+            {"vendor":"evergage","account":"acme.us-1","dataset":"engage","endpoints":{"base":"http://127.0.0.1:8081/"},
+             "channel":"Kiosk","application":"com.acme","locale":"de_CH","usePushNotifications":true,"useDesignMode":true,
+             "usesRemoteConfiguration":true,"timeout":3,"campaignAge":4,"maximumAge":5,"requestsPerFiveSeconds":2}
+            """
+        )
+        #expect(found == expected)
+        #expect(try read(#"{"account":"a","dataset":"d","requestsPerFiveSeconds":0}"#).pace == nil)
+    }
+
+    @Test(
+        "what is wrong names the file and the setting",
+        arguments: [
+            (#"{"dataset":"d"}"#, "account"), (#"{"account":"a","dataset":" "}"#, "dataset must not be blank"),
+            (#"{"account":"a","dataset":"d","timeout":"x"}"#, "timeout"),
+            (#"{"account":"a","dataset":"d","baseURL":"http://example.com"}"#, "https"),
+            (#"{"account":"a","dataset":"d","unknown":1}"#, "unknown"),
+        ]
+    )
+    func wrong(text: String, hint: String) throws {
+        do throws(ExperimentationError) {
+            _ = try read(text)
+            Issue.record("it was taken")
+        } catch {
+            #expect(error.code == .configuration)
+            #expect(error.message.contains("evergage.json"))
+            #expect(error.message.contains(hint))
+        }
+    }
+}

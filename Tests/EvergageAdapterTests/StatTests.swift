@@ -1,0 +1,149 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import EvergageAdapter
+
+@Suite("Statistics of campaigns")
+@MainActor
+struct StatTests {
+    static func campaign(control: Bool = false) -> Campaign {
+        Campaign(
+            id: "c9",
+            target: "T",
+            experience: Variation(id: "xp7Qa", isControl: control),
+            promotedItems: ["Product": ["sku-11", "sku-12"], "Brand": ["Acme"]],
+            isControlGroup: control
+        )
+    }
+
+    private func stats(of app: App) -> [FlagValue?] { app.transport.events.map { $0["campaignStats"] } }
+
+    @Test("V38 an impression names the experience and the promoted items by their types")
+    func impression() async throws {
+        let app = try await App()
+        try app.global.trackImpression(Self.campaign())
+        await app.settle()
+        let expected: FlagValue = [
+            [
+                "experienceId": "xp7Qa", "stat": "Impression", "control": false,
+                "catalog": ["Product": ["sku-11", "sku-12"], "Brand": ["Acme"]],
+            ]
+        ]
+        #expect(stats(of: app) == [expected])
+    }
+
+    @Test("V39 an impression of the control group says so")
+    func control() async throws {
+        let app = try await App()
+        try app.global.trackImpression(Self.campaign(control: true))
+        await app.settle()
+        #expect(stats(of: app).map { $0?.arrayValue?.first?["control"] } == [true])
+    }
+
+    @Test("V40 a clickthrough is a Click, a dismissal a Dismissal")
+    func names() async throws {
+        let app = try await App()
+        try app.global.trackClickthrough(Self.campaign())
+        try app.global.trackDismissal(Self.campaign())
+        await app.settle()
+        #expect(stats(of: app).map { $0?.arrayValue?.first?["stat"] } == ["Click", "Dismissal"])
+    }
+
+    @Test("V41 every call is sent; the vendor counts distinct ones")
+    func twice() async throws {
+        let app = try await App()
+        try app.global.trackImpression(Self.campaign())
+        try app.global.trackImpression(Self.campaign())
+        await app.settle()
+        #expect(await app.user("anon-1")?["stats"]?.arrayValue?.count == 2)
+        #expect(await app.user("anon-1")?["distinctStats"] == 1)
+    }
+
+    @Test("V42 a statistic has no action and wants no campaigns, carries no attributes, and brings none")
+    func quiet() async throws {
+        let app = try await App(
+            campaigns: #"{"campaignId":"any","experienceId":"x","target":"T","actions":[]}"#
+        )
+        let shown = Shown()
+        try app.global.setCampaignHandler(forTarget: "T", shown.handler)
+        app.evergage.setUserAttribute("gold", forName: "tier")
+        try app.global.trackImpression(Self.campaign())
+        await app.settle()
+        let event = try #require(app.transport.events.first)
+        #expect(event["action"] == nil)
+        #expect(event["itemAction"] == nil)
+        #expect(event["flags"] == ["noCampaigns": true])
+        #expect(event["user"] == ["anonId": "anon-1"])
+        #expect(shown.ids == [])
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.transport.events.last?["user"]?["attributes"] == ["tier": "gold"])
+    }
+
+    @Test("V43 a click on a notification names its experience and what was clicked")
+    func notification() async throws {
+        let app = try await App()
+        let notification: [String: FlagValue] = [
+            "aps": ["alert": "Hi"],
+            "evg": ["experienceId": "xp7Qa", "campaignId": "c9", "messageId": "m1", "control": false],
+        ]
+        try app.global.trackClickthrough(notification: notification, actionIdentifier: "OPEN")
+        try app.global.trackClickthrough(notification: notification)
+        await app.settle()
+        #expect(stats(of: app).map { $0?.arrayValue?.first?["experienceId"] } == ["xp7Qa", "xp7Qa"])
+        #expect(stats(of: app).map { $0?.arrayValue?.first?["stat"] } == ["Click", "Click"])
+        #expect(app.transport.events.map { $0["notification"] } == [["actionIdentifier": "OPEN"], nil])
+    }
+
+    @Test("V44 a notification of somebody else and a dismissal are nothing to track")
+    func foreignNotification() async throws {
+        let app = try await App()
+        try app.global.trackClickthrough(notification: ["aps": [:]], actionIdentifier: "OPEN")
+        try app.global.trackClickthrough(notification: nil)
+        try app.global.trackClickthrough(notification: ["evg": ["experienceId": "  "]])
+        try app.global.trackClickthrough(
+            notification: ["evg": ["experienceId": "xp7Qa"]],
+            actionIdentifier: "com.apple.UNNotificationDismissActionIdentifier"
+        )
+        await app.settle()
+        #expect(app.transport.sent.isEmpty)
+    }
+
+    @Test("V45 a statistic is sent from a screen that can't be seen as well")
+    func invisible() async throws {
+        let app = try await App()
+        let screen = try #require(app.evergage.makeScreen())
+        screen.trackImpression(Self.campaign())
+        await app.settle()
+        #expect(stats(of: app).count == 1)
+    }
+
+    @Test("no campaign, and one without an experience, are nothing to track")
+    func nothing() async throws {
+        let app = try await App()
+        try app.global.trackImpression(nil)
+        try app.global.trackDismissal(Campaign(id: "c", target: "T", experience: Variation(id: " ")))
+        await app.settle()
+        #expect(app.transport.sent.isEmpty)
+        #expect(app.complaints(.warning).count == 2)
+    }
+
+    @Test("campaigns are equal just if all nine of their fields are")
+    func equality() {
+        let campaign = Self.campaign()
+        var others: [Campaign] = Array(repeating: campaign, count: 9)
+        others[0].id = "other"
+        others[1].name = "other"
+        others[2].experience.id = "other"
+        others[3].experience.name = "other"
+        others[4].messageID = "other"
+        others[5].target = "other"
+        others[6].content = ["other": 1]
+        others[7].promotedItems = [:]
+        others[8].isControlGroup = true
+        #expect(campaign == Self.campaign())
+        #expect(others.allSatisfy { $0 != campaign })
+    }
+}
