@@ -1,7 +1,10 @@
 .PHONY: help setup compare test lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
-SOURCES = Package.swift Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources
+SOURCES = Package.swift Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
+  Fuzz/Package.swift Fuzz/Sources
+# Tests that hold a deadline need the processor now and then: more at once than this starve one another on two cores.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 
 help:            ## Lists what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 18
