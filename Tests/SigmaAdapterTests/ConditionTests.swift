@@ -119,7 +119,8 @@ struct ConditionTests {
         let json = #"{"conditional_statement":"\#(statement)","conditions":[\#(conditions.joined(separator: ","))]}"#
         let wire = try JSONDecoder().decode(Wire.Targets.self, from: Data(json.utf8))
         let audience = Audience(wire.statement, wire.conditions, assuming: SigmaAssumptions())
-        #expect(audience.includes { _ in "1" } == holds)
+        let reading = try Reference.ruleset().evaluation(for: Reference.context("u", ["p": "1"])).reading
+        #expect(audience.includes(reading) == holds)
     }
 
     private static func condition(

@@ -42,7 +42,7 @@ extension SigmaClient {
             let flags = experiment.flagNames.compactMap { name -> SigmaExperimentDetail.Result? in
                 guard let flag = evaluation.project.flag(named: name).map({ evaluation.project.flags[$0] }),
                     let placement = flag.placements.first(where: { $0.experiment == place.index }),
-                    let rules = placement.rules[place.group], let rule = rules.chosen(evaluation.reading.text)
+                    let rules = placement.rules[place.group], let rule = rules.chosen(by: evaluation.reading)
                 else { return nil }
                 return .init(name: name, value: rules[rule].text)
             }

@@ -56,7 +56,7 @@ public struct SigmaExperiment: Sendable {
             )
         }
         guard !rules.isEmpty else { throw .featureFlagNoRules(featureFlag: flagName) }
-        guard let rule = rules.chosen(ruleset.evaluation(for: context, remembering: false).reading.text) else {
+        guard let rule = rules.chosen(by: ruleset.evaluation(for: context, remembering: false).reading) else {
             throw .featureFlagRulesNotSatisfied(featureFlag: flagName)
         }
         return T(sigmaString: rules[rule].text)

@@ -148,11 +148,11 @@ struct Audience: Sendable {
     /// Whether a user with these properties belongs to it.
     ///
     /// No conditions joined by `AND` let everybody in, joined by `OR` nobody.
-    func includes(_ property: (Property) -> String?) -> Bool {
+    func includes(_ reading: PropertyReading) -> Bool {
         switch statement {
         case .unconditional: true
-        case .all: conditions.allSatisfy { $0.holds(for: property($0.property)) }
-        case .any: conditions.contains { $0.holds(for: property($0.property)) }
+        case .all: conditions.allSatisfy { $0.holds(for: reading.text(of: $0.property)) }
+        case .any: conditions.contains { $0.holds(for: reading.text(of: $0.property)) }
         }
     }
 

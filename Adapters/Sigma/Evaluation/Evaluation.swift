@@ -29,6 +29,7 @@ struct Evaluation {
     let project: Project
     let reading: PropertyReading
     let bucketing: SigmaBucketing
+    private let splitIDs: SplitIDs?
     private var memberships: [Membership?]
     private var layerPositions: [Double?]
     private var bytes: [UInt8] = []
@@ -38,6 +39,7 @@ struct Evaluation {
         self.project = project
         self.reading = reading
         self.bucketing = bucketing
+        splitIDs = remembering ? SplitIDs(reading) : nil
         memberships = remembering ? Array(repeating: nil, count: project.experiments.count) : []
         layerPositions = remembering ? Array(repeating: nil, count: project.layerDraws) : []
     }
@@ -47,15 +49,16 @@ struct Evaluation {
     /// What a flag comes to: an experiment's value where the user is in one, else its own rules.
     mutating func answer(forFlag index: Int) -> FlagAnswer {
         let flag = project.flags[index]
-        for (place, placement) in flag.placements.enumerated() {
+        for place in flag.placements.indices {
+            let placement = flag.placements[place]
             guard case .inside(let group, let origin) = membership(in: placement.experiment),
-                let rules = placement.rules[group], let rule = rules.chosen(reading.text)
+                let rules = placement.rules[group], let rule = rules.chosen(by: reading)
             else { continue }
             return .placed(placement: place, rule: rule, group: group, origin)
         }
         guard let rules = flag.rules else { return .unavailable }
         guard !rules.isEmpty else { return .noRules }
-        guard let rule = rules.chosen(reading.text) else { return .noRuleSatisfied }
+        guard let rule = rules.chosen(by: reading) else { return .noRuleSatisfied }
         return .own(rule: rule)
     }
 
@@ -71,8 +74,28 @@ struct Evaluation {
 
     /// The id that an experiment splits this user by, or `nil`.
     func splitID(for experiment: ProjectExperiment) -> String? {
-        guard let id = reading.text(of: experiment.splitProperty), !id.isEmpty else { return nil }
+        let id =
+            switch (splitIDs, experiment.splitBy) {
+            case (let ids?, .userID): ids.user
+            case (let ids?, .profileID): ids.profile
+            case (let ids?, .deviceID): ids.device
+            case (nil, _): reading.text(of: experiment.splitProperty)
+            }
+        guard let id, !id.isEmpty else { return nil }
         return id
+    }
+
+    /// The ids of one user, read once for all experiments.
+    private struct SplitIDs {
+        let user: String?
+        let profile: String?
+        let device: String?
+
+        init(_ reading: PropertyReading) {
+            user = reading.text(of: .userID)
+            profile = reading.text(of: .profileID)
+            device = reading.text(of: .deviceID)
+        }
     }
 
     /// The steps, in the vendor's order: local list, lists of the groups, list of the experiment, holdouts, audience,
@@ -92,7 +115,7 @@ struct Evaluation {
         if escapes, let forced = vendorPlace(in: experiment, of: id) { return forced }
         for holdout in experiment.holdouts where membership(in: holdout) != .out { return .out }
         if !escapes, let forced = vendorPlace(in: experiment, of: id) { return forced }
-        if let audience = experiment.audience, !audience.includes(reading.text) { return .out }
+        if let audience = experiment.audience, !audience.includes(reading) { return .out }
         if let layer = experiment.layer {
             guard layer.contains(layerPosition(in: layer, for: id)) else { return .out }
         }

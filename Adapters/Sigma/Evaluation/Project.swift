@@ -1,5 +1,7 @@
 /// A configuration made ready: what other platforms have is gone, names are resolved, operands are read.
-struct Project: Sendable {
+///
+/// A class, as flags and experiments are: evaluating then counts one reference, not one for each of their parts.
+final class Project: Sendable {
     let flags: [ProjectFlag]
     let experiments: [ProjectExperiment]
     /// Whether the configuration wants the place of the user to be asked for.
@@ -80,8 +82,8 @@ struct ProjectRule: Sendable {
 
 extension [ProjectRule] {
     /// The first rule whose conditions hold, or else the first default rule.
-    func chosen(_ property: (Property) -> String?) -> Int? {
-        for index in indices where !self[index].isDefault && self[index].audience.includes(property) {
+    func chosen(by reading: PropertyReading) -> Int? {
+        for index in indices where !self[index].isDefault && self[index].audience.includes(reading) {
             return index
         }
         return firstIndex { $0.isDefault }
@@ -89,7 +91,7 @@ extension [ProjectRule] {
 }
 
 /// A flag, with its own rules and its places in experiments.
-struct ProjectFlag: Sendable {
+final class ProjectFlag: Sendable {
     /// What an experiment does with the flag.
     struct Placement: Sendable {
         /// The experiment's index.
@@ -108,6 +110,13 @@ struct ProjectFlag: Sendable {
     let rules: [ProjectRule]?
     /// In the order of the experiments.
     let placements: [Placement]
+
+    init(name: String, type: ValueType, rules: [ProjectRule]?, placements: [Placement]) {
+        self.name = name
+        self.type = type
+        self.rules = rules
+        self.placements = placements
+    }
 
     /// Brings together what the project and the experiments say of flags.
     struct Collection {

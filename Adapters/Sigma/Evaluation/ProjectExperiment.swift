@@ -1,5 +1,5 @@
 /// An experiment of any kind, ready to decide.
-struct ProjectExperiment: Sendable {
+final class ProjectExperiment: Sendable {
     /// The part of a layer that the experiment has.
     struct Layer: Sendable {
         let id: String

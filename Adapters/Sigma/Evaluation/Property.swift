@@ -23,10 +23,10 @@ struct Property: Sendable, Hashable {
     let name: String
     /// Where it comes from when no attribute sets it.
     let source: Source
-    /// The attribute that sets it before any other; `nil` where none can.
-    let attribute: String?
-    /// The attribute that sets it otherwise: the name that the application made up.
+    /// The name that the application made up, which sets it before any other; `nil` where none can.
     let shortAttribute: String?
+    /// The vendor's name as an attribute's; `nil` where none can set it.
+    let attribute: String?
 
     init(_ name: String) {
         self.name = name

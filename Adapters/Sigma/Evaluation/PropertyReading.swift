@@ -9,17 +9,22 @@ struct PropertyReading {
     let surroundings: Surroundings
     let lifetime: Duration?
 
-    /// What all users of one ruleset share.
-    struct Surroundings: Sendable {
+    /// What all users of one ruleset share; a class, so that a reading holds one reference to it.
+    final class Surroundings: Sendable {
         /// The place as the service told it, by full property name.
-        var place: [String: String]
-        var device: SigmaDevice
+        let place: [String: String]
+        let device: SigmaDevice
+
+        init(place: [String: String], device: SigmaDevice) {
+            self.place = place
+            self.device = device
+        }
     }
 
     /// The text of a property, or `nil`.
     func text(of property: Property) -> String? {
-        if let text = attribute(property.attribute) { return text }
         if let text = attribute(property.shortAttribute) { return text }
+        if let text = attribute(property.attribute) { return text }
         let user = context.user
         switch property.source {
         case .none: return nil

@@ -25,9 +25,7 @@ public final class SigmaRuleset: Ruleset {
 
     /// The same rules for another place.
     func at(_ place: [String: String]) -> SigmaRuleset {
-        var surroundings = surroundings
-        surroundings.place = place
-        return SigmaRuleset(self, surroundings: surroundings)
+        SigmaRuleset(self, surroundings: .init(place: place, device: surroundings.device))
     }
 
     private init(_ other: SigmaRuleset, surroundings: PropertyReading.Surroundings) {
