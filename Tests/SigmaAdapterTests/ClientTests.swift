@@ -2,6 +2,7 @@ import AdapterKit
 import Experimentation
 import ExperimentationTesting
 import Foundation
+import HTTPTypes
 import MockVendors
 import Testing
 
@@ -148,6 +149,38 @@ struct ClientTests {
         third.setUserProperties { $0.setUserId("u-1") }
         await third.saved()
         #expect(try await stage.client().text("chat") == "false")
+    }
+
+    @Test("what the vendor's own SDK left is taken over once, and what can't be read is none")
+    func imported() async throws {
+        let stage = try Stage()
+        let suite = "sigma-import-\(UUID().uuidString)"
+        let defaults = try #require(UserDefaults(suiteName: suite))
+        // Registered values live in memory only.
+        defaults.register(defaults: [
+            "sigmaPrivateId.value": "old-id",
+            "user.value": Data(#"{"properties":{"userId":"force-a"},"sigmaExpiration":{"userId":"soon"}}"#.utf8),
+            "sigmaForcedExperiments.value": Data(#"{"closed":1,"button_test":null}"#.utf8),
+        ])
+        let records = SigmaSDKRecords(in: defaults)
+        #expect(records.privateID == "old-id")
+        #expect(records.forced == ["closed": 1, "button_test": nil])
+        let client = try stage.client { $0.importing = records }
+        #expect(try await client.getAllUserExperiments() == "button_test.1|closed.1")
+        #expect(stage.transport.requests.first?.headerFields.userID == "old-id")
+        try await client.excludeForceAll()
+        #expect(try await client.text("button") == "blue")
+        let again = try stage.client { $0.importing = records }
+        #expect(try await again.getAllUserExperiments() == "button_test.0")
+        stage.time.advance(by: .seconds(25 * 3600))
+        #expect(try await again.text("button") == "red")
+
+        // Registered values are the whole process's on some platforms, so what can't be read is tried here too.
+        defaults.register(defaults: [
+            "sigmaPrivateId.value": "", "user.value": Data("{".utf8), "sigmaForcedExperiments.value": Data("[".utf8),
+        ])
+        #expect(SigmaSDKRecords(in: defaults) == SigmaSDKRecords())
+        #expect(SigmaSDKRecords.suiteName(token: "t") == "storagedefaultt")
     }
 
     @Test(

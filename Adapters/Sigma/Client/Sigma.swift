@@ -76,6 +76,8 @@ public struct SigmaClientOptions: Sendable {
 
     /// Where the configuration, the user and the forced list survive; lost with the process unless another is named.
     public var store: any StateStore = InMemoryStateStore()
+    /// What the vendor's own SDK left on this device; it counts until this client has records of its own.
+    public var importing: SigmaSDKRecords?
     /// What carries requests; the platform's own if `nil`.
     public var transport: (any HTTPTransport)?
     /// Time, chance and a place for messages.

@@ -25,7 +25,12 @@ public final class SigmaClient: Sendable {
             token: configuration.projectToken.reveal(),
             environment: environment
         )
-        profile = SigmaProfile(initialUser, records: records, environment: environment)
+        profile = SigmaProfile(
+            initialUser,
+            records: records,
+            importing: options.importing,
+            environment: environment
+        )
         cache = SigmaConfigurationCache(
             SigmaService(
                 configuration,

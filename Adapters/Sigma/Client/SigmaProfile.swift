@@ -31,11 +31,18 @@ final class SigmaProfile: Sendable {
 
     private let state: Mutex<State>
     private let records: SigmaRecords
+    private let imported: SigmaSDKRecords?
     private let environment: Environment
 
     /// Creates a profile that begins with a user or, without one, with what an earlier run left.
-    init(_ initialUser: SigmaUser?, records: SigmaRecords, environment: Environment) {
+    init(
+        _ initialUser: SigmaUser?,
+        records: SigmaRecords,
+        importing imported: SigmaSDKRecords?,
+        environment: Environment
+    ) {
         self.records = records
+        self.imported = imported
         self.environment = environment
         state = Mutex(State(edits: initialUser.map { [.replace($0)] } ?? []))
     }
@@ -132,10 +139,13 @@ final class SigmaProfile: Sendable {
         let user = await records.decode(SigmaUser.self, .user)
         let forced = await records.decode([String: Int?].self, .forced)
         let isNew = id?.isEmpty ?? true
+        // Once there is an id of our own, what the vendor's SDK left is history.
+        let old = isNew ? imported : nil
         state.withLock { state in
-            state.privateID = id.flatMap { $0.isEmpty ? nil : $0 } ?? SigmaPrivateID.make(environment.jitter)
-            state.user = user ?? SigmaUser()
-            state.forced = forced ?? [:]
+            state.privateID =
+                id.flatMap { $0.isEmpty ? nil : $0 } ?? old?.privateID ?? SigmaPrivateID.make(environment.jitter)
+            state.user = user ?? old?.user?.dated(environment.time.now) ?? SigmaUser()
+            state.forced = forced ?? old?.forced ?? [:]
             let wasEdited = !state.edits.isEmpty
             for edit in state.edits { state.apply(edit) }
             state.edits = []

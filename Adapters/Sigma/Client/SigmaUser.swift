@@ -22,6 +22,16 @@ public struct SigmaUser: Codable, Sendable, Hashable {
         }
     }
 
+    /// The same user, with a date for what has none that can be read, so that it ages too.
+    func dated(_ date: Date) -> SigmaUser {
+        var user = self
+        let known = dates
+        for name in properties.keys where known[name] == nil {
+            user.sigmaExpiration[name] = String(date.timeIntervalSince1970)
+        }
+        return user
+    }
+
     /// Takes changes over, in their order.
     mutating func apply(_ changes: [Builder.Change]) {
         for change in changes {
