@@ -232,6 +232,8 @@ public final class SQLiteStore: OutboxStore, StateStore {
     /// - Parameters:
     ///   - hasTraces: Whether there may be copies although nothing was deleted now.
     ///   - body: Deletes, and tells how many rows.
+    /// - Returns: How many rows were deleted.
+    /// - Throws: ``ErrorCode/store`` when the file can't be written.
     private func erase(
         _ hasTraces: @escaping @Sendable () -> Bool,
         _ body: @escaping @Sendable (Database, inout OutboxTable) throws -> Int

@@ -27,6 +27,8 @@ struct StoreOpening {
     /// Opens the file.
     ///
     /// - Parameter account: A digest of whose events these are, if that is to be checked.
+    /// - Returns: The open file, with what was found out on the way.
+    /// - Throws: ``ErrorCode/store`` when it can't be opened, or belongs to another account.
     func open(for account: String?) throws -> Opened {
         let lock = try FileLock(path: file.lockPath)
         let isAlone = lock.takeAlone()
