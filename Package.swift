@@ -121,7 +121,8 @@ let package = Package(
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(
             name: "ConformanceKitTests",
-            dependencies: ["ConformanceKit", "ConformanceSubjects", "ExperimentationTesting"]
+            dependencies: ["ConformanceKit", "ConformanceSubjects", "ExperimentationTesting"],
+            exclude: ["OpenFeature/gherkin"]
         ),
         .testTarget(
             name: "ComparisonKitTests",

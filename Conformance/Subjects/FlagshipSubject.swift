@@ -45,11 +45,6 @@ public struct FlagshipSubject: ConformanceSubject {
         let collector =
             "Flagship's collector says with its status alone that it took a hit; what its body holds is nothing to it"
         var known = [
-            KnownDeviation(
-                "experiments/each-place-once",
-                reason:
-                    "every flag of Flagship belongs to a campaign, so a plain flag is a place too, and its exposure counts"
-            ),
             KnownDeviation("outages/not-delivered-by-garbage", reason: collector),
             KnownDeviation("outages/not-delivered-by-a-truncated-answer", reason: collector),
         ]

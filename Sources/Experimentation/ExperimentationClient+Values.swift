@@ -211,7 +211,9 @@ extension ClientCore {
         case .computed:
             return published.read { rules in
                 guard let ruleset = rules.ruleset else {
-                    return failure(key, defaultValue, .providerNotReady, "There are no rules yet.")
+                    return status.status == .fatal
+                        ? failure(key, defaultValue, .providerFatal, "The provider has failed for good.")
+                        : failure(key, defaultValue, .providerNotReady, "There are no rules yet.")
                 }
                 let flag = rules.catalogue.find(key)
                 let chosen = flag < 0 ? nil : ruleset.outcome(ofFlag: flag, for: context)

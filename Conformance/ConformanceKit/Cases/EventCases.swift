@@ -91,6 +91,7 @@ extension ConformanceCase {
                 "A user of the control group is told so",
                 requires: [.campaigns, .tracking, .controlGroups],
                 needs: ["campaigns"],
+                probes: .controlGroups,
                 world: .banner
             ) { probe in
                 let inbox = CampaignInbox()

@@ -139,7 +139,9 @@ private struct Attempt: Sendable {
         within limit: Duration
     ) async -> Attempt {
         let stage: any SubjectStage
+        let store: ClientStore
         do {
+            store = try await subject.makeStore()
             stage = try await subject.open(conformanceCase.world)
         } catch {
             let failure = Failure("\(subject.name) can't be opened: \(error)", file: #fileID, line: #line)
@@ -150,7 +152,7 @@ private struct Attempt: Sendable {
             await stage.close()
             return Attempt(unsupported: gap.description)
         }
-        let probe = Probe(subject: subject, stage: stage, world: conformanceCase.world)
+        let probe = Probe(subject: subject, stage: stage, world: conformanceCase.world, store: store)
         var unsupported: String?
         do {
             try await Bounded.run(for: limit * 0.7) {

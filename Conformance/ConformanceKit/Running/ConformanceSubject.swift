@@ -28,6 +28,9 @@ public protocol ConformanceSubject: Sendable {
     /// - Throws: When the stand-in can't be started. What the vendor can't hold is no reason: that is told by
     ///   ``SubjectStage/gaps``.
     func open(_ world: World) async throws -> any SubjectStage
+
+    /// Makes the stores of one case, empty; in memory unless a subject wants to be seen with another.
+    func makeStore() async throws -> ClientStore
 }
 
 extension ConformanceSubject {
@@ -35,6 +38,10 @@ extension ConformanceSubject {
     public var reasons: [Capability: String] { [:] }
     /// None.
     public var knownDeviations: [KnownDeviation] { [] }
+    /// Stores in memory.
+    public func makeStore() async throws -> ClientStore {
+        ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore())
+    }
 }
 
 /// A vendor's stand-in with one world, while one case or scenario plays on it.

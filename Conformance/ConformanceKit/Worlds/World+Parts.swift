@@ -31,12 +31,21 @@ extension World.Flag {
         guard Self.matches(value, type) else {
             throw reader.wrong("value", expected: "a value of type \(type.rawValue)")
         }
+        if type == .double {
+            self.value = Self.widened(value)
+            for index in rules.indices { self.rules[index].value = Self.widened(rules[index].value) }
+            variations = variations.mapValues(Self.widened)
+        }
         for (index, rule) in rules.enumerated() where !Self.matches(rule.value, type) {
             throw reader.error("rules[\(index)].value", "expected a value of type \(type.rawValue)")
         }
         for (variation, value) in variations.sorted(by: { $0.key < $1.key }) where !Self.matches(value, type) {
             throw reader.error("variations.\(variation)", "expected a value of type \(type.rawValue)")
         }
+    }
+
+    private static func widened(_ value: FlagValue) -> FlagValue {
+        if case .int(let number) = value, let exact = Double(exactly: number) { .double(exact) } else { value }
     }
 
     private static func matches(_ value: FlagValue, _ type: World.FlagType) -> Bool {
@@ -46,7 +55,8 @@ extension World.Flag {
 
     var document: FlagValue {
         var members: [String: FlagValue] = ["key": .string(key), "value": value]
-        if World.FlagType(of: value) != type { members["type"] = .string(type.rawValue) }
+        // JSON doesn't tell 3.0 from 3.
+        if type == .double || World.FlagType(of: value) != type { members["type"] = .string(type.rawValue) }
         if !rules.isEmpty {
             members["rules"] = .array(
                 rules.map { ["when": .array($0.when.map(\.document)), "value": $0.value] }

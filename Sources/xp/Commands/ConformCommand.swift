@@ -18,6 +18,7 @@ struct ConformCommand: AsyncParsableCommand {
               xp conform --list
               xp conform --format junit --output conformance.xml
               xp conform --config flagship.json --live
+              xp conform --subject http://127.0.0.1:8080/
             """
     )
 
@@ -44,6 +45,14 @@ struct ConformCommand: AsyncParsableCommand {
     @Flag(help: "Run the cases that only read against the vendor that --config names.")
     var live = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The endpoint of an adapter in another process, to check in place of the vendors.",
+            valueName: "url"
+        )
+    )
+    var subject: String?
+
     @Option(help: "How to write the report.")
     var format: Format = .text
 
@@ -53,6 +62,9 @@ struct ConformCommand: AsyncParsableCommand {
     func validate() throws {
         guard live == (config != nil) else { throw ValidationError("--config and --live belong together") }
         guard !live || vendors.isEmpty else { throw ValidationError("--vendor and --live exclude each other") }
+        guard subject == nil || (!live && vendors.isEmpty) else {
+            throw ValidationError("--subject excludes --vendor and --live")
+        }
     }
 
     func run() async throws {
@@ -84,6 +96,11 @@ struct ConformCommand: AsyncParsableCommand {
             // Read once before the run, so that a mistake in it is told as what it is.
             _ = try configuration.provider(Environment())
             return [LiveSubject(configuration.vendor) { try configuration.provider($0) }]
+        }
+        if let subject {
+            do { return [try await RemoteSubject.connect(to: subject)] } catch {
+                throw Failure(.unavailable, "\(subject): \(error)")
+            }
         }
         return try Chosen.subjects(vendors, orElse: Vendor.everySubject)
     }

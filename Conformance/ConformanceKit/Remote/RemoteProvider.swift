@@ -1,0 +1,117 @@
+import Experimentation
+import Foundation
+
+/// A provider in another process, as the client here sees it.
+struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, IdentityLinker {
+    let stage: RemoteStage
+    let id: String
+
+    var name: String { stage.subject.name }
+    var scope: String { "remote" }
+    var capabilities: Set<Capability> { stage.subject.capabilities }
+    var freshness: Freshness { Freshness(lifetime: traits.lifetime.map { .seconds($0) }) }
+    var batching: BatchPolicy { BatchPolicy() }
+    private var traits: RemoteTraits { stage.subject.traits }
+
+    var roles: ProviderRoles {
+        ProviderRoles(
+            decisions: traits.decides ? .asked(self) : nil,
+            events: traits.events.isEmpty ? nil : self,
+            identity: traits.links ? self : nil,
+            needsConsent: traits.needsConsent
+        )
+    }
+
+    // MARK: Decisions
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        do {
+            var reader = try await call(
+                "decisions",
+                [
+                    "user": context.user.document,
+                    "assignments": .object(context.earlierAssignments.mapValues { .string($0) }),
+                    "overrides": .array(context.overrides.map(\.document)),
+                ]
+            )
+            if try reader.bool("disabled", default: false) { return .disabled }
+            let assignments = try reader.each("assignments") { (reader) throws(DocumentError) in
+                try Assignment(reading: &reader)
+            }
+            let flags = try reader.each("flags") { (reader) throws(DocumentError) in
+                (key: try reader.string("key"), resolution: try Resolution(reading: &reader))
+            }
+            return .decided(Decisions(flags: flags, assignments: assignments))
+        } catch {
+            throw Self.translated(error)
+        }
+    }
+
+    // MARK: Events
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        guard !traits.events.contains(event.type) else { return }
+        throw ExperimentationError(.unsupported, "\(name) has no word for \(event.type).")
+    }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        do {
+            let events = try batch.map { envelope -> FlagValue in
+                let event = try JSONDecoder().decode(FlagValue.self, from: JSONEncoder().encode(envelope.event))
+                return [
+                    "id": .string(envelope.id), "user": User(envelope.identity).document, "event": event,
+                    "at": .string(RemoteDate.text(envelope.date)),
+                ]
+            }
+            var reader = try await call("deliver", ["events": .array(events)])
+            var report = DeliveryReport(isDisabled: try reader.bool("disabled", default: false))
+            for (id, value) in try reader.object("verdicts") {
+                var reader = try DocumentReader(value, named: "answer to deliver", at: "verdicts.\(id)")
+                report.verdicts[id] = try Verdict(reading: &reader)
+            }
+            return report
+        } catch {
+            // Nobody knows what became of them; they are sent again.
+            return DeliveryReport(.outage(), for: batch)
+        }
+    }
+
+    // MARK: Linking
+
+    func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
+        do {
+            var reader = try await call(
+                "link",
+                [
+                    "from": User(progress.from).document, "to": User(progress.to).document,
+                    "criteria": .object(progress.criteria.mapValues { .string($0) }),
+                    "notes": .string(String(decoding: progress.notes, as: UTF8.self)),
+                ]
+            )
+            var next = progress
+            next.isComplete = try reader.bool("complete", default: true)
+            next.notes = Array((try reader.optionalString("notes") ?? "").utf8)
+            return next
+        } catch {
+            throw Self.translated(error)
+        }
+    }
+
+    private func call(_ command: String, _ parameters: [String: FlagValue]) async throws -> DocumentReader {
+        try await stage.call(command, parameters.merging(["provider": .string(id)]) { given, _ in given })
+    }
+
+    private static func translated(_ error: any Error) -> ExperimentationError {
+        switch error {
+        case let error as ExperimentationError: error
+        case let error as DocumentError: ExperimentationError(.parseError, error.description)
+        default: ExperimentationError(.transport, "The other process can't be reached.", cause: error)
+        }
+    }
+}
+
+extension User {
+    init(_ identity: Identity) {
+        self.init(id: identity.id, anonymousID: identity.anonymousID, isAuthenticated: identity.isAuthenticated)
+    }
+}

@@ -1,0 +1,127 @@
+import Experimentation
+import Foundation
+
+/// Dates on the remote line: ISO 8601 in UTC with milliseconds.
+enum RemoteDate {
+    static func text(_ date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    static func date(_ text: String) -> Date? {
+        (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            ?? (try? Date(text, strategy: .iso8601))
+    }
+}
+
+extension Received {
+    /// Reads what a vendor took; only `type` must be there.
+    init(reading reader: inout DocumentReader) throws(DocumentError) {
+        self.init(
+            type: try reader.name("type"),
+            userID: try reader.optionalString("userID"),
+            anonymousID: try reader.optionalString("anonymousID"),
+            name: try reader.optionalString("name"),
+            value: try reader.optionalDouble("value"),
+            attributes: try reader.object("attributes"),
+            experiment: try reader.optionalString("experiment"),
+            variation: try reader.optionalString("variation"),
+            orderID: try reader.optionalString("orderID"),
+            items: try reader.strings("items"),
+            isGranted: reader.has("isGranted") ? try reader.bool("isGranted", default: false) : nil,
+            campaign: try reader.optionalString("campaign"),
+            eventID: try reader.optionalString("eventID"),
+            exchange: try reader.optionalInt("exchange") ?? 0
+        )
+        _ = reader.value("isGranted")
+        if let text = try reader.optionalString("date") {
+            guard let date = RemoteDate.date(text) else {
+                throw reader.wrong("date", expected: "a date like 2026-11-21T10:00:00.000Z")
+            }
+            self.date = date
+        }
+    }
+}
+
+extension Exchange {
+    /// Reads an exchange.
+    init(reading reader: inout DocumentReader) throws(DocumentError) {
+        self.init(
+            number: try reader.int("number", in: 1...Int.max),
+            purpose: try reader.choice("purpose", default: .any),
+            operation: try reader.optionalString("operation") ?? "",
+            method: try reader.optionalString("method") ?? "",
+            path: try reader.optionalString("path") ?? "",
+            status: try reader.optionalInt("status"),
+            bytesIn: try reader.optionalInt("bytesIn") ?? 0,
+            bytesOut: try reader.optionalInt("bytesOut") ?? 0,
+            connection: try reader.optionalInt("connection") ?? 1,
+            fault: try reader.optionalString("fault"),
+            request: try reader.optionalString("request") ?? "",
+            response: try reader.optionalString("response")
+        )
+    }
+}
+
+extension Assignment {
+    /// Reads a user's place in an experiment.
+    init(reading reader: inout DocumentReader) throws(DocumentError) {
+        let origin: String = try reader.optionalString("origin") ?? Origin.allocated.rawValue
+        self.init(
+            experiment: Experiment(
+                id: try reader.name("experiment"),
+                name: try reader.optionalString("experimentName"),
+                kind: try reader.optionalString("kind")
+            ),
+            group: try reader.optionalString("group"),
+            variation: Variation(
+                id: try reader.name("variation"),
+                name: try reader.optionalString("variationName"),
+                isControl: try reader.bool("isControl", default: false)
+            ),
+            isHoldout: try reader.bool("isHoldout", default: false),
+            origin: Origin(rawValue: origin) ?? .allocated
+        )
+    }
+}
+
+extension Resolution {
+    /// Reads what a flag resolves to.
+    init(reading reader: inout DocumentReader) throws(DocumentError) {
+        self.init(
+            reader.value("value"),
+            variant: try reader.optionalString("variant"),
+            reason: Reason(rawValue: try reader.optionalString("reason") ?? Reason.unknown.rawValue),
+            error: try reader.optionalString("error").map { ErrorCode(rawValue: $0) },
+            errorMessage: try reader.optionalString("errorMessage"),
+            metadata: try reader.object("metadata"),
+            assignment: try reader.optionalInt("assignment")
+        )
+    }
+}
+
+extension Verdict {
+    /// Reads what became of an event.
+    init(reading reader: inout DocumentReader) throws(DocumentError) {
+        let reason = try reader.optionalString("reason") ?? ""
+        switch try reader.string("verdict") {
+        case "delivered": self = .delivered
+        case "outage": self = .outage(after: try reader.optionalInt("after").map { .seconds($0) })
+        case "failed": self = .failed(reason)
+        case "split": self = .split(reason)
+        case "rejected": self = .rejected(reason)
+        case "stop": self = .stop(ExperimentationError(.unauthorized, reason))
+        default: throw reader.wrong("verdict", expected: "one of delivered, outage, failed, split, rejected, stop")
+        }
+    }
+}
+
+extension AssignmentOverride {
+    /// The written form.
+    var document: FlagValue {
+        switch self {
+        case .include(let experiment, let variation):
+            ["include": .string(experiment), "variation": variation.map { .string($0) } ?? .null]
+        case .exclude(let experiment): ["exclude": .string(experiment)]
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Experimentation
+import Foundation
+
+/// An adapter in another process, in whatever language, as a subject: commands go to one JSON endpoint, results come back.
+///
+/// The endpoint is described in `docs/adding-an-adapter.md`. The client, and with it cache, outbox and consent, stays here:
+/// the other process plays the provider and its vendor's stand-in.
+public struct RemoteSubject: ConformanceSubject {
+    /// Sends one command, a JSON object in UTF-8, and gives the answer.
+    public typealias Exchanging = @Sendable (_ command: [UInt8]) async throws -> [UInt8]
+
+    /// The subject's name, as the other process says.
+    public let name: String
+    /// What it declares.
+    public let capabilities: Set<Capability>
+    /// Why the rest isn't there.
+    public let reasons: [Capability: String]
+    /// What its wire tells.
+    public let wireFields: Set<Received.Field>
+    /// The deviations that it knows of.
+    public let knownDeviations: [KnownDeviation]
+    let traits: RemoteTraits
+    let line: RemoteLine
+
+    /// Asks the other process who it is.
+    ///
+    /// - Parameter exchange: Sends one command; it should give up after some seconds.
+    /// - Throws: ``DocumentError`` when the answer isn't as described, and what `exchange` throws.
+    public init(over exchange: @escaping Exchanging) async throws {
+        line = RemoteLine(exchange: exchange)
+        var reader = try await line.call("describe")
+        name = try reader.name("name")
+        capabilities = Set(try reader.strings("capabilities").map { Capability(rawValue: $0) })
+        var reasons: [Capability: String] = [:]
+        for (capability, reason) in try reader.texts("reasons") { reasons[Capability(rawValue: capability)] = reason }
+        self.reasons = reasons
+        var fields: Set<Received.Field> = []
+        for word in try reader.strings("wireFields") {
+            guard let field = Received.Field(rawValue: word) else {
+                throw reader.wrong(
+                    "wireFields",
+                    expected: "some of " + Received.Field.allCases.map(\.rawValue).joined(separator: ", ")
+                )
+            }
+            fields.insert(field)
+        }
+        wireFields = fields
+        knownDeviations = try reader.each("knownDeviations") { (reader) throws(DocumentError) in
+            KnownDeviation(
+                try reader.name("case"),
+                reason: try reader.name("reason"),
+                link: try reader.optionalString("link")
+            )
+        }
+        traits = try RemoteTraits(reading: &reader)
+        try reader.finish()
+    }
+
+    /// Has the other process set its stand-in up.
+    public func open(_ world: World) async throws -> any SubjectStage {
+        var reader = try await line.call("open", ["world": world.document])
+        let stage = RemoteStage(
+            subject: self,
+            id: try reader.name("stage"),
+            gaps: try reader.each("gaps") { (reader) throws(DocumentError) in
+                WorldGap(try reader.name("path"), try reader.name("reason"))
+            },
+            secrets: try reader.strings("secrets")
+        )
+        try reader.finish()
+        return stage
+    }
+}
+
+/// What a remote provider says of itself once.
+struct RemoteTraits: Sendable {
+    /// The types of events that it has a word for.
+    var events: Set<String>
+    /// Whether it decides.
+    var decides: Bool
+    /// Whether it links in steps.
+    var links: Bool
+    /// Whether it needs consent.
+    var needsConsent: Bool
+    /// How long its answers are good, in seconds.
+    var lifetime: Int?
+
+    init(reading reader: inout DocumentReader) throws(DocumentError) {
+        events = Set(try reader.strings("events"))
+        decides = try reader.bool("decides", default: false)
+        links = try reader.bool("links", default: false)
+        needsConsent = try reader.bool("needsConsent", default: false)
+        lifetime = try reader.optionalInt("lifetime")
+    }
+}
+
+/// The line to the other process.
+struct RemoteLine: Sendable {
+    let exchange: RemoteSubject.Exchanging
+
+    /// Sends a command and opens the result.
+    func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
+        var members = parameters
+        members["command"] = .string(command)
+        let answer = try await exchange(Array(try JSONEncoder().encode(FlagValue.object(members))))
+        let document = try DocumentReader.parse(answer, named: "answer to \(command)")
+        var reader = try DocumentReader(document, named: "answer to \(command)")
+        if let reason = try reader.optionalString("unsupported") { throw SubjectError.unsupported(reason) }
+        if reader.has("error") {
+            var failure = try reader.reader("error")
+            throw ExperimentationError(
+                ErrorCode(rawValue: try failure.optionalString("code") ?? ErrorCode.general.rawValue),
+                try failure.optionalString("message") ?? "The other process says nothing more."
+            )
+        }
+        return try reader.reader("result")
+    }
+}
+
+/// A stand-in in another process.
+struct RemoteStage: SubjectStage {
+    let subject: RemoteSubject
+    let id: String
+    let gaps: [WorldGap]
+    let secrets: [String]
+
+    func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider {
+        var reader = try await call("start")
+        return RemoteProvider(stage: self, id: try reader.name("provider"))
+    }
+
+    func change(to world: World) async throws { _ = try await call("change", ["world": world.document]) }
+
+    func inject(_ faults: [WorldFault]) async throws {
+        _ = try await call("inject", ["faults": .array(faults.map(\.document))])
+    }
+
+    func clearFaults() async throws { _ = try await call("clearFaults") }
+    func setKillSwitch(_ isOn: Bool) async throws { _ = try await call("setKillSwitch", ["on": .bool(isOn)]) }
+    func setReachable(_ isReachable: Bool) async throws {
+        _ = try await call("setReachable", ["reachable": .bool(isReachable)])
+    }
+
+    func received() async throws -> [Received] {
+        var reader = try await call("received")
+        return try reader.each("received") { (reader) throws(DocumentError) in try Received(reading: &reader) }
+    }
+
+    func exchanges() async throws -> [Exchange] {
+        var reader = try await call("exchanges")
+        return try reader.each("exchanges") { (reader) throws(DocumentError) in try Exchange(reading: &reader) }
+    }
+
+    func close() async { _ = try? await call("close") }
+
+    func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
+        try await subject.line.call(command, parameters.merging(["stage": .string(id)]) { given, _ in given })
+    }
+}

@@ -1,0 +1,47 @@
+import ConformanceKit
+import Experimentation
+import Testing
+
+@Suite("The catalogue of cases")
+struct CatalogueTests {
+    @Test("names are unique, in slash form, and say what is shown")
+    func names() {
+        let names = ConformanceCase.all.map(\.name)
+        #expect(Set(names).count == names.count)
+        for conformanceCase in ConformanceCase.all {
+            #expect(conformanceCase.name.split(separator: "/").count >= 2, "\(conformanceCase.name)")
+            #expect(!conformanceCase.name.contains(" "), "\(conformanceCase.name)")
+            #expect(!conformanceCase.summary.isEmpty)
+        }
+    }
+
+    @Test("every line of the neutral contract has a case", arguments: 1...20)
+    func promises(_ promise: Int) {
+        #expect(ConformanceCase.all.contains { $0.promise == promise })
+        #expect(Promise.texts[promise] != nil)
+    }
+
+    @Test("there are at least 150 neutral cases")
+    func count() { #expect(ConformanceCase.all.count >= 150) }
+
+    @Test("every capability but those of a place is probed by a case")
+    func probes() {
+        let probed = Set(ConformanceCase.all.compactMap(\.probes))
+        let unprobed = Capability.all.filter { !probed.contains($0) }
+        // Where decisions are made, whether metadata is rich and which events have shapes is no promise of its own.
+        #expect(unprobed == [.flagMetadata, .localEvaluation, .commerce])
+    }
+
+    @Test(
+        "patterns",
+        arguments: [
+            ("exposures/recorded-once", true), ("exposures/*", true), ("*once", true), ("*/recorded-*", true),
+            ("*", true),
+            ("exposures", false), ("Exposures/*", false), ("exposures/recorded-once-more", false), ("", false),
+        ]
+    )
+    func patterns(_ pattern: String, _ matches: Bool) throws {
+        let conformanceCase = try #require(ConformanceCase.all.first { $0.name == "exposures/recorded-once" })
+        #expect(conformanceCase.matches(pattern) == matches)
+    }
+}

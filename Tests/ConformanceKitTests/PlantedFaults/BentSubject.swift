@@ -1,0 +1,237 @@
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+
+/// The in-memory subject with something wrong on purpose.
+struct BentSubject: ConformanceSubject {
+    /// What is bent, part by part; what isn't named stays straight.
+    struct Bend: Sendable {
+        var capabilities = Set(Capability.all)
+        var providerCapabilities: Set<Capability>?
+        var knownDeviations: [KnownDeviation] = []
+        var secrets: [String] = []
+        var open: (@Sendable (World) async throws -> Void)?
+        var store: (@Sendable (ClientStore) -> ClientStore)?
+        var provider:
+            @Sendable (any ExperimentationProvider, InMemoryStage, Environment) -> any ExperimentationProvider = {
+                provider,
+                _,
+                _ in provider
+            }
+    }
+
+    var bend: Bend
+
+    var name: String { "bent" }
+    var capabilities: Set<Capability> { bend.capabilities }
+    var wireFields: Set<Received.Field> { Set(Received.Field.allCases) }
+    var knownDeviations: [KnownDeviation] { bend.knownDeviations }
+
+    func open(_ world: World) async throws -> any SubjectStage {
+        try await bend.open?(world)
+        return BentStage(inner: InMemoryStage(world), bend: bend)
+    }
+
+    func makeStore() async throws -> ClientStore {
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore())
+        return bend.store?(store) ?? store
+    }
+}
+
+struct BentStage: SubjectStage {
+    let inner: InMemoryStage
+    let bend: BentSubject.Bend
+
+    var gaps: [WorldGap] { inner.gaps }
+    var secrets: [String] { bend.secrets }
+    func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider {
+        let provider = try await inner.makeProvider(environment)
+        let bent = bend.provider(provider, inner, environment)
+        guard let capabilities = bend.providerCapabilities else { return bent }
+        return BentProvider(bent, capabilities: capabilities)
+    }
+    func change(to world: World) async throws { try await inner.change(to: world) }
+    func inject(_ faults: [WorldFault]) async throws { try await inner.inject(faults) }
+    func clearFaults() async throws { try await inner.clearFaults() }
+    func setKillSwitch(_ isOn: Bool) async throws { try await inner.setKillSwitch(isOn) }
+    func setReachable(_ isReachable: Bool) async throws { try await inner.setReachable(isReachable) }
+    func received() async throws -> [Received] { try await inner.received() }
+    func exchanges() async throws -> [Exchange] { try await inner.exchanges() }
+    func close() async { await inner.close() }
+}
+
+/// A provider with other roles than it came with.
+struct BentProvider: ExperimentationProvider {
+    var name: String
+    var scope: String
+    var roles: ProviderRoles
+    var capabilities: Set<Capability>
+
+    init(
+        _ inner: any ExperimentationProvider,
+        capabilities: Set<Capability>? = nil,
+        _ change: (inout ProviderRoles) -> Void = { _ in }
+    ) {
+        name = inner.name
+        scope = inner.scope
+        self.capabilities = capabilities ?? inner.capabilities
+        var roles = inner.roles
+        change(&roles)
+        self.roles = roles
+    }
+}
+
+// MARK: - Decisions
+
+struct BentRules: RulesetSource {
+    typealias Fetch = @Sendable (any RulesetSource, String?) async throws(ExperimentationError) -> RulesetAnswer
+    let inner: any RulesetSource
+    var fetch: Fetch = { inner, validator async throws(ExperimentationError) in
+        try await inner.ruleset(ifNot: validator)
+    }
+    var context: @Sendable (EvaluationContext) -> EvaluationContext = { $0 }
+    var decisions: @Sendable (Decisions, EvaluationContext) -> Decisions = { decisions, _ in decisions }
+
+    var freshness: Freshness { inner.freshness }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        let answer = try await fetch(inner, validator)
+        guard case .replaced(let rules, let validator, let raw) = answer else { return answer }
+        return .replaced(bent(rules), validator: validator, raw: raw)
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
+        bent(try inner.ruleset(restoring: raw))
+    }
+
+    private func bent(_ rules: any Ruleset) -> any Ruleset {
+        BentRuleset(inner: rules, context: context, decisions: decisions)
+    }
+}
+
+struct BentRuleset: Ruleset {
+    let inner: any Ruleset
+    let context: @Sendable (EvaluationContext) -> EvaluationContext
+    let decisions: @Sendable (Decisions, EvaluationContext) -> Decisions
+    var catalogue: FlagCatalogue { inner.catalogue }
+    func decisions(for context: EvaluationContext) -> Decisions {
+        decisions(inner.decisions(for: self.context(context)), context)
+    }
+}
+
+extension Decisions {
+    /// The same with other values.
+    func mapValues(_ change: (FlagValue) -> FlagValue) -> Decisions {
+        map(resolution: { resolution in
+            var resolution = resolution
+            resolution.value = change(resolution.value)
+            return resolution
+        })
+    }
+
+    /// The same with other resolutions and places.
+    func map(
+        resolution: (Resolution) -> Resolution = { $0 },
+        assignment: (Assignment) -> Assignment? = { $0 }
+    ) -> Decisions {
+        let places = assignments
+        let kept = places.compactMap(assignment)
+        return Decisions(
+            flags: keys.compactMap { key in
+                guard var found = self[key] else { return nil }
+                found = resolution(found)
+                found.assignment = found.assignment.flatMap { index in
+                    let place = catalogue.assignments[index]
+                    return assignment(place).flatMap { kept.firstIndex(of: $0) }
+                }
+                return (key: key, resolution: found)
+            },
+            assignments: kept
+        )
+    }
+}
+
+// MARK: - Events
+
+struct BentSink: EventSink {
+    let inner: any EventSink
+    var send: @Sendable (any EventSink, [Envelope]) async -> DeliveryReport = { await $0.deliver($1) }
+    var batching: BatchPolicy { inner.batching }
+    func check(_ event: TrackingEvent) throws(ExperimentationError) { try inner.check(event) }
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport { await send(inner, batch) }
+}
+
+extension BentSubject.Bend {
+    /// Bends how rules are fetched.
+    static func fetching(_ fetch: @escaping BentRules.Fetch) -> Self {
+        rules { BentRules(inner: $0, fetch: fetch) }
+    }
+
+    /// Bends what is decided.
+    static func deciding(_ change: @escaping @Sendable (Decisions, EvaluationContext) -> Decisions) -> Self {
+        rules { BentRules(inner: $0, decisions: change) }
+    }
+
+    /// Bends what is known when something is decided.
+    static func knowing(_ change: @escaping @Sendable (EvaluationContext) -> EvaluationContext) -> Self {
+        rules { BentRules(inner: $0, context: change) }
+    }
+
+    static func rules(_ make: @escaping @Sendable (any RulesetSource) -> BentRules) -> Self {
+        Self(provider: { provider, _, _ in
+            BentProvider(provider) { roles in
+                if case .computed(let source) = roles.decisions { roles.decisions = .computed(make(source)) }
+            }
+        })
+    }
+
+    /// Bends how events are sent.
+    static func sending(_ send: @escaping @Sendable (any EventSink, [Envelope]) async -> DeliveryReport) -> Self {
+        Self(provider: { provider, _, _ in
+            BentProvider(provider) { roles in
+                if let events = roles.events { roles.events = BentSink(inner: events, send: send) }
+            }
+        })
+    }
+
+    /// Bends each event before it is sent.
+    static func sending(each change: @escaping @Sendable (inout Envelope) -> Void) -> Self {
+        sending { sink, batch in
+            await sink.deliver(
+                batch.map { envelope in
+                    var envelope = envelope
+                    change(&envelope)
+                    return envelope
+                }
+            )
+        }
+    }
+
+    /// Takes an exchange that a fault befell for a success.
+    static func acknowledging(_ fault: String) -> Self {
+        Self(provider: { provider, stage, _ in
+            BentProvider(provider) { roles in
+                guard let events = roles.events else { return }
+                roles.events = BentSink(inner: events) { sink, batch in
+                    let report = await sink.deliver(batch)
+                    let last = try? await stage.exchanges().last { $0.purpose == .events || $0.purpose == .exposures }
+                    return last?.fault == fault ? DeliveryReport(.delivered, for: batch) : report
+                }
+            }
+        })
+    }
+
+    /// Bends the verdicts on events.
+    static func judging(_ change: @escaping @Sendable (Verdict) -> Verdict) -> Self {
+        sending { sink, batch in
+            var report = await sink.deliver(batch)
+            report.verdicts = report.verdicts.mapValues(change)
+            return report
+        }
+    }
+
+    /// Bends the outbox.
+    static func keeping(_ change: BentOutbox.Change) -> Self {
+        Self(store: { ClientStore(outbox: BentOutbox(inner: $0.outbox, change: change), state: $0.state) })
+    }
+}

@@ -1,0 +1,115 @@
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import Testing
+
+@Suite("The suite judges a subject by what it declares")
+struct HonestyTests {
+    private let runner = ConformanceRunner(limit: .seconds(2))
+
+    private func conformanceCase(_ name: String) throws -> ConformanceCase {
+        try #require(ConformanceCase.all.first { $0.name == name })
+    }
+
+    private func outcome(of name: String, _ bend: BentSubject.Bend) async throws -> Outcome {
+        await runner.run(try conformanceCase(name), against: BentSubject(bend: bend)).outcome
+    }
+
+    @Test(
+        "what is there but not declared is found",
+        arguments: [
+            (Capability.objectFlags, "evaluation/objects"), (.targeting, "snapshots/users-are-kept-apart"),
+            (.overrides, "overrides/include"), (.holdouts, "experiments/holdout-is-visible"),
+            (.killSwitch, "kill-switch/reaches-the-next-read"), (.eventIDs, "delivery/repetition-has-the-same-id"),
+            (.batching, "delivery/several-in-one-request"), (.consentSignal, "consent/signal-when-withdrawn"),
+            (.stickyAssignments, "experiments/sticky"), (.campaigns, "campaigns/answer-an-event"),
+        ]
+    )
+    func undeclared(_ capability: Capability, _ name: String) async throws {
+        var bend = BentSubject.Bend()
+        bend.capabilities.remove(capability)
+        #expect(try await outcome(of: name, bend) == .undeclared(capability))
+    }
+
+    @Test("what isn't declared and isn't there is unsupported")
+    func unsupported() async throws {
+        var bend = BentSubject.Bend.knowing { context in
+            var context = context
+            context.overrides = []
+            return context
+        }
+        bend.capabilities.remove(.overrides)
+        bend.providerCapabilities = bend.capabilities
+        let outcome = try await outcome(of: "overrides/include", bend)
+        #expect(outcome == .unsupported("bent doesn't declare \"overrides\""))
+        #expect(!outcome.isFailure)
+    }
+
+    @Test("a subject that declares something else than its provider is found out")
+    func lies() async throws {
+        var bend = BentSubject.Bend()
+        bend.providerCapabilities = [.flags]
+        #expect(try await outcome(of: "evaluation/declared-capabilities", bend).word == "failed")
+    }
+
+    @Test("a recorded deviation is told with its reason and doesn't fail the run")
+    func deviates() async throws {
+        var bend = BentSubject.Bend.deciding { _, _ in .none }
+        let record = KnownDeviation("evaluation/*", reason: "the vendor has closed", link: "https://example.com/1")
+        bend.knownDeviations = [record]
+        let outcome = try await outcome(of: "evaluation/boolean-values", bend)
+        #expect(outcome.word == "deviates")
+        #expect(outcome.reason == "the vendor has closed")
+        #expect(!outcome.failures.isEmpty && !outcome.isFailure)
+    }
+
+    @Test("a record that is no longer true fails the run")
+    func outdated() async throws {
+        let record = KnownDeviation("evaluation/boolean-values", reason: "the vendor has closed")
+        let outcome = try await outcome(of: "evaluation/boolean-values", .init(knownDeviations: [record]))
+        #expect(outcome == .outdated(record))
+        #expect(outcome.isFailure)
+    }
+
+    @Test("a subject that hangs while it is opened ends in bounded time, by name")
+    func hangsAtOpening() async throws {
+        let bend = BentSubject.Bend(open: { _ in
+            // Ignores its cancellation, as the worst do.
+            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        })
+        let start = ContinuousClock.now
+        let outcome = try await outcome(of: "evaluation/boolean-values", bend)
+        #expect(start.duration(to: .now) < .seconds(8))
+        #expect(outcome.failures.first?.message.contains("bent hangs") == true)
+    }
+
+    @Test("a subject that hangs in the middle of a case ends in bounded time, and the next case runs")
+    func hangsInTheMiddle() async throws {
+        let bend = BentSubject.Bend.fetching { _, _ async throws(ExperimentationError) in
+            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            return .unchanged
+        }
+        let cases = [try conformanceCase("evaluation/boolean-values"), try conformanceCase("evaluation/not-ready")]
+        let report = await runner.run(cases, against: [BentSubject(bend: bend), InMemorySubject()])
+        #expect(
+            report.subjects.map { $0.results.map(\.outcome.word) } == [["failed", "passed"], ["passed", "passed"]]
+        )
+    }
+
+    @Test("a subject that can't be opened fails by name, and the others' results are complete")
+    func cannotBeOpened() async throws {
+        struct Broken: Error {}
+        let bend = BentSubject.Bend(open: { _ in throw Broken() })
+        let cases = Array(ConformanceCase.all.prefix(3))
+        let report = await runner.run(cases, against: [BentSubject(bend: bend), InMemorySubject()])
+        #expect(report.subjects[0].results.allSatisfy { $0.outcome.failures.first?.message.contains("bent") ?? false })
+        #expect(report.subjects[1].results.map(\.outcome) == [.passed, .passed, .passed])
+        #expect(!report.isSuccess)
+    }
+
+    @Test("a case that expects nothing is no case")
+    func emptyCase() async {
+        let empty = ConformanceCase("nothing/at-all", promise: 1, "Nothing", world: .empty) { _ in }
+        #expect(await runner.run(empty, against: InMemorySubject()).outcome.word == "failed")
+    }
+}

@@ -1,0 +1,170 @@
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+
+/// What goes wrong with events on their way and in the store.
+extension PlantedFault {
+    static let outages = ["outages/*", "delivery/*", "exposures/*", "ledger/*", "deadlines/*", "privacy/*"]
+
+    static let delivery: [PlantedFault] = [
+        PlantedFault(
+            "drops on 503",
+            caughtBy: "outages/ten-rounds-lose-nothing",
+            alsoBlamedBy: outages + ["consent/*", "bounds/*"],
+            .judging { if case .outage = $0 { .rejected("unavailable") } else { $0 } }
+        ),
+        PlantedFault(
+            "acknowledges a redirect",
+            caughtBy: "outages/not-delivered-by-a-redirect",
+            .acknowledging("redirect")
+        ),
+        PlantedFault(
+            "takes a login page for a delivery",
+            caughtBy: "outages/not-delivered-by-a-login-page",
+            .acknowledging("html200")
+        ),
+        PlantedFault(
+            "takes a truncated answer for a success",
+            caughtBy: "outages/not-delivered-by-a-truncated-answer",
+            .acknowledging("truncate")
+        ),
+        PlantedFault(
+            "takes a failure with 200 for a success",
+            caughtBy: "outages/not-delivered-by-a-failure-with-200",
+            .acknowledging("vendorFailure200")
+        ),
+        PlantedFault(
+            "doesn't wait as long as it is asked to",
+            caughtBy: "outages/retry-after-is-honoured",
+            alsoBlamedBy: outages + ["consent/*", "bounds/*"],
+            .judging { if case .outage = $0 { .outage(after: .milliseconds(1)) } else { $0 } }
+        ),
+        PlantedFault(
+            "gives up when credentials are refused",
+            caughtBy: "outages/refused-credentials-keep-everything",
+            .judging { if case .stop = $0 { .rejected("unauthorized") } else { $0 } }
+        ),
+        PlantedFault(
+            "sends a batch backwards",
+            caughtBy: "delivery/in-order",
+            alsoBlamedBy: [
+                "delivery/*", "outages/*", "consent/*", "exposures/before-what-follows", "bounds/*", "deadlines/*",
+                "ledger/*", "campaigns/*", "kill-switch/*",
+            ],
+            .sending { sink, batch in await sink.deliver(batch.reversed()) }
+        ),
+        PlantedFault(
+            "makes a new id for every attempt",
+            caughtBy: "delivery/repetition-has-the-same-id",
+            .renaming
+        ),
+        PlantedFault(
+            "sends everything in the name of one user",
+            caughtBy: "delivery/whose-it-is",
+            alsoBlamedBy: ["delivery/*", "exposures/say-who-saw-it", "events/*", "identity/*", "campaigns/*"],
+            .sending(each: { $0.identity.id = "somebody" })
+        ),
+        PlantedFault(
+            "loses the anonymous id",
+            caughtBy: "identity/both-ids-travel",
+            .sending(each: { $0.identity.anonymousID = nil })
+        ),
+        PlantedFault(
+            "loses an event's attributes",
+            caughtBy: "events/attributes-of-an-event",
+            .sending(each: { $0.event.attributes = [:] })
+        ),
+        PlantedFault(
+            "takes what it has no word for, and drops it",
+            caughtBy: "events/favorite",
+            .sending { sink, batch in
+                var report = await sink.deliver(batch.filter { $0.event.type != "favorite" })
+                for envelope in batch where envelope.event.type == "favorite" {
+                    report.verdicts[envelope.id] = .delivered
+                }
+                return report
+            }
+        ),
+        PlantedFault(
+            "gives an order another id",
+            caughtBy: "events/purchase",
+            .sending(each: { envelope in
+                guard case .purchase(var order) = envelope.event.kind else { return }
+                order.id = envelope.id
+                envelope.event.kind = .purchase(order)
+            })
+        ),
+    ]
+
+    static let storage: [PlantedFault] = [
+        PlantedFault(
+            "acknowledges before commit",
+            caughtBy: "delivery/survives-a-kill",
+            alsoBlamedBy: ["*"],
+            .keeping(.acknowledgesBeforeCommit)
+        ),
+        PlantedFault(
+            "wipes on retry",
+            caughtBy: "outages/not-delivered-by-a-500",
+            alsoBlamedBy: outages + ["consent/*", "bounds/*", "kill-switch/*"],
+            .keeping(.wipesOnRetry)
+        ),
+        PlantedFault(
+            "ignores that consent was withdrawn",
+            caughtBy: "consent/denied-purges",
+            alsoBlamedBy: ["consent/*", "exposures/*"],
+            .keeping(.ignoresPurge)
+        ),
+        PlantedFault(
+            "ignores that consent is unknown",
+            caughtBy: "consent/unknown",
+            alsoBlamedBy: ["consent/*", "exposures/unknown-consent"],
+            .keeping(.ignoresHolding)
+        ),
+        PlantedFault(
+            "never lets go of what was held",
+            caughtBy: "consent/granted-lets-go",
+            alsoBlamedBy: ["consent/*", "exposures/unknown-consent"],
+            .keeping(.neverReleases)
+        ),
+        PlantedFault(
+            "counts one event too many",
+            caughtBy: "delivery/one-event",
+            alsoBlamedBy: ["*"],
+            .keeping(.miscounts)
+        ),
+        PlantedFault(
+            "stamps events anew",
+            caughtBy: "delivery/original-time",
+            alsoBlamedBy: ["consent/granted-with-original-times"],
+            .keeping(.restamps)
+        ),
+    ]
+}
+
+extension BentSubject.Bend {
+    /// Gives an event another id whenever it is sent.
+    fileprivate static let renaming = BentSubject.Bend(provider: { provider, stage, _ in
+        BentProvider(provider) { roles in
+            guard let events = roles.events else { return }
+            roles.events = BentSink(inner: events) { sink, batch in
+                let attempt = (try? await stage.exchanges().count) ?? 0
+                let renamed = batch.map { envelope in
+                    var envelope = envelope
+                    envelope.id += "-\(attempt)"
+                    return envelope
+                }
+                var report = await sink.deliver(renamed)
+                for (old, new) in zip(batch, renamed) { report.verdicts[old.id] = report.verdicts[new.id] }
+                report.campaigns = report.campaigns.map { received in
+                    var received = received
+                    if let index = renamed.firstIndex(where: { $0.id == received.eventID }) {
+                        received.eventID = batch[index].id
+                    }
+                    return received
+                }
+                return report
+            }
+        }
+    })
+}

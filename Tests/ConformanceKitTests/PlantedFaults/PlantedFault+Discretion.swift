@@ -1,0 +1,77 @@
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+
+/// What is said that nobody may hear.
+extension PlantedFault {
+    private static let key = "k3y-that-nobody-may-see"
+
+    static let discretion: [PlantedFault] = [
+        PlantedFault(
+            "leaks a key in a log",
+            caughtBy: "privacy/no-secrets-in-errors-of-reading",
+            alsoBlamedBy: ["*"],
+            BentSubject.Bend(
+                secrets: [key],
+                provider: { provider, _, environment in
+                    BentProvider(provider) { roles in
+                        guard case .computed(let source) = roles.decisions else { return }
+                        roles.decisions = .computed(
+                            BentRules(inner: source) { inner, validator async throws(ExperimentationError) in
+                                environment.log.log(.debug, "request", "GET /rules?key=\(key)")
+                                return try await inner.ruleset(ifNot: validator)
+                            }
+                        )
+                    }
+                }
+            )
+        ),
+        PlantedFault(
+            "leaks a key in an error",
+            caughtBy: "privacy/no-secrets-in-errors-of-reading",
+            alsoBlamedBy: ["*"],
+            {
+                var bend = BentSubject.Bend.fetching { source, validator async throws(ExperimentationError) in
+                    do throws(ExperimentationError) { return try await source.ruleset(ifNot: validator) } catch {
+                        throw ExperimentationError(error.code, "\(error.message) (key \(key))")
+                    }
+                }
+                bend.secrets = [key]
+                return bend
+            }()
+        ),
+        PlantedFault(
+            "shows a key when it is dumped",
+            caughtBy: "privacy/no-secrets-in-dumps",
+            BentSubject.Bend(
+                secrets: [key],
+                provider: { provider, _, _ in
+                    var copy = BentProvider(provider)
+                    copy.scope = key
+                    return copy
+                }
+            )
+        ),
+        PlantedFault(
+            "logs whose decisions it asks for",
+            caughtBy: "privacy/no-personal-data-in-the-log",
+            alsoBlamedBy: ["privacy/*"],
+            BentSubject.Bend(
+                provider: { provider, _, environment in
+                    BentProvider(provider) { roles in
+                        guard case .computed(let source) = roles.decisions else { return }
+                        roles.decisions = .computed(
+                            BentRules(
+                                inner: source,
+                                context: { context in
+                                    environment.log.log(.debug, "decide", "Deciding for \(context.user.id)")
+                                    return context
+                                }
+                            )
+                        )
+                    }
+                }
+            )
+        ),
+    ]
+}

@@ -1,0 +1,88 @@
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+
+/// What goes wrong with experiments, exposures and campaigns.
+extension PlantedFault {
+    static let experiments: [PlantedFault] = [
+        PlantedFault(
+            "forgets who is sticky",
+            caughtBy: "experiments/sticky",
+            alsoBlamedBy: ["experiments/sticky-over-a-restart"],
+            .knowing { context in
+                var context = context
+                context.earlierAssignments = [:]
+                return context
+            }
+        ),
+        PlantedFault(
+            "ignores what this device forces",
+            caughtBy: "overrides/include",
+            alsoBlamedBy: ["overrides/*"],
+            .knowing { context in
+                var context = context
+                context.overrides = []
+                return context
+            }
+        ),
+        PlantedFault(
+            "hides holdouts",
+            caughtBy: "experiments/holdout-is-visible",
+            .deciding { decisions, _ in decisions.map(assignment: { $0.isHoldout ? nil : $0 }) }
+        ),
+        PlantedFault(
+            "calls every variation the control",
+            caughtBy: "experiments/control-is-visible",
+            .deciding { decisions, _ in
+                decisions.map(assignment: { assignment in
+                    var assignment = assignment
+                    assignment.variation.isControl = true
+                    return assignment
+                })
+            }
+        ),
+        PlantedFault(
+            "doesn't say that a user was forced",
+            caughtBy: "experiments/forced-by-the-vendor",
+            .deciding { decisions, _ in
+                decisions.map(assignment: { assignment in
+                    var assignment = assignment
+                    if assignment.origin == .forcedByVendor { assignment.origin = .allocated }
+                    return assignment
+                })
+            }
+        ),
+        PlantedFault(
+            "doubles exposures",
+            caughtBy: "exposures/recorded-once",
+            alsoBlamedBy: ["exposures/*"],
+            .sending { sink, batch in
+                let exposures = batch.filter { $0.event.type == "exposure" }
+                if !exposures.isEmpty { _ = await sink.deliver(exposures) }
+                return await sink.deliver(batch)
+            }
+        ),
+        PlantedFault(
+            "names the experiment in place of the variation",
+            caughtBy: "exposures/say-what-was-seen",
+            .sending(each: { envelope in
+                guard case .exposure(var exposure) = envelope.event.kind else { return }
+                exposure.assignment.variation.id = exposure.assignment.experiment.id
+                envelope.event.kind = .exposure(exposure)
+            })
+        ),
+        PlantedFault(
+            "shows campaigns to the control group",
+            caughtBy: "campaigns/control-group",
+            .sending { sink, batch in
+                var report = await sink.deliver(batch)
+                report.campaigns = report.campaigns.map { received in
+                    var received = received
+                    received.campaign.isControlGroup = false
+                    return received
+                }
+                return report
+            }
+        ),
+    ]
+}

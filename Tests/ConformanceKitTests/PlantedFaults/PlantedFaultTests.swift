@@ -1,0 +1,24 @@
+import ConformanceKit
+import Experimentation
+import Testing
+
+@Suite("A provider that is wrong on purpose is caught")
+struct PlantedFaultTests {
+    @Test("by the case that is meant for it, and by none that blames something else", arguments: PlantedFault.all)
+    func caught(_ fault: PlantedFault) async throws {
+        let report = await ConformanceRunner(width: 8).run(
+            ConformanceCase.all,
+            against: [BentSubject(bend: fault.bend)]
+        )
+        let results = try #require(report.subjects.first).results
+        let failed = results.filter { $0.outcome.isFailure }
+        #expect(failed.contains { $0.name == fault.caughtBy }, "not caught by \(fault.caughtBy)")
+        let strangers = failed.filter { result in
+            result.name != fault.caughtBy
+                && !ConformanceCase.all.contains {
+                    $0.name == result.name && fault.alsoBlamedBy.contains(where: $0.matches)
+                }
+        }
+        #expect(strangers.map(\.account) == [], "blamed by others")
+    }
+}
