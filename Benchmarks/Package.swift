@@ -42,6 +42,7 @@ let package = Package(
                 .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ExperimentationTesting", package: "swift-experimentation"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "SigmaAdapter", package: "swift-experimentation"),
             ]

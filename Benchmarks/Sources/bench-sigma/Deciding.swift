@@ -2,6 +2,7 @@ import AdapterKit
 import BenchmarkHarness
 import Crypto
 import Experimentation
+import ExperimentationTesting
 import Foundation
 import HTTPTypes
 import SigmaAdapter
@@ -62,7 +63,39 @@ enum Deciding {
             }
         }
         table.add("one flag, rules only", withRules.nanoseconds, unit: "ns")
+        try await reading(&table)
         if table.missedBars > 0 { exit(1) }
+    }
+
+    /// A warm read, beside the same read of another provider's snapshot.
+    static func reading(_ table: inout Table) async throws {
+        let configuration = SigmaConfiguration(projectToken: "token", apiURL: "https://sigma.example/api/v1/")
+        let sigma = try await ExperimentationClient(
+            provider: SigmaProvider(configuration: configuration, transport: Canned(experiments: false))
+        )
+        let other = try await ExperimentationClient(
+            provider: InMemoryProvider(
+                flags: (0..<flagCount).map {
+                    InMemoryFlag("flag-\($0)", variants: ["own": "own"], defaultVariant: "own")
+                },
+                needsConsent: false
+            )
+        )
+        let keys = (0..<flagCount).map { "flag-\($0)" }
+        func cost(_ client: ExperimentationClient) async throws -> Double {
+            let session = client.session(for: User(id: "user-1", consent: .granted))
+            try await session.refresh()
+            return Cost.of(200_000) { count in
+                for index in 0..<count { consume(session.string(keys[index % flagCount], default: "")) }
+            }.nanoseconds
+        }
+        let theirs = try await cost(other)
+        let ours = try await cost(sigma)
+        table.add("session.string, Sigma's snapshot", ours, unit: "ns")
+        table.add("session.string, the in-memory provider's", theirs, unit: "ns")
+        table.add("Sigma's / the in-memory provider's", ours / theirs, atMost: 1.5, unit: "×")
+        await sigma.shutdown()
+        await other.shutdown()
     }
 
     static func context(_ id: String) -> EvaluationContext {
