@@ -132,6 +132,7 @@ struct NetworkTests {
             store: ClientStore(outbox: InMemoryOutboxStore(maximumCount: 1000), state: InMemoryStateStore())
         )
         app.evergage.setConnectivity(.offline)
+        await app.settle()
         try app.global.purchase(EvergageOrder(orderID: "A", lineItems: [EvergageLineItem(item: .p)]))
         for number in 1...1000 { try app.global.trackAction("E\(number)") }
         await app.settle()
@@ -148,6 +149,7 @@ struct NetworkTests {
         let store = ClientStore.inMemory()
         let first = try await App(store: store)
         first.evergage.setConnectivity(.offline)
+        await first.settle()
         try first.global.trackAction("A")
         await first.settle()
         let second = try await App(store: store)

@@ -145,8 +145,9 @@ actor Outbox {
             return noted
         }
         var rest = entries[...]
+        var most = Int.max
         while let isHeld = rest.first?.isHeld {
-            let run = Array(rest.prefix { $0.isHeld == isHeld })
+            let run = Array(rest.prefix { $0.isHeld == isHeld }.prefix(most))
             do {
                 _ = try await put(run, isHeld: isHeld)
                 rest = rest.dropFirst(run.count)
@@ -156,8 +157,11 @@ actor Outbox {
                 intake.withLock { $0 = Array((kept + $0).prefix(Self.mostNoted)) }
                 environment.log.log(.error, "outbox.refused", "Exposures can't be stored at the moment: \(error)")
                 return
+            } catch  where run.count > 1 {
+                // One of them is to blame; the others need not go with it.
+                most = 1
             } catch {
-                environment.log.log(.error, "outbox.refused", "An exposure can't be stored: \(error)")
+                environment.log.log(.error, "outbox.refused", "A noted event can't be stored: \(error)")
                 rest = rest.dropFirst(run.count)
             }
         }
