@@ -4,9 +4,43 @@ import Experimentation
 extension EngageProvider {
     /// The vendor's older way to an identity.
     public var anonymousUser: AnonymousUser { AnonymousUser(client: xmlapi, profile: profile) }
-}
 
-extension EngageProvider {
+    /// Installation, sessions, notifications and links of a user's session.
+    public func tracker(for session: UserSession) -> BehaviorTracker {
+        BehaviorTracker(engage: self, session: session)
+    }
+
     /// How many calls of the XML interface wait for their turn.
     public var waitingCalls: Int { xmlapi.connection.line.waiting }
+
+    /// Writes where this installation's recipient was last seen to the list's two columns, which are added before the first
+    /// time.
+    ///
+    /// - Parameter placemark: The place; `nil` or one without names is written as `UNKNOWN`.
+    /// - Throws: ``ErrorCode/invalidArgument`` without a recipient; what the XML interface throws.
+    public func updateLastKnownLocation(_ placemark: LocationFeed.Placemark?) async throws(ExperimentationError) {
+        guard configuration.location.isEnabled else { return }
+        try await profile.load()
+        let recipient = profile.recipientID
+        guard !recipient.isEmpty else {
+            throw ExperimentationError(.invalidArgument, "there is no recipient; set one up first")
+        }
+        let settings = configuration.location
+        let list = configuration.listID
+        if !profile.record.hasLocationColumns {
+            // A fault says that they are there already, which is as good.
+            try await xmlapi.send(.addColumn(settings.addressColumn, list: list, type: .text))
+            try await xmlapi.send(.addColumn(settings.timestampColumn, list: list, type: .date))
+            try await profile.update { $0.hasLocationColumns = true }
+        }
+        try await xmlapi.perform(
+            .updateLastKnownLocation(
+                recipientID: recipient,
+                list: list,
+                address: placemark?.address ?? "UNKNOWN",
+                date: EngageTimestamp.text(environment.time.now, pattern: settings.dateFormat),
+                columns: (settings.addressColumn, settings.timestampColumn)
+            )
+        )
+    }
 }

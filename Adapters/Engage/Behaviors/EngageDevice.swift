@@ -77,11 +77,11 @@ public struct EngageDevice: Sendable, Hashable {
     }
 
     private static var hardware: String {
-            var names = utsname()
-            guard uname(&names) == 0 else { return unknown }
-            let machine = withUnsafeBytes(of: &names.machine) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            return machine.isEmpty ? unknown : machine
+        var names = utsname()
+        guard uname(&names) == 0 else { return unknown }
+        let machine = withUnsafeBytes(of: &names.machine) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        return machine.isEmpty ? unknown : machine
     }
 }

@@ -1,0 +1,169 @@
+import Experimentation
+import Foundation
+
+/// What the vendor's SDK tracks on its own account: installation, sessions, notifications and links, with the campaigns that
+/// they bring.
+///
+/// ```swift
+/// let tracker = engage.tracker(for: session)
+/// try await tracker.launch()
+/// try await tracker.handlePushReceived(payload)
+/// ```
+public struct BehaviorTracker: Sendable {
+    let engage: EngageProvider
+    let session: UserSession
+
+    private var profile: EngageProfile { engage.profile }
+    private var now: Date { engage.environment.time.now }
+    private var translation: EngageTranslation { EngageTranslation(engage.configuration) }
+
+    // MARK: Sessions
+
+    /// Takes note that the application was started: the installation once, the end of the session before if it wasn't
+    /// told, and the beginning of one.
+    public func launch() async throws(ExperimentationError) {
+        try await profile.load()
+        if !profile.record.isInstalled {
+            try await session.track(.installed, at: now)
+            // Only now: an end of the process in between must not lose it.
+            try await profile.update { $0.isInstalled = true }
+        }
+        let now = now
+        try await tell(try await profile.update { $0.session.launch(at: now) })
+    }
+
+    /// Takes note that the application is used, or isn't any more.
+    ///
+    /// A session ends when it isn't for longer than the time-out.
+    public func setApplicationState(_ state: ApplicationState) async throws(ExperimentationError) {
+        try await profile.load()
+        let now = now
+        let timeout = engage.configuration.sessionTimeout / .seconds(1)
+        try await tell(
+            try await profile.update { record in
+                guard state == .foreground else {
+                    if state == .background { record.session.leave(at: now) }
+                    return []
+                }
+                return record.session.enter(at: now, timeout: timeout)
+            }
+        )
+    }
+
+    private func tell(_ outcomes: [SessionClock.Outcome]) async throws(ExperimentationError) {
+        for outcome in outcomes {
+            switch outcome {
+            case .ended(let seconds, let date):
+                try await session.track(.sessionEnded(seconds: Double(seconds)), at: date)
+            case .started(let date): try await session.track(.sessionStarted, at: date)
+            }
+        }
+    }
+
+    // MARK: Campaigns
+
+    /// The campaign that counts now; empty if there is none.
+    public var currentCampaign: String { profile.record.campaigns.current(at: now) }
+
+    /// The campaign that came last, whether it is over or not; empty if there is none.
+    public var lastCampaign: String { profile.record.campaigns.last(at: now) }
+
+    /// Stores a campaign.
+    ///
+    /// - Parameters:
+    ///   - name: Its name.
+    ///   - expiration: When it ends, as ``Expiration`` reads it; the default length if `nil`.
+    /// - Throws: ``ErrorCode/store``.
+    public func storeCampaign(_ name: String, until expiration: String? = nil) async throws(ExperimentationError) {
+        let names = engage.configuration.parameters
+        var values: [String: FlagValue] = [names.currentCampaign: .string(name)]
+        if let expiration { values[names.campaignExpiresAt] = .string(expiration) }
+        try await keepCampaign(in: values, at: now)
+    }
+
+    /// Stores a campaign that ends at a moment, in seconds since 1970; a text that is no number has ended already.
+    public func storeCampaign(_ name: String, endTimestamp: String) async throws(ExperimentationError) {
+        let names = engage.configuration.parameters
+        let values: [String: FlagValue] = [
+            names.currentCampaign: .string(name), names.campaignEnd: .string(endTimestamp.isEmpty ? "-" : endTimestamp),
+        ]
+        try await keepCampaign(in: values, at: now)
+    }
+
+    private func keepCampaign(in values: [String: FlagValue], at date: Date) async throws(ExperimentationError) {
+        try await profile.load()
+        guard let campaign = translation.scan.campaign(in: values, at: date) else { return }
+        try await profile.update { $0.campaigns.put(campaign) }
+    }
+
+    // MARK: Notifications
+
+    /// A notification of this device's own arrived.
+    public func handleLocalNotificationReceived(
+        _ content: NotificationContent,
+        attributes: Attributes = [:]
+    ) async throws(ExperimentationError) {
+        try await track(.notificationReceived(content), attributes, scanning: content.payload)
+    }
+
+    /// A push notification arrived.
+    public func handlePushReceived(
+        _ payload: [String: FlagValue],
+        attributes: Attributes = [:]
+    ) async throws(ExperimentationError) {
+        try await track(.notificationReceived(NotificationContent(payload: payload)), attributes, scanning: payload)
+    }
+
+    /// A notification was opened.
+    public func handleNotificationOpened(
+        _ payload: [String: FlagValue],
+        attributes: Attributes = [:]
+    ) async throws(ExperimentationError) {
+        try await track(.notificationOpened(NotificationContent(payload: payload)), attributes, scanning: payload)
+    }
+
+    private func track(
+        _ kind: TrackingEvent.Kind,
+        _ attributes: Attributes,
+        scanning payload: [String: FlagValue]
+    ) async throws(ExperimentationError) {
+        let date = now
+        try await keepCampaign(in: payload.merging(attributes.values) { $1 }, at: date)
+        try await session.track(TrackingEvent(kind, attributes: attributes), at: date)
+    }
+
+    // MARK: Links
+
+    /// What an application does with a link that a route takes.
+    public typealias LinkHandler = @Sendable (_ parameters: [String: String]) -> Void
+
+    /// The application was opened by a link: one session began with all of the link's parameters.
+    ///
+    /// - Parameters:
+    ///   - address: The link.
+    ///   - routes: What links mean; without, only the query counts.
+    ///   - handlers: The application's own handlers by the names in the route file.
+    /// - Returns: The parameters; those of the query go before those of the route.
+    /// - Throws: As `UserSession.track`.
+    @discardableResult
+    public func handleExternalURLOpened(
+        _ address: String,
+        routes: DeepLinkRoutes? = nil,
+        handlers: [String: LinkHandler] = [:]
+    ) async throws(ExperimentationError) -> [String: String] {
+        let link = DeepLink(address)
+        var parameters: [String: String] = [:]
+        if let routes {
+            let match = routes.match(link)
+            if routes.logs {
+                engage.environment.log.log(.info, "engage.link", "a link went by \(match.route ?? "the default route")")
+            }
+            if match.handlers.contains(DeepLinkRoutes.ownHandler) { parameters = match.parameters }
+            for name in match.handlers { handlers[name]?(match.parameters) }
+        }
+        parameters.merge(link.query) { $1 }
+        let attributes = Attributes(parameters.mapValues(FlagValue.string))
+        try await track(.sessionStarted, attributes, scanning: [:])
+        return parameters
+    }
+}

@@ -1,0 +1,42 @@
+import Experimentation
+
+/// How many events there are in each of the reference's states.
+public struct EngageEventStates: Sendable, Hashable {
+    /// `HOLD`: in a delivery, waiting for plug-ins.
+    public var completing: Int
+    /// `NOT_POSTED`: ready, or waiting after an outage.
+    public var pending: Int
+    /// Waiting for consent, which the reference doesn't know.
+    public var held: Int
+    /// `PROCESSING`: in a delivery.
+    public var inFlight: Int
+    /// `SUCCESSFULLY_POSTED`.
+    public var delivered: Int
+    /// `FAILED_POST`: refused as often as allowed, or for good.
+    public var failed: Int
+    /// Purged unsent after the days of retention, which the reference doesn't count.
+    public var purgedByAge: Int
+    /// `EXPIRED`: went, or go, without some plug-in, since the provider was made.
+    ///
+    /// They are in the other states as well.
+    public var incomplete: Int
+}
+
+extension EngageProvider {
+    /// Counts events by the reference's states.
+    public func eventStates(in client: ExperimentationClient) async throws(ExperimentationError) -> EngageEventStates {
+        let status = try await client.outboxStatus()
+        let ledger = try await client.ledger()
+        let counts = completed.counts
+        return EngageEventStates(
+            completing: min(counts.underWay, status.leased),
+            pending: status.ready + status.delayed,
+            held: status.held,
+            inFlight: status.leased - min(counts.underWay, status.leased),
+            delivered: ledger.delivered,
+            failed: (ledger.dropped[.exhausted] ?? 0) + (ledger.dropped[.rejected] ?? 0),
+            purgedByAge: ledger.dropped[.expired] ?? 0,
+            incomplete: counts.expired
+        )
+    }
+}

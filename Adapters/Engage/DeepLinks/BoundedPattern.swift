@@ -1,0 +1,179 @@
+import Experimentation
+
+/// A regular expression that can't hang: it is carried out by following all ways at once, in time proportional to the
+/// product of the pattern's and the text's lengths, whatever the pattern.
+///
+/// Literals, `.`, classes with ranges and negation, `\d \w \s` and their opposites, groups, alternation, `* + ? {n,m}` with
+/// their reluctant forms, `^ $ \b \B`. What needs going back (references, looking around) is refused. Matches are the ones
+/// that a backtracking engine finds: the leftmost, by order of preference.
+struct BoundedPattern: Sendable, Hashable {
+    /// The longest pattern, in characters.
+    static let longestPattern = 500
+    /// The most instructions that a pattern may need.
+    static let largestProgram = 5_000
+    /// The longest text that is looked at; a longer one has no match.
+    static let longestText = 4_096
+
+    struct Scalars: Sendable, Hashable {
+        var ranges: [ClosedRange<UInt32>]
+        var isNegated = false
+        func contains(_ scalar: UInt32) -> Bool { ranges.contains { $0.contains(scalar) } != isNegated }
+    }
+
+    enum Place: Sendable, Hashable { case start, end, boundary, noBoundary }
+
+    enum Instruction: Sendable, Hashable {
+        case take(Scalars)
+        case require(Place)
+        /// Goes both ways, the first preferred.
+        case split(Int, Int)
+        case jump(Int)
+        case match
+    }
+
+    let program: [Instruction]
+
+    /// Reads a pattern.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` with what isn't understood, without the pattern.
+    init(_ pattern: String) throws(ExperimentationError) {
+        guard pattern.unicodeScalars.count <= Self.longestPattern else {
+            throw ExperimentationError(.configuration, "a pattern is longer than \(Self.longestPattern) characters")
+        }
+        var parser = PatternParser(Array(pattern.unicodeScalars))
+        let tree = try parser.whole()
+        var program: [Instruction] = []
+        try Self.emit(tree, into: &program)
+        program.append(.match)
+        self.program = program
+    }
+
+    /// How many matches there are that don't overlap, counted up to a limit.
+    func count(in text: String, upTo limit: Int) -> Int {
+        let scalars = text.unicodeScalars.map(\.value)
+        guard scalars.count <= Self.longestText else { return 0 }
+        var count = 0
+        var position = 0
+        while position <= scalars.count, count < limit, let match = first(in: scalars, from: position) {
+            count += 1
+            position = match.upperBound > match.lowerBound ? match.upperBound : match.upperBound + 1
+        }
+        return count
+    }
+
+    private struct Thread {
+        var counter: Int
+        var start: Int
+    }
+
+    private func first(in text: [UInt32], from: Int) -> Range<Int>? {
+        var current: [Thread] = []
+        var seen = [Int](repeating: -1, count: program.count)
+        var found: Range<Int>?
+        for position in from...text.count {
+            if found == nil { add(Thread(counter: 0, start: position), at: position, in: text, to: &current, &seen) }
+            if current.isEmpty { break }
+            var next: [Thread] = []
+            var seenNext = [Int](repeating: -1, count: program.count)
+            step: for thread in current {
+                switch program[thread.counter] {
+                case .match:
+                    found = thread.start..<position
+                    // What is less preferred is dropped; what is more preferred may still match further on.
+                    break step
+                case .take(let scalars) where position < text.count && scalars.contains(text[position]):
+                    let moved = Thread(counter: thread.counter + 1, start: thread.start)
+                    add(moved, at: position + 1, in: text, to: &next, &seenNext)
+                default: continue
+                }
+            }
+            current = next
+            seen = seenNext
+            if current.isEmpty, found != nil { break }
+        }
+        return found
+    }
+
+    /// Follows instructions that take nothing, with a stack of its own.
+    private func add(
+        _ thread: Thread,
+        at position: Int,
+        in text: [UInt32],
+        to list: inout [Thread],
+        _ seen: inout [Int]
+    ) {
+        var stack = [thread.counter]
+        while let counter = stack.popLast() {
+            guard seen[counter] != position else { continue }
+            seen[counter] = position
+            switch program[counter] {
+            case .jump(let target): stack.append(target)
+            case .split(let first, let second):
+                stack.append(second)
+                stack.append(first)
+            case .require(let place):
+                if Self.holds(place, at: position, in: text) { stack.append(counter + 1) }
+            case .take, .match: list.append(Thread(counter: counter, start: thread.start))
+            }
+        }
+    }
+
+    private static func holds(_ place: Place, at position: Int, in text: [UInt32]) -> Bool {
+        func isWord(_ index: Int) -> Bool { text.indices.contains(index) && PatternParser.word.contains(text[index]) }
+        switch place {
+        case .start: return position == 0
+        case .end: return position == text.count
+        case .boundary: return isWord(position - 1) != isWord(position)
+        case .noBoundary: return isWord(position - 1) == isWord(position)
+        }
+    }
+
+    // MARK: Instructions
+
+    private static func emit(_ node: PatternParser.Node, into program: inout [Instruction]) throws(ExperimentationError)
+    {
+        guard program.count <= largestProgram else {
+            throw ExperimentationError(.configuration, "a pattern repeats too much")
+        }
+        switch node {
+        case .empty: break
+        case .take(let scalars): program.append(.take(scalars))
+        case .require(let place): program.append(.require(place))
+        case .sequence(let nodes): for node in nodes { try emit(node, into: &program) }
+        case .either(let nodes):
+            var jumps: [Int] = []
+            for (index, node) in nodes.enumerated() {
+                guard index < nodes.count - 1 else {
+                    try emit(node, into: &program)
+                    continue
+                }
+                let split = program.count
+                program.append(.jump(0))
+                try emit(node, into: &program)
+                jumps.append(program.count)
+                program.append(.jump(0))
+                program[split] = .split(split + 1, program.count)
+            }
+            for jump in jumps { program[jump] = .jump(program.count) }
+        case .repeated(let node, let least, let most, let isGreedy):
+            for _ in 0..<least { try emit(node, into: &program) }
+            if let most {
+                var splits: [Int] = []
+                for _ in least..<max(least, most) {
+                    splits.append(program.count)
+                    program.append(.jump(0))
+                    try emit(node, into: &program)
+                }
+                for split in splits {
+                    program[split] = isGreedy ? .split(split + 1, program.count) : .split(program.count, split + 1)
+                }
+            } else {
+                let split = program.count
+                program.append(.jump(0))
+                try emit(node, into: &program)
+                program.append(.jump(split))
+                program[split] = isGreedy ? .split(split + 1, program.count) : .split(program.count, split + 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// What links to the application mean, by the route file of the MobileDeepLinking library.
+///
+/// ```json
+/// {"logging": "true",
+///  "defaultRoute": {"handlers": ["postSilverpop"]},
+///  "routes": {"test/:testId": {"handlers": ["postSilverpop"],
+///             "routeParameters": {"testId": {"required": "true", "regex": "[0-9]"}, "utmSource": {}}}}}
+/// ```
+///
+/// The first component of a route is the link's host; `:name` takes a component. A parameter of the query counts only if it
+/// is declared. A regular expression must match a value exactly once, anywhere in it: `[0-9]` takes `5` and `a5`, not `55`.
+/// If no route matches, the link's last component is dropped, and so on; in the end stands the default route. Of several
+/// routes that match, the one with the most literal components is taken, then the first by name.
+public struct DeepLinkRoutes: Sendable, Hashable {
+    /// The handler that takes a link's parameters into the behaviour.
+    public static let ownHandler = "postSilverpop"
+
+    /// What a link means.
+    public struct Match: Sendable, Hashable {
+        /// The route as it is written; `nil` for the default route, or none.
+        public var route: String?
+        /// The names of the handlers to run.
+        public var handlers: [String]
+        /// What the route took from the link.
+        public var parameters: [String: String]
+    }
+
+    struct Parameter: Sendable, Hashable {
+        var isRequired = false
+        var pattern: BoundedPattern?
+    }
+
+    struct Route: Sendable, Hashable {
+        var name: String
+        var components: [String]
+        var handlers: [String]
+        var parameters: [String: Parameter]
+        var literals: Int { components.count { !$0.hasPrefix(":") } }
+    }
+
+    /// Whether what happens with links is logged.
+    public let logs: Bool
+    let routes: [Route]
+    let defaultHandlers: [String]
+
+    /// Reads a route file.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` with the file, the route and the parameter, for what can't be read.
+    public init(json bytes: [UInt8], file: String) throws(ExperimentationError) {
+        func refuse(_ place: String, _ reason: String) -> ExperimentationError {
+            ExperimentationError(.configuration, "\(file): \(place): \(reason)")
+        }
+        let document: FlagValue
+        do throws(ExperimentationError) { document = try JSON.parse(bytes) } catch {
+            throw refuse("the file", error.message)
+        }
+        guard let root = document.objectValue else { throw refuse("the file", "expected an object") }
+        logs = Self.flag(root["logging"])
+        func handlers(_ value: FlagValue?, _ place: String) throws(ExperimentationError) -> [String] {
+            guard let value, value != .null else { return [] }
+            guard let list = value.arrayValue else { throw refuse(place, "expected a list of names") }
+            var names: [String] = []
+            for element in list {
+                guard let name = element.stringValue else { throw refuse(place, "expected a list of names") }
+                names.append(name)
+            }
+            return names
+        }
+        defaultHandlers = try handlers(root["defaultRoute"]?.objectValue?["handlers"], "defaultRoute.handlers")
+        guard root["routes"].map({ $0.objectValue != nil }) ?? true else {
+            throw refuse("routes", "expected an object")
+        }
+        var routes: [Route] = []
+        for (name, value) in root["routes"]?.objectValue ?? [:] {
+            let place = "routes[\"\(name)\"]"
+            guard let fields = value.objectValue else { throw refuse(place, "expected an object") }
+            var parameters: [String: Parameter] = [:]
+            for (parameter, rules) in fields["routeParameters"]?.objectValue ?? [:] {
+                let place = "\(place).routeParameters.\(parameter)"
+                guard let rules = rules.objectValue else { throw refuse(place, "expected an object") }
+                var read = Parameter(isRequired: Self.flag(rules["required"]))
+                if let pattern = rules["regex"] {
+                    guard let text = pattern.stringValue else { throw refuse("\(place).regex", "expected a text") }
+                    do throws(ExperimentationError) { read.pattern = try BoundedPattern(text) } catch {
+                        throw refuse("\(place).regex", error.message)
+                    }
+                }
+                parameters[parameter] = read
+            }
+            // The library counts the empty component of a route that begins with a slash, and so never finds it.
+            let components = name.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+            guard !components.isEmpty else { throw refuse(place, "a route needs at least one component") }
+            routes.append(
+                Route(
+                    name: name,
+                    components: components,
+                    handlers: try handlers(fields["handlers"], "\(place).handlers"),
+                    parameters: parameters
+                )
+            )
+        }
+        self.routes = routes.sorted { ($1.literals, $0.name) < ($0.literals, $1.name) }
+    }
+
+    private static func flag(_ value: FlagValue?) -> Bool { value == .bool(true) || value?.stringValue == "true" }
+
+    /// Finds what a link means.
+    public func match(_ link: DeepLink) -> Match {
+        var components = link.components
+        while !components.isEmpty {
+            for route in routes {
+                if let parameters = take(components, query: link.query, by: route) {
+                    return Match(route: route.name, handlers: route.handlers, parameters: parameters)
+                }
+            }
+            components.removeLast()
+        }
+        return Match(route: nil, handlers: defaultHandlers, parameters: [:])
+    }
+
+    private func take(_ components: [String], query: [String: String], by route: Route) -> [String: String]? {
+        guard components.count == route.components.count else { return nil }
+        var taken: [String: String] = [:]
+        for (pattern, component) in zip(route.components, components) {
+            if pattern.hasPrefix(":") {
+                taken[String(pattern.dropFirst())] = component
+            } else if pattern != component {
+                return nil
+            }
+        }
+        for name in route.parameters.keys { if let value = query[name] { taken[name] = value } }
+        for (name, rules) in route.parameters {
+            guard let value = taken[name] else {
+                if rules.isRequired { return nil }
+                continue
+            }
+            if let pattern = rules.pattern, pattern.count(in: value, upTo: 2) != 1 { return nil }
+        }
+        return taken
+    }
+}
+
+/// A link to the application, taken apart.
+public struct DeepLink: Sendable, Hashable {
+    /// The host and the path's components, decoded.
+    public let components: [String]
+    /// The parameters of the query, decoded; of a repeated name the last.
+    public let query: [String: String]
+
+    /// Takes a link apart.
+    ///
+    /// Nothing can fail: what can't be decoded stays as it is.
+    public init(_ address: String) {
+        var rest = address[...]
+        if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
+        var query: Substring = ""
+        if let mark = rest.firstIndex(of: "?") {
+            query = rest[rest.index(after: mark)...]
+            rest = rest[..<mark]
+        }
+        if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
+        func decoded(_ text: Substring) -> String { text.removingPercentEncoding ?? String(text) }
+        components = rest.split(separator: "/", omittingEmptySubsequences: true).map(decoded)
+        var values: [String: String] = [:]
+        for pair in query.split(separator: "&") {
+            // A blank is %20 in links of this kind; a plus is a plus.
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else { continue }
+            values[decoded(parts[0])] = decoded(parts[1])
+        }
+        self.query = values
+    }
+}

@@ -1,0 +1,275 @@
+import Experimentation
+import Foundation
+
+/// What the class names in a property list stand for.
+public struct EngageRegistry: Sendable {
+    /// Makers of ids by the name of their class.
+    public var generators: [String: @Sendable () -> String]
+    /// Plug-ins by the name of their class.
+    public var plugins: [String: any AugmentationPlugin]
+    /// Feeds the reference's own plug-ins for places; without it they are left out.
+    public var places: LocationFeed?
+
+    /// Creates a registry.
+    public init(
+        generators: [String: @Sendable () -> String] = [:],
+        plugins: [String: any AugmentationPlugin] = [:],
+        places: LocationFeed? = nil
+    ) {
+        self.generators = generators
+        self.plugins = plugins
+        self.places = places
+    }
+}
+
+extension EngageConfiguration {
+    /// Lays a property list of the reference's shape over this configuration, key by key: what it doesn't name stays.
+    ///
+    /// Numbers and truth values may be written as texts. Lengths are read by ``Expiration``. The list's id is taken only if
+    /// there is none yet.
+    ///
+    /// - Parameters:
+    ///   - bytes: The file, in any of the formats of property lists.
+    ///   - file: Its name, for messages.
+    ///   - registry: What class names stand for.
+    /// - Returns: The keys that aren't known, as `Group.key`, in order.
+    /// - Throws: ``ErrorCode/configuration`` with the file, the key and what was expected; then nothing has changed.
+    @discardableResult
+    public mutating func merge(
+        propertyList bytes: [UInt8],
+        file: String,
+        registry: EngageRegistry = EngageRegistry()
+    ) throws(ExperimentationError) -> [String] {
+        guard case .group(let groups)? = try? PropertyListDecoder().decode(PropertyValue.self, from: Data(bytes)) else {
+            throw ExperimentationError(.configuration, "\(file): not a property list with groups of settings")
+        }
+        var reader = PropertyReader(file: file, groups: groups)
+        var next = self
+        try next.read(&reader, registry: registry)
+        try next.validate(as: file)
+        self = next
+        return reader.unread
+    }
+
+    private func validate(as file: String) throws(ExperimentationError) {
+        do throws(ExperimentationError) { try validate() } catch {
+            throw ExperimentationError(.configuration, "\(file): \(error.message)")
+        }
+    }
+
+    private mutating func read(
+        _ list: inout PropertyReader,
+        registry: EngageRegistry
+    ) throws(ExperimentationError) {
+        if listID.isEmpty {
+            try list.text("General", "databaseListId", &listID)
+        } else {
+            list.skip("General", "databaseListId")
+        }
+        try list.number("General", "ubfEventCacheSize", &batchSize)
+        try list.length("General", "defaultCurrentCampaignExpiration", &campaignLifetime)
+        try list.text("ParamFieldNames", "ParamCampaignValidFor", &parameters.campaignValidFor)
+        try list.text("ParamFieldNames", "ParamCampaignExpiresAt", &parameters.campaignExpiresAt)
+        try list.text("ParamFieldNames", "ParamCampaignEndTimeStamp", &parameters.campaignEnd)
+        try list.text("ParamFieldNames", "ParamCurrentCampaign", &parameters.currentCampaign)
+        try list.text("ParamFieldNames", "ParamCallToAction", &parameters.callToAction)
+        try list.length("Session", "sessionLifecycleExpiration", &sessionTimeout)
+        try list.number("Networking", "maxNumRetries", &networking.attempts)
+        try list.number("LocalEventStore", "expireLocalEventsAfterNumDays", &retentionDays)
+        let names: [(String, WritableKeyPath<AttributeNames, String>)] = [
+            ("SessionDuration", \.sessionDuration), ("Tags", \.tags), ("DisplayedMessage", \.displayedMessage),
+            ("CallToAction", \.callToAction), ("EventName", \.eventName), ("GoalName", \.goalName),
+            ("CurrentCampaign", \.currentCampaign), ("LastCampaign", \.lastCampaign),
+            ("LocationAddress", \.locationAddress), ("LocationName", \.locationName), ("Latitude", \.latitude),
+            ("Longitude", \.longitude),
+        ]
+        for (name, path) in names { try list.text("UBFFieldNames", "UBF\(name)FieldName", &attributes[keyPath: path]) }
+        try list.flag("LocationServices", "enabled", &location.isEnabled)
+        try list.text("LocationServices", "lastKnownLocationDateFormat", &location.dateFormat)
+        try list.text("LocationServices", "lastKnownLocationTimestampColumn", &location.timestampColumn)
+        try list.text("LocationServices", "lastKnownLocationColumn", &location.addressColumn)
+        try list.decimal("LocationServices", "locationDistanceFilter", &location.distanceFilter)
+        var precision = location.precision.rawValue
+        try list.text("LocationServices", "locationPrecisionLevel", &precision)
+        location.precision = Location.Precision(named: precision)
+        try list.length("LocationServices", "locationCacheLifespan", &location.cacheLifespan)
+        try list.length("LocationServices", "coordinatesPlacemarkTimeout", &location.placemarkTimeout)
+        try list.length("LocationServices", "coordinatesAcquisitionTimeout", &location.acquisitionTimeout)
+        try list.length("Augmentation", "augmentationTimeout", &augmentation.timeout)
+        if let classes = try list.texts("Augmentation", "augmentationPluginClasses") {
+            augmentation.plugins = []
+            for name in classes {
+                if let plugin = registry.plugins[name] {
+                    augmentation.plugins.append(plugin)
+                } else if let place = Self.placePlugins.firstIndex(of: name) {
+                    if let places = registry.places {
+                        augmentation.plugins.append(places.plugins(names: attributes)[place])
+                    }
+                } else {
+                    throw list.error("Augmentation", "augmentationPluginClasses", "no plug-in is registered as \(name)")
+                }
+            }
+        }
+        try readRecipients(&list, registry: registry)
+    }
+
+    private static let placePlugins = [
+        "UBFCoordinatesAugmentationPlugin", "UBFPlacemarkAugmentationPlugin", "UBFLocationNameAugmentationPlugin",
+    ]
+
+    private mutating func readRecipients(
+        _ list: inout PropertyReader,
+        registry: EngageRegistry
+    ) throws(ExperimentationError) {
+        func generator(_ group: String, _ key: String, _ list: inout PropertyReader) throws(ExperimentationError)
+            -> (@Sendable () -> String)??
+        {
+            var name = ""
+            try list.text(group, key, &name)
+            if name.isEmpty { return nil }
+            if name == "EngageDefaultUUIDGenerator" { return .some(nil) }
+            guard let generator = registry.generators[name] else {
+                throw list.error(group, key, "no generator is registered as \(name)")
+            }
+            return .some(generator)
+        }
+        try list.flag("Recipient", "enableAutoAnonymousTracking", &recipients.autoAnonymous)
+        if let made = try generator("Recipient", "mobileUserIdGeneratorClassName", &list) { recipients.makeID = made }
+        try list.text("Recipient", "mobileUserIdColumn", &recipients.mobileUserIDColumn)
+        try list.text("Recipient", "mergedRecipientIdColumn", &recipients.mergedRecipientIDColumn)
+        try list.text("Recipient", "mergedDateColumn", &recipients.mergedDateColumn)
+        try list.flag("Recipient", "mergeHistoryInMarketingDatabase", &recipients.historyInList)
+        var isAudited = recipients.audit != nil
+        var table = recipients.audit ?? AuditTable(tableID: "")
+        try list.flag("AuditRecord", "mergeHistoryInAuditRecordTable", &isAudited)
+        try list.text("AuditRecord", "auditRecordListId", &table.tableID)
+        try list.text("AuditRecord", "auditRecordPrimaryKeyColumnName", &table.keyColumn)
+        try list.text("AuditRecord", "oldRecipientIdColumnName", &table.oldRecipientColumn)
+        try list.text("AuditRecord", "newRecipientIdColumnName", &table.newRecipientColumn)
+        try list.text("AuditRecord", "createDateColumnName", &table.dateColumn)
+        if let made = try generator("AuditRecord", "auditRecordPrimaryKeyGeneratorClassName", &list) {
+            table.makeKey = made
+        }
+        guard !isAudited || !table.tableID.isEmpty else {
+            throw list.error("AuditRecord", "auditRecordListId", "needed where mergeHistoryInAuditRecordTable is on")
+        }
+        recipients.audit = isAudited ? table : nil
+    }
+}
+
+/// A value of a property list.
+private enum PropertyValue: Decodable {
+    case flag(Bool)
+    case number(Double)
+    case text(String)
+    case list([PropertyValue])
+    case group([String: PropertyValue])
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        if let text = try? value.decode(String.self) {
+            self = .text(text)
+        } else if let flag = try? value.decode(Bool.self) {
+            self = .flag(flag)
+        } else if let number = try? value.decode(Double.self) {
+            self = .number(number)
+        } else if let list = try? value.decode([PropertyValue].self) {
+            self = .list(list)
+        } else {
+            self = .group(try value.decode([String: PropertyValue].self))
+        }
+    }
+
+    var text: String? {
+        switch self {
+        case .text(let text): text
+        case .number(let number): Int(exactly: number).map(String.init) ?? String(number)
+        default: nil
+        }
+    }
+}
+
+/// Reads settings of a property list, and remembers which.
+private struct PropertyReader {
+    let file: String
+    private var left: [String: [String: PropertyValue]] = [:]
+    private var strange: [String] = []
+
+    init(file: String, groups: [String: PropertyValue]) {
+        self.file = file
+        for (name, value) in groups {
+            if case .group(let values) = value { left[name] = values } else { strange.append(name) }
+        }
+    }
+
+    var unread: [String] {
+        (strange + left.flatMap { group in group.value.keys.map { "\(group.key).\($0)" } }).sorted()
+    }
+
+    func error(_ group: String, _ key: String, _ text: String) -> ExperimentationError {
+        ExperimentationError(.configuration, "\(file): \(group).\(key): \(text)")
+    }
+
+    mutating func skip(_ group: String, _ key: String) { left[group]?[key] = nil }
+
+    private mutating func take(_ group: String, _ key: String) -> PropertyValue? {
+        let value = left[group]?[key]
+        left[group]?[key] = nil
+        return value
+    }
+
+    mutating func text(_ group: String, _ key: String, _ target: inout String) throws(ExperimentationError) {
+        guard let value = take(group, key) else { return }
+        guard let text = value.text else { throw error(group, key, "expected a text") }
+        target = text
+    }
+
+    mutating func texts(_ group: String, _ key: String) throws(ExperimentationError) -> [String]? {
+        guard let value = take(group, key) else { return nil }
+        guard case .list(let values) = value else { throw error(group, key, "expected a list of texts") }
+        var texts: [String] = []
+        for value in values {
+            guard let text = value.text else { throw error(group, key, "expected a list of texts") }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    mutating func decimal(_ group: String, _ key: String, _ target: inout Double) throws(ExperimentationError) {
+        guard let value = take(group, key) else { return }
+        guard let number = value.text.flatMap(Double.init), number.isFinite else {
+            throw error(group, key, "expected a number")
+        }
+        target = number
+    }
+
+    mutating func number(_ group: String, _ key: String, _ target: inout Int) throws(ExperimentationError) {
+        var number = Double(target)
+        try decimal(group, key, &number)
+        guard let whole = Int(exactly: number) else { throw error(group, key, "expected a whole number") }
+        target = whole
+    }
+
+    mutating func flag(_ group: String, _ key: String, _ target: inout Bool) throws(ExperimentationError) {
+        guard let value = take(group, key) else { return }
+        if case .flag(let flag) = value {
+            target = flag
+            return
+        }
+        switch value.text?.lowercased() {
+        case "yes", "true", "1": target = true
+        case "no", "false", "0": target = false
+        default: throw error(group, key, "expected YES or NO")
+        }
+    }
+
+    mutating func length(_ group: String, _ key: String, _ target: inout Duration) throws(ExperimentationError) {
+        guard let value = take(group, key) else { return }
+        guard let text = value.text else { throw error(group, key, "expected a length such as 5 minutes") }
+        let expiration = Expiration(text)
+        guard expiration.moment == nil, expiration.seconds > 0 || expiration.isPrecise && !text.isEmpty else {
+            throw error(group, key, "expected a length such as 5 minutes")
+        }
+        target = expiration.duration
+    }
+}

@@ -1,0 +1,230 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import EngageAdapter
+
+@Suite("Events are completed")
+struct AugmentationTests {
+    let time = ManualTime()
+
+    /// Ready after a while; writes its name.
+    struct Slow: AugmentationPlugin {
+        let name: String
+        let isSynchronous: Bool
+        let after: Duration
+        var order: Order?
+
+        func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness {
+            waited >= after ? .ready : .notYet
+        }
+        func process(_ event: AugmentedEvent) -> AugmentedEvent {
+            order?.names.withLock { $0.append(name) }
+            var event = event
+            event[name] = "yes"
+            return event
+        }
+    }
+
+    final class Order: Sendable { let names = Mutex<[String]>([]) }
+    struct Hanging: AugmentationPlugin {
+        let isSynchronous = true
+        func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
+        func process(_ event: AugmentedEvent) async throws -> AugmentedEvent {
+            // Never comes back, whatever happens to its task.
+            await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in }
+            return event
+        }
+    }
+    struct Failing: AugmentationPlugin {
+        let isSynchronous = true
+        func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
+        func process(_ event: AugmentedEvent) throws -> AugmentedEvent { throw CancellationError() }
+    }
+
+    private func complete(_ plugins: [any AugmentationPlugin]) async throws -> AugmentationRun.Outcome {
+        let run = AugmentationRun(plugins: plugins, timeout: .seconds(15), time: time)
+        let event = AugmentedEvent(type: .namedEvent, date: time.now, userID: "u", attributes: ["a": "1"])
+        let done = Mutex<AugmentationRun.Outcome?>(nil)
+        let work = Task { await run.complete(event) }
+        let watcher = Task {
+            let outcome = await work.value
+            done.withLock { $0 = outcome }
+        }
+        let begun = time.instant
+        while done.withLock({ $0 == nil }), begun.duration(to: time.instant) < .seconds(20) {
+            for _ in 0..<20 { await Task.yield() }
+            if time.sleepers > 0, done.withLock({ $0 == nil }) { time.advance(by: .milliseconds(100)) }
+        }
+        await watcher.value
+        return try #require(done.withLock { $0 })
+    }
+
+    @Test("E65 a synchronous plug-in holds up the one after it")
+    func synchronous() async throws {
+        let order = Order()
+        let outcome = try await complete([
+            Slow(name: "A", isSynchronous: true, after: .seconds(1), order: order),
+            Slow(name: "B", isSynchronous: true, after: .zero, order: order),
+        ])
+        #expect(order.names.withLock { $0 } == ["A", "B"])
+        #expect(!outcome.isExpired && outcome.event["A"] == "yes" && outcome.event["B"] == "yes")
+    }
+
+    @Test("an asynchronous plug-in doesn't")
+    func asynchronous() async throws {
+        let order = Order()
+        let outcome = try await complete([
+            Slow(name: "A", isSynchronous: false, after: .seconds(1), order: order),
+            Slow(name: "B", isSynchronous: true, after: .zero, order: order),
+        ])
+        #expect(order.names.withLock { $0 } == ["B", "A"])
+        #expect(!outcome.isExpired)
+    }
+
+    @Test("E66 what is never ready ends with the time-out, and what the others added stays")
+    func neverReady() async throws {
+        let begun = time.instant
+        let outcome = try await complete([
+            Slow(name: "A", isSynchronous: false, after: .seconds(1000)),
+            Slow(name: "B", isSynchronous: true, after: .zero),
+        ])
+        #expect(outcome.isExpired && outcome.event["B"] == "yes" && outcome.event["A"] == nil)
+        let waited = begun.duration(to: time.instant)
+        #expect(waited >= .seconds(15) && waited < .seconds(17))
+    }
+
+    @Test("a plug-in that never comes back ends with the time-out as well")
+    func hanging() async throws {
+        let outcome = try await complete([Slow(name: "B", isSynchronous: true, after: .zero), Hanging()])
+        #expect(outcome.isExpired && outcome.event["B"] == "yes")
+    }
+
+    @Test("a plug-in that throws leaves the event as it was")
+    func failing() async throws {
+        let outcome = try await complete([Failing(), Slow(name: "B", isSynchronous: true, after: .zero)])
+        #expect(outcome.event.attributes == ["a": "1", "B": "yes"] && !outcome.isExpired)
+    }
+
+    @Test(
+        "E67 an event that went without a plug-in is posted and counted once; E68 after a restart it is completed anew"
+    )
+    func expired() async throws {
+        let bench = EngageWorkbench()
+        let slow = Slow(name: "A", isSynchronous: true, after: .seconds(1000))
+        let provider = bench.provider { $0.augmentation.plugins = [slow] }
+        let client = try await bench.client(provider)
+        bench.plan(.status(503), on: "events", times: 50)
+        try await client.session(for: User(id: "u")).track(.custom("x"))
+        func flush(_ client: ExperimentationClient) async throws {
+            let flushing = Task { try await client.flush(within: .seconds(3600)) }
+            let done = Mutex(false)
+            let watcher = Task {
+                _ = try? await flushing.value
+                done.withLock { $0 = true }
+            }
+            while !done.withLock({ $0 }) {
+                for _ in 0..<20 { await Task.yield() }
+                if bench.time.sleepers > 1 { bench.time.advance(by: .milliseconds(100)) }
+            }
+            await watcher.value
+        }
+        try await flush(client)
+        #expect(try await provider.eventStates(in: client).incomplete == 1)
+        #expect(try await client.ledger().pending == 1)
+
+        let quick = Slow(name: "A", isSynchronous: true, after: .zero)
+        await client.shutdown(within: .zero)
+        bench.forgetPlans()
+        bench.time.advance(by: .seconds(3600))
+        let next = try await bench.client(bench.provider { $0.augmentation.plugins = [quick] })
+        try await flush(next)
+        #expect(try await bench.behaviors().map { $0["A"] } == ["yes"])
+        #expect(try await next.ledger().delivered == 1)
+    }
+
+    @Test("E69 without permission, or with places turned off, nothing waits", arguments: [true, false])
+    func noPermission(isEnabled: Bool) async throws {
+        var settings = EngageConfiguration.Location()
+        settings.isEnabled = isEnabled
+        let feed = LocationFeed(settings)
+        if isEnabled { feed.setAllowed(false) }
+        let begun = time.instant
+        let run = AugmentationRun(plugins: feed.plugins(names: .init()), timeout: .seconds(15), time: time)
+        let event = AugmentedEvent(type: .namedEvent, date: time.now, userID: "u", attributes: ["a": "1"])
+        #expect(await run.complete(event) == AugmentationRun.Outcome(event: event, isExpired: false))
+        #expect(time.instant == begun)
+    }
+
+    @Test("E70 a place that the application has named stays; the rest is added as of the event's moment")
+    func places() async throws {
+        let feed = LocationFeed()
+        let then = time.now
+        #expect(feed.update(.init(latitude: 48.20849, longitude: -16.37208, accuracy: 5, date: then)))
+        #expect(!feed.update(.init(latitude: 48.20850, longitude: -16.37208, accuracy: 5, date: then)))
+        #expect(!feed.update(.init(latitude: .nan, longitude: 0, date: then)))
+        feed.update(
+            .init(
+                name: "Dom",
+                city: "Wien",
+                state: "W",
+                postalCode: "1010",
+                country: "Austria",
+                countryCode: "AT",
+                date: then
+            )
+        )
+        feed.update(.init(latitude: 1, longitude: 1, date: then.addingTimeInterval(60)))
+        let plugins = feed.plugins(names: .init())
+        let run = AugmentationRun(plugins: plugins, timeout: .seconds(15), time: time)
+        let event = AugmentedEvent(type: .namedEvent, date: then, userID: "u", attributes: ["Location Name": "Mine"])
+        let outcome = await run.complete(event)
+        #expect(
+            outcome?.event.attributes == [
+                "Location Name": "Mine", "Latitude": "48.20849", "Longitude": "-16.37208",
+                "Location Address": "Wien, W 1010, Austria (AT)",
+            ]
+        )
+        let other = await run.complete(AugmentedEvent(type: .namedEvent, date: then, userID: "u"))
+        #expect(other?.event["Location Name"] == "Dom")
+    }
+
+    @Test("a place is good for its time, and is not waited for longer than that")
+    func placeLife() {
+        let feed = LocationFeed()
+        feed.update(LocationFeed.Placemark(name: "Dom", date: time.now))
+        #expect(feed.placemark(at: time.now.addingTimeInterval(3600)) != nil)
+        #expect(feed.placemark(at: time.now.addingTimeInterval(3601)) == nil)
+        let plugin = PlacemarkPlugin(feed: feed, names: .init())
+        let event = AugmentedEvent(type: .namedEvent, date: time.now.addingTimeInterval(4000), userID: "u")
+        #expect(plugin.readiness(for: event, waited: .seconds(14)) == .notYet)
+        #expect(plugin.readiness(for: event, waited: .seconds(15)) == .never)
+    }
+
+    @Test(
+        "coordinates have ten digits at most, rounded away from zero",
+        arguments: [
+            (0.0, "0"), (48.5, "48.5"), (-0.1, "-0.1"), (1.000000000049, "1.0000000001"), (-16.37208, "-16.37208"),
+            (179.99999999991, "180"),
+        ]
+    )
+    func coordinates(degrees: Double, text: String) { #expect(CoordinatesPlugin.text(degrees) == text) }
+
+    @Test("the last known place goes to its two columns, which are added once")
+    func lastKnown() async throws {
+        let bench = EngageWorkbench()
+        let provider = bench.provider()
+        let setup = try await provider.mobileIdentity.setupRecipient()
+        try await provider.updateLastKnownLocation(.init(city: "Wien", country: "Austria", date: bench.time.now))
+        try await provider.updateLastKnownLocation(nil)
+        #expect(
+            bench.operations == [
+                "token", "AddRecipient", "AddListColumn", "AddListColumn", "UpdateRecipient", "UpdateRecipient",
+            ]
+        )
+        let values = try await bench.recipient(setup.recipientID)
+        #expect(values["Last Location Address"] == "UNKNOWN" && values["Last Location Address Time"] == "2015-02-03")
+    }
+}

@@ -1,0 +1,286 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import Testing
+
+@testable import EngageAdapter
+
+@Suite("Configuration and expirations")
+struct ConfigurationTests {
+    /// Number, text, seconds, expiration relative to 2014-06-10T00:00:00Z.
+    static let vectors: [(String, String?, Int, String?)] = [
+        ("V1", nil, 0, nil), ("V2", "", 0, "2014-06-10T00:00:00Z"), ("V3", "1 day 15m", 87300, "2014-06-11T00:15:00Z"),
+        ("V4", "15m1d0seconds", 87300, "2014-06-11T00:15:00Z"), ("V5", "65minutes", 3900, "2014-06-10T01:05:00Z"),
+        ("V6", "3seconds", 3, "2014-06-10T00:00:03Z"), ("V7", "1 day", 86400, "2014-06-11T00:00:00Z"),
+        ("V8", "1day", 86400, "2014-06-11T00:00:00Z"), ("V9", "1d", 86400, "2014-06-11T00:00:00Z"),
+        ("V10", "9h", 32400, "2014-06-10T09:00:00Z"), ("V11", "1 hr", 3600, "2014-06-10T01:00:00Z"),
+        ("V12", "15 sec", 15, "2014-06-10T00:00:15Z"), ("V13", "15 seconds", 15, "2014-06-10T00:00:15Z"),
+        ("V14", "5 minutes", 300, "2014-06-10T00:05:00Z"), ("V15", "30 minutes", 1800, "2014-06-10T00:30:00Z"),
+        ("V16", "1 day 7 hours 23 minutes 15 seconds", 112_995, "2014-06-11T07:23:15Z"),
+        ("V17", "1day7hours23minutes15seconds", 112_995, "2014-06-11T07:23:15Z"),
+        ("V18", "1d 7h 23m 15s", 112_995, "2014-06-11T07:23:15Z"),
+        ("V19", "1D 2H 3M 4S", 93784, "2014-06-11T02:03:04Z"),
+        ("V20", "2014/12/25 11:12:13", 0, "2014-12-25T11:12:13Z"),
+        ("V21", "ends 2014/12/25 11:12:13 UTC", 0, "2014-12-25T11:12:13Z"),
+        ("V22", "2014/12/25 11:12:13Z", 0, "2014-12-25T11:12:13Z"), ("V23", "2014/12/25", 0, "2014-06-10T00:00:00Z"),
+        ("V24", "2014-12-25 11:12:13", 0, "2014-06-10T00:00:00Z"),
+        ("V25", "2014/12/25T11:12:13", 0, "2014-06-10T00:00:00Z"),
+        ("V26", "2014/12/25 11:12:13 MST", 780, "2014-06-10T00:13:00Z"),
+        ("V27", "21341qaskljdf;lawjer", 0, "2014-06-10T00:00:00Z"), ("V28", "1 month", 60, "2014-06-10T00:01:00Z"),
+        ("V29", "2 weeks", 0, "2014-06-10T00:00:00Z"), ("V30", "1 week 2 days", 172_800, "2014-06-12T00:00:00Z"),
+        ("V31", "1d 3d", 259_200, "2014-06-13T00:00:00Z"), ("V32", "1.5 hours", 18000, "2014-06-10T05:00:00Z"),
+        ("V33", "-5m", 300, "2014-06-10T00:05:00Z"), ("V34", "500ms", 30000, "2014-06-10T08:20:00Z"),
+        ("V35", "90", 0, "2014-06-10T00:00:00Z"), ("V36", "10 |", 0, "2014-06-10T00:00:00Z"),
+        ("V37", "P1DT2H", 93600, "2014-06-11T02:00:00Z"), ("V38", "1   \t day", 86400, "2014-06-11T00:00:00Z"),
+        ("V39", "1\nday", 86400, "2014-06-11T00:00:00Z"), ("V40", "0d", 0, "2014-06-10T00:00:00Z"),
+        ("V41", "0 seconds", 0, "2014-06-10T00:00:00Z"), ("V42", "12 Dec 2014", 1_036_800, "2014-06-22T00:00:00Z"),
+        ("V43", "2014/01/01 00:00:00 2014/02/01 00:00:00", 0, "2014-02-01T00:00:00Z"),
+        ("V44", "day 1", 0, "2014-06-10T00:00:00Z"),
+    ]
+
+    @Test("every vector of the expiration's grammar", arguments: vectors)
+    func expiration(number: String, text: String?, seconds: Int, date: String?) throws {
+        let reference = Date(timeIntervalSince1970: 1_402_358_400)
+        let expiration = Expiration(text)
+        #expect(expiration.seconds == seconds)
+        #expect(expiration.milliseconds == seconds * 1000)
+        let expected = try date.map { try Date.ISO8601FormatStyle().parse($0) }
+        #expect(expiration.date(from: reference) == expected)
+        #expect(expiration.timestamp(from: reference) == expected.map { Int($0.timeIntervalSince1970) } ?? 0)
+    }
+
+    @Test(
+        "the traps are told from what a person means",
+        arguments: [
+            ("1 day 15m", true), ("5 minutes", true), ("2014/12/25 11:12:13", true), ("1 month", false),
+            ("500ms", false),
+            ("1d 3d", false), ("1.5 hours", false), ("2014/12/25 11:12:13 MST", false), ("soon", false), ("-5m", false),
+        ]
+    )
+    func precise(text: String, isPrecise: Bool) { #expect(Expiration(text).isPrecise == isPrecise) }
+
+    @Test(
+        "nothing overflows",
+        arguments: ["99999999999999999999999999d", "9999999999d 9999999999h", "2014/99/99 99:99:99"]
+    )
+    func overflow(text: String) {
+        #expect(Expiration(text).date(from: Date(timeIntervalSince1970: 0)) != nil)
+        #expect(Expiration(text).seconds >= 0)
+    }
+
+    private func list(_ inner: String) -> [UInt8] {
+        Array(
+            ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" "
+                + "\"http://www.apple.com/DTDs/PropertyList-1.0.dtd\"><plist version=\"1.0\"><dict>\(inner)</dict></plist>")
+                .utf8
+        )
+    }
+
+    private func group(_ name: String, _ inner: String) -> [UInt8] { list("<key>\(name)</key><dict>\(inner)</dict>") }
+
+    @Test("E81 a file with one key changes that key alone")
+    func deepMerge() throws {
+        var configuration = EngageWorkbench.configuration()
+        let unknown = try configuration.merge(
+            propertyList: group("General", "<key>ubfEventCacheSize</key><integer>7</integer><key>odd</key><true/>"),
+            file: "EngageConfig.plist"
+        )
+        #expect(configuration.batchSize == 7)
+        #expect(unknown == ["General.odd"])
+        let standard = EngageWorkbench.configuration()
+        #expect(configuration.campaignLifetime == standard.campaignLifetime)
+        #expect(configuration.parameters == standard.parameters && configuration.attributes == standard.attributes)
+        #expect(configuration.location == standard.location && configuration.listID == "23949")
+    }
+
+    @Test("E82 a number may be a text", arguments: ["<string>10</string>", "<integer>10</integer>", "<real>10</real>"])
+    func number(value: String) throws {
+        var configuration = EngageWorkbench.configuration()
+        configuration.location.distanceFilter = 1
+        try configuration.merge(
+            propertyList: group("LocationServices", "<key>locationDistanceFilter</key>\(value)"),
+            file: "EngageConfig.plist"
+        )
+        #expect(configuration.location.distanceFilter == 10)
+    }
+
+    @Test("E83 a length is read by its grammar")
+    func length() throws {
+        var configuration = EngageWorkbench.configuration()
+        try configuration.merge(
+            propertyList: group("Session", "<key>sessionLifecycleExpiration</key><string>30 minutes</string>"),
+            file: "EngageConfig.plist"
+        )
+        #expect(configuration.sessionTimeout == .seconds(1800))
+    }
+
+    @Test("every key of the reference is known and has its effect")
+    func everyKey() throws {
+        func text(_ key: String, _ value: String) -> String { "<key>\(key)</key><string>\(value)</string>" }
+        func group(_ name: String, _ inner: String...) -> String { "<key>\(name)</key><dict>\(inner.joined())</dict>" }
+        let fields = [
+            "SessionDuration", "Tags", "DisplayedMessage", "CallToAction", "EventName", "GoalName", "CurrentCampaign",
+            "LastCampaign", "LocationAddress", "LocationName", "Latitude", "Longitude",
+        ]
+        let named = fields.map { text("UBF\($0)FieldName", "f-\($0)") }.joined()
+        let fieldNames = "<key>UBFFieldNames</key><dict>\(named)</dict>"
+        let parts: [String] = [
+            group(
+                "General",
+                text("databaseListId", "5"),
+                text("ubfEventCacheSize", "4"),
+                text("defaultCurrentCampaignExpiration", "2 days")
+            ),
+            group(
+                "ParamFieldNames",
+                text("ParamCampaignValidFor", "p1"),
+                text("ParamCampaignExpiresAt", "p2"),
+                text("ParamCurrentCampaign", "p3"),
+                text("ParamCallToAction", "p4"),
+                text("ParamCampaignEndTimeStamp", "p5")
+            ),
+            group("Session", text("sessionLifecycleExpiration", "1 hr")),
+            group("Networking", text("maxNumRetries", "9")),
+            group("LocalEventStore", text("expireLocalEventsAfterNumDays", "8")), fieldNames,
+            group(
+                "LocationServices",
+                text("enabled", "NO"),
+                text("lastKnownLocationDateFormat", "yyyy"),
+                text("lastKnownLocationTimestampColumn", "l1"),
+                text("lastKnownLocationColumn", "l2"),
+                text("locationDistanceFilter", "3.5"),
+                text("locationPrecisionLevel", "KCLLocationAccuracyKilometer"),
+                text("locationCacheLifespan", "2 hr"),
+                text("coordinatesPlacemarkTimeout", "3 sec"),
+                text("coordinatesAcquisitionTimeout", "4 sec")
+            ),
+            group(
+                "Augmentation",
+                text("augmentationTimeout", "5 sec"),
+                "<key>augmentationPluginClasses</key><array><string>UBFPlacemarkAugmentationPlugin</string></array>"
+            ),
+            group(
+                "Recipient",
+                text("enableAutoAnonymousTracking", "NO"),
+                text("mobileUserIdGeneratorClassName", "Mine"),
+                text("mobileUserIdColumn", "r1"),
+                text("mergedRecipientIdColumn", "r2"),
+                text("mergedDateColumn", "r3"),
+                text("mergeHistoryInMarketingDatabase", "NO")
+            ),
+            group(
+                "AuditRecord",
+                text("auditRecordPrimaryKeyColumnName", "a1"),
+                text("auditRecordPrimaryKeyGeneratorClassName", "EngageDefaultUUIDGenerator"),
+                text("oldRecipientIdColumnName", "a2"),
+                text("newRecipientIdColumnName", "a3"),
+                text("createDateColumnName", "a4"),
+                "<key>mergeHistoryInAuditRecordTable</key><true/>",
+                text("auditRecordListId", "6")
+            ),
+        ]
+        let file = list(parts.joined())
+        var configuration = EngageWorkbench.configuration()
+        configuration.listID = ""
+        let unknown = try configuration.merge(
+            propertyList: file,
+            file: "EngageConfig.plist",
+            registry: EngageRegistry(generators: ["Mine": { "made" }], places: LocationFeed())
+        )
+        #expect(unknown.isEmpty)
+        #expect(configuration.listID == "5" && configuration.batchSize == 4 && configuration.retentionDays == 8)
+        #expect(configuration.campaignLifetime == .seconds(172_800) && configuration.sessionTimeout == .seconds(3600))
+        #expect(configuration.networking.attempts == 9)
+        let p = configuration.parameters
+        #expect(
+            [p.campaignValidFor, p.campaignExpiresAt, p.currentCampaign, p.callToAction, p.campaignEnd] == [
+                "p1", "p2", "p3", "p4", "p5",
+            ]
+        )
+        let a = configuration.attributes
+        let chosen = [
+            a.sessionDuration, a.tags, a.displayedMessage, a.callToAction, a.eventName, a.goalName, a.currentCampaign,
+            a.lastCampaign, a.locationAddress, a.locationName, a.latitude, a.longitude,
+        ]
+        #expect(chosen == fields.map { "f-\($0)" })
+        let l = configuration.location
+        #expect(!l.isEnabled && l.dateFormat == "yyyy" && l.timestampColumn == "l1" && l.addressColumn == "l2")
+        #expect(l.distanceFilter == 3.5 && l.precision == .kilometer && l.cacheLifespan == .seconds(7200))
+        #expect(l.placemarkTimeout == .seconds(3) && l.acquisitionTimeout == .seconds(4))
+        #expect(configuration.augmentation.timeout == .seconds(5) && configuration.augmentation.plugins.count == 1)
+        let r = configuration.recipients
+        #expect(!r.autoAnonymous && r.makeID?() == "made" && r.mobileUserIDColumn == "r1" && !r.historyInList)
+        #expect(r.mergedRecipientIDColumn == "r2" && r.mergedDateColumn == "r3")
+        #expect(r.audit?.tableID == "6" && r.audit?.keyColumn == "a1" && r.audit?.oldRecipientColumn == "a2")
+        #expect(r.audit?.newRecipientColumn == "a3" && r.audit?.dateColumn == "a4")
+    }
+
+    @Test(
+        "a list that can't be used is refused with file and key, and changes nothing",
+        arguments: [
+            ("", ""), ("General", "<key>ubfEventCacheSize</key><string>many</string>"),
+            ("General", "<key>ubfEventCacheSize</key><integer>0</integer>"),
+            ("Session", "<key>sessionLifecycleExpiration</key><string>soon</string>"),
+            ("Session", "<key>sessionLifecycleExpiration</key><array/>"),
+            ("LocationServices", "<key>enabled</key><string>perhaps</string>"),
+            ("Recipient", "<key>mobileUserIdGeneratorClassName</key><string>Nobody</string>"),
+            ("Augmentation", "<key>augmentationPluginClasses</key><array><string>Nobody</string></array>"),
+            ("AuditRecord", "<key>mergeHistoryInAuditRecordTable</key><true/>"),
+        ]
+    )
+    func refused(name: String, inner: String) {
+        var configuration = EngageWorkbench.configuration()
+        let bytes = name.isEmpty ? Array("<plist".utf8) : group(name, inner)
+        let error = #expect(throws: ExperimentationError.self) {
+            try configuration.merge(propertyList: bytes, file: "EngageConfig.plist")
+        }
+        #expect(error?.code == .configuration)
+        #expect(error?.message.hasPrefix("EngageConfig.plist: ") == true)
+        #expect(configuration.batchSize == 3 && configuration.recipients.audit == nil)
+    }
+
+    @Test("a configuration file is read, and what is wrong in it is named")
+    func settings() throws {
+        func read(_ json: String) throws -> EngageConfiguration {
+            var reader = try SettingsReader(json: Array(json.utf8), file: "c.json", environment: ["S": "secret"])
+            _ = try reader.optionalString("vendor")
+            let configuration = try EngageConfiguration(reading: &reader)
+            try reader.finish()
+            return configuration
+        }
+        let good = #""clientID":"c","clientSecret":{"env":"S"},"refreshToken":"r","listID":"1""#
+        let configuration = try read(
+            #"{"vendor":"engage","endpoints":{"host":"http://127.0.0.1:1/"},\#(good),"batchSize":5,"#
+                + #""recipients":{"audit":{"tableID":"9"}},"networking":{"timeout":1.5},"device":{"appName":"A"}}"#
+        )
+        #expect(configuration.credentials.clientSecret.reveal() == "secret" && configuration.batchSize == 5)
+        #expect(configuration.recipients.audit?.tableID == "9" && configuration.networking.timeout == .seconds(1.5))
+        #expect(configuration.device.appName == "A" && configuration.recipients.autoAnonymous)
+        for bad in [
+            "{\(good)}", #"{"host":"http://example.test/",\#(good)}"#,
+            #"{"host":"https://e.test/",\#(good),"batchSize":0}"#,
+            #"{"host":"https://e.test/",\#(good),"odd":1}"#, #"{"host":"https://e.test/","clientID":"c"}"#,
+            #"{"host":"https://e.test/",\#(good),"recipients":{"audit":{}}}"#,
+        ] {
+            let error = #expect(throws: ExperimentationError.self) { _ = try read(bad) }
+            #expect(error?.code == .configuration && error?.message.contains("c.json") == true)
+        }
+    }
+
+    @Test(
+        "a setting that can't work keeps the provider from starting",
+        arguments: ["", "ftp://x", "http://example.test/"]
+    )
+    func start(host: String) async {
+        let provider = EngageProvider(configuration: EngageWorkbench.configuration { $0.host = host })
+        let error = await #expect(throws: ExperimentationError.self) { try await provider.start() }
+        #expect(error?.code == .configuration)
+    }
+
+    @Test("secrets are not in what is printed")
+    func secrets() {
+        let text =
+            String(describing: EngageWorkbench.configuration()) + String(reflecting: EngageWorkbench.configuration())
+        #expect(!text.contains("\"secret\"") && !text.contains("\"refresh\""))
+    }
+}

@@ -1,0 +1,287 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import EngageAdapter
+
+@Suite("Sessions, campaigns, notifications and links")
+struct TrackerTests {
+    let bench = EngageWorkbench()
+
+    private func start() async throws -> (ExperimentationClient, BehaviorTracker, UserSession) {
+        let provider = bench.provider()
+        let client = try await bench.client(provider)
+        let setup = try await provider.mobileIdentity.setupRecipient()
+        let session = client.session(for: User(id: setup.mobileUserID))
+        return (client, provider.tracker(for: session), session)
+    }
+
+    private func codes(_ client: ExperimentationClient) async throws -> [String] {
+        try await client.flush()
+        return try await bench.behaviors().map(\.code)
+    }
+
+    @Test("E71 four minutes away end nothing, six end the session; the time away doesn't count")
+    func session() async throws {
+        let (client, tracker, _) = try await start()
+        try await tracker.launch()
+        bench.time.advance(by: .seconds(100))
+        try await tracker.setApplicationState(.background)
+        bench.time.advance(by: .seconds(240))
+        try await tracker.setApplicationState(.foreground)
+        #expect(try await codes(client) == ["12", "13"])
+        bench.time.advance(by: .seconds(50))
+        let left = bench.time.now
+        try await tracker.setApplicationState(.background)
+        try await tracker.setApplicationState(.background)
+        bench.time.advance(by: .seconds(360))
+        try await tracker.setApplicationState(.foreground)
+        #expect(try await codes(client) == ["12", "13", "14", "13"])
+        let end = try #require(try await bench.behaviors().first { $0.code == "14" })
+        #expect(end["Session Duration"] == "150")
+        #expect(end.timestamp == EngageTimestamp.behavior(left))
+    }
+
+    @Test("a session whose end nobody came back to tell ends with the next launch")
+    func pendingEnd() async throws {
+        let (first, tracker, _) = try await start()
+        try await tracker.launch()
+        bench.time.advance(by: .seconds(30))
+        try await tracker.setApplicationState(.background)
+        try await first.flush()
+        bench.time.advance(by: .seconds(1000))
+        let (client, next, _) = try await start()
+        try await next.launch()
+        #expect(try await codes(client) == ["12", "13", "14", "13"])
+    }
+
+    @Test("E72 the first launch is an installation and a session with both ids, the second only a session")
+    func installation() async throws {
+        let (client, tracker, _) = try await start()
+        try await tracker.launch()
+        #expect(try await codes(client) == ["12", "13"])
+        for behavior in try await bench.behaviors() {
+            #expect(behavior["Recipient Id"] == "100000" && behavior["Primary User Id"]?.isEmpty == false)
+        }
+        let (again, next, _) = try await start()
+        try await next.launch()
+        #expect(try await codes(again) == ["12", "13", "13"])
+    }
+
+    @Test("E73 a campaign deep in a push goes with it and with what follows, not with what was before")
+    func push() async throws {
+        let (client, tracker, session) = try await start()
+        try await session.track(.custom("before"))
+        bench.time.advance(by: .seconds(1))
+        try await tracker.handlePushReceived(["aps": ["alert": "Hi", "data": ["CurrentCampaign": "Spring"]]])
+        bench.time.advance(by: .seconds(1))
+        try await session.track(.custom("after"))
+        try await client.flush()
+        #expect(try await bench.behaviors().map { $0["Campaign Name"] } == ["", "Spring", "Spring"])
+    }
+
+    @Test("the client's own events of a notification bring campaigns as well")
+    func neutralPush() async throws {
+        let (client, _, session) = try await start()
+        try await session.track(
+            .notificationOpened(NotificationContent(payload: ["CurrentCampaign": "Spring", "CallToAction": "Buy"]))
+        )
+        try await client.flush()
+        let behavior = try #require(try await bench.behaviors().first)
+        #expect(behavior.code == "49" && behavior["Campaign Name"] == "Spring" && behavior["Call To Action"] == "Buy")
+    }
+
+    private func campaign(_ tracker: BehaviorTracker, after seconds: Int) -> String {
+        bench.time.advance(by: .seconds(seconds))
+        return tracker.currentCampaign
+    }
+
+    @Test("E74 a campaign for a quarter of an hour is over after sixteen minutes, and still the last")
+    func validFor() async throws {
+        let (client, tracker, session) = try await start()
+        try await tracker.handlePushReceived(["CurrentCampaign": "Spring", "CampaignValidFor": "15m"])
+        #expect(campaign(tracker, after: 900) == "Spring")
+        #expect(campaign(tracker, after: 60) == "")
+        #expect(tracker.lastCampaign == "Spring")
+        try await session.track(.custom("x"))
+        try await session.track(.installed)
+        try await client.flush()
+        #expect(try await bench.behaviors()[1]["Campaign Name"] == "")
+        #expect(try await bench.behaviors()[2]["Last Campaign"] == "Spring")
+    }
+
+    @Test("E75 of both ways to end, the moment decides")
+    func expiresAt() async throws {
+        let (_, tracker, _) = try await start()
+        try await tracker.handlePushReceived([
+            "CurrentCampaign": "Spring", "CampaignValidFor": "15m", "CampaignExpiresAt": "2015/02/03 22:46:40",
+            "CampaignEndTimeStamp": 1,
+        ])
+        #expect(campaign(tracker, after: 3600) == "Spring")
+        #expect(campaign(tracker, after: 1) == "")
+    }
+
+    @Test("without an end a campaign lasts a day")
+    func defaultLife() async throws {
+        let (_, tracker, _) = try await start()
+        try await tracker.storeCampaign("Spring")
+        #expect(campaign(tracker, after: 86_400) == "Spring")
+        #expect(campaign(tracker, after: 1) == "")
+    }
+
+    @Test("E76 after a restart the same end counts, and a session doesn't move it")
+    func restart() async throws {
+        let (_, tracker, _) = try await start()
+        try await tracker.handlePushReceived(["CurrentCampaign": "Spring", "CampaignValidFor": "1h"])
+        bench.time.advance(by: .seconds(1800))
+        let (_, next, _) = try await start()
+        try await next.launch()
+        #expect(next.currentCampaign == "Spring")
+        #expect(campaign(next, after: 1801) == "")
+    }
+
+    @Test(
+        "E77 a campaign that ended in 1970 never counts",
+        arguments: [
+            ("App://campaign/Spring?CampaignEndTimeStamp=30931200", ""),
+            ("App://campaign/Spring?CampaignEndTimeStamp=1423100000", "Spring"),
+            ("App://campaign/Spring?CampaignEndTimeStamp=soon", ""), ("App://campaign/Spring", "Spring"),
+        ]
+    )
+    func endTimestamp(link: String, name: String) async throws {
+        let (client, tracker, _) = try await start()
+        try await tracker.handleExternalURLOpened(link, routes: try routes())
+        #expect(tracker.currentCampaign == name && tracker.lastCampaign == "Spring")
+        try await client.flush()
+        let behavior = try #require(try await bench.behaviors().first)
+        #expect(behavior.code == "13" && behavior["Campaign Name"] == name && behavior["CurrentCampaign"] == "Spring")
+    }
+
+    @Test("a campaign stored by hand with an end that is no number has ended")
+    func byHand() async throws {
+        let (_, tracker, _) = try await start()
+        try await tracker.storeCampaign("A", endTimestamp: "x")
+        #expect(tracker.currentCampaign == "" && tracker.lastCampaign == "A")
+        try await tracker.storeCampaign("B", until: "1 hr")
+        #expect(tracker.currentCampaign == "B")
+    }
+
+    private func routes() throws -> DeepLinkRoutes {
+        try DeepLinkRoutes(json: Array(Self.file.utf8), file: "MobileDeepLinkingConfig.json")
+    }
+
+    static let file = #"""
+        {"logging":"true","defaultRoute":{"handlers":["postSilverpop"]},
+         "routes":{"campaign/:CurrentCampaign":{"handlers":["postSilverpop"],"routeParameters":{
+            "CurrentCampaign":{"required":"true"},"CampaignEndTimeStamp":{"required":"false"}}},
+          "test/:testId":{"handlers":["postSilverpop"],"routeParameters":{
+            "testId":{"required":"true","regex":"[0-9]"},"utmSource":{"required":"false"}}},
+          "/slash/:a":{"handlers":["postSilverpop","mine"]},
+          "evil/:x":{"handlers":["postSilverpop"],"routeParameters":{"x":{"regex":"^(a+)+$"}}}}}
+        """#
+
+    @Test(
+        "E78 a pattern must match once",
+        arguments: [
+            ("App://test/5", "test/:testId"), ("App://test/a5", "test/:testId"), ("App://test/55", nil),
+            ("App://test/", nil), ("App://slash/1", "/slash/:a"),
+            ("App://campaign/Spring/more", "campaign/:CurrentCampaign"),
+            ("App://CAMPAIGN/Spring", nil), ("App://nobody", nil), ("", nil),
+        ]
+    )
+    func pattern(link: String, route: String?) throws {
+        #expect(try routes().match(DeepLink(link)).route == route)
+    }
+
+    @Test("E79 the query goes before the path, and nothing leaks into the next link")
+    func query() async throws {
+        let (_, tracker, _) = try await start()
+        let first = try await tracker.handleExternalURLOpened(
+            "App://test/5?testId=7&utmSource=a%20b&x",
+            routes: routes()
+        )
+        #expect(first == ["testId": "7", "utmSource": "a b"])
+        let second = try await tracker.handleExternalURLOpened("App://nobody?y=1=2&%zz=3", routes: routes())
+        #expect(second == ["y": "1=2", "%zz": "3"])
+        #expect(try await tracker.handleExternalURLOpened("App://test/5?a=1") == ["a": "1"])
+    }
+
+    @Test("the application's handlers run with what the route took")
+    func handlers() async throws {
+        let (_, tracker, _) = try await start()
+        await confirmation { confirmed in
+            _ = try? await tracker.handleExternalURLOpened(
+                "App://slash/1",
+                routes: try? routes(),
+                handlers: ["mine": { if $0 == ["a": "1"] { confirmed() } }, "other": { _ in confirmed() }]
+            )
+        }
+    }
+
+    @Test("no pattern can hang the process")
+    func evilPattern() throws {
+        let link = DeepLink("App://evil/" + String(repeating: "a", count: 4_000) + "!")
+        #expect(try routes().match(link).route == nil)
+    }
+
+    @Test(
+        "patterns count as a backtracking engine does",
+        arguments: [
+            ("[0-9]", "a5b6", 2), ("a*", "aab", 3), ("a|ab", "ab", 1), ("^\\d{3}$", "123", 1), ("^\\d{3}$", "1234", 0),
+            ("(foo|bar)+", "foobar foo", 2), ("\\bword\\b", "a word, sword", 1), ("[^a-c]+?", "xyz", 3), (".", "\n", 0),
+            ("[\\w.-]+@[a-z]+\\.[a-z]{2,}", "ann@example.test", 1), ("", "ab", 3), ("a{2,}", "aaaa", 1),
+            ("a??b", "ab", 1),
+            ("[]]", "]", 1), ("[a-]", "-", 1), ("(?:ab){1,2}", "ababab", 2),
+        ]
+    )
+    func counts(pattern: String, text: String, count: Int) throws {
+        #expect(try BoundedPattern(pattern).count(in: text, upTo: 10) == count)
+    }
+
+    @Test(
+        "a pattern that isn't read is refused with its place",
+        arguments: [
+            "(a", "a)", "[a", "*a", "a{3,1}", "(?=a)", "\\1", "[z-a]", "a{1000}{1000}", "a++", "\\", "a{x}",
+            String(repeating: "(", count: 60), String(repeating: "a", count: 501),
+        ]
+    )
+    func refused(pattern: String) {
+        let file = ["routes": ["r/:p": ["routeParameters": ["p": ["regex": pattern]]]]]
+        let error = #expect(throws: ExperimentationError.self) {
+            _ = try DeepLinkRoutes(json: Array(try JSONEncoder().encode(file)), file: "links.json")
+        }
+        #expect(error?.code == .configuration)
+        #expect(error?.message.hasPrefix("links.json: routes[\"r/:p\"].routeParameters.p.regex: ") == true)
+    }
+
+    @Test(
+        "a route file that can't be read is refused with its place",
+        arguments: [
+            ("", "the file"), ("[]", "the file"), (#"{"routes":[]}"#, "routes"),
+            (#"{"routes":{"a":1}}"#, "routes[\"a\"]"),
+            (#"{"routes":{"a":{"handlers":"x"}}}"#, "routes[\"a\"].handlers"), (#"{"routes":{"":{}}}"#, "routes[\"\"]"),
+        ]
+    )
+    func unreadable(text: String, place: String) {
+        let error = #expect(throws: ExperimentationError.self) {
+            _ = try DeepLinkRoutes(json: Array(text.utf8), file: "links.json")
+        }
+        #expect(error?.message.hasPrefix("links.json: \(place): ") == true)
+    }
+
+    @Test(
+        "E80 what a push showed",
+        arguments: [
+            (["aps": ["alert": "Hi"]], "Hi"), (["aps": ["alert": ["body": "Body", "title": "T"]]], "Body"),
+            (["aps": [:]], ""), ([:], ""), (["aps": ["alert": 5]], ""),
+        ] as [([String: FlagValue], String)]
+    )
+    func displayed(payload: [String: FlagValue], text: String) async throws {
+        let (client, tracker, _) = try await start()
+        try await tracker.handleNotificationOpened(payload, attributes: ["extra": 1])
+        try await client.flush()
+        let behavior = try #require(try await bench.behaviors().first)
+        #expect(behavior["Displayed Message"] == text && behavior["extra"] == "1")
+    }
+}
