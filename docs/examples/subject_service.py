@@ -5,10 +5,11 @@ Commands come in as JSON objects by POST, results go out as JSON objects. This e
 adapter in one process; a real one would put its adapter where `Provider` stands and its vendor's stand-in where
 `Stage` stands. It needs nothing but Python's standard library.
 
-    python3 subject_service.py            # prints {"url": "http://127.0.0.1:PORT/"} and serves until it is ended
+    python3 subject_service.py            # prints {"url": "http://127.0.0.1:PORT/"} and serves until its input ends
 """
 import itertools
 import json
+import os
 import sys
 import threading
 import time
@@ -334,6 +335,8 @@ class Server(ThreadingHTTPServer):
 
 if __name__ == "__main__":
     server = Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0), Handler)
+    # Whoever started it holds its input; when they are gone, so is it.
+    threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     print(json.dumps({"url": f"http://127.0.0.1:{server.server_address[1]}/"}), flush=True)
     try:
         server.serve_forever()

@@ -5,6 +5,8 @@ final class PythonService: Sendable {
     /// Its endpoint.
     let url: String
     private let processID: Int32
+    /// Held open for as long as the service is to run; it ends with this process, however that ends.
+    private let input: FileHandle
 
     /// Where the example lies.
     static let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/examples")
@@ -17,6 +19,9 @@ final class PythonService: Sendable {
         process.arguments = ["python3", Self.script.path]
         let output = Pipe()
         process.standardOutput = output
+        let input = Pipe()
+        process.standardInput = input
+        self.input = input.fileHandleForWriting
         try process.run()
         processID = process.processIdentifier
         var line: [UInt8] = []
@@ -27,5 +32,6 @@ final class PythonService: Sendable {
         url = try JSONDecoder().decode(Greeting.self, from: Data(line)).url
     }
 
-    deinit { kill(processID, SIGTERM) }
+    // Foundation starts processes with most signals blocked; this one can't be.
+    deinit { kill(processID, SIGKILL) }
 }
