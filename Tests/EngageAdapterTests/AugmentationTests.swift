@@ -136,12 +136,15 @@ struct AugmentationTests {
         #expect(try await client.ledger().pending == 1)
 
         let quick = Slow(name: "A", isSynchronous: true, after: .zero)
+        // The first run ends before the second begins: it must not deliver beside it.
+        await client.setConnectivity(.offline)
         await client.shutdown(within: .zero)
         bench.forgetPlans()
         bench.time.advance(by: .seconds(3600))
         let next = try await bench.client(bench.provider { $0.augmentation.plugins = [quick] })
         try await flush(next)
-        #expect(try await bench.behaviors().map { $0["A"] } == ["yes"])
+        let completed = try await bench.behaviors().map { $0["A"] }
+        #expect(completed == ["yes"])
         #expect(try await next.ledger().delivered == 1)
     }
 

@@ -15,7 +15,7 @@
         /// - Parameters:
         ///   - part: The name of a test that only runs in a child.
         ///   - arguments: What the part needs to know; none of them holds a tab.
-    /// - Throws: When the child can't be started.
+        /// - Throws: When the child can't be started.
         init(_ part: String, _ arguments: [String]) throws {
             var environment = ProcessInfo.processInfo.environment
             environment[Self.variable] = ([part] + arguments).joined(separator: "\t")
