@@ -1,0 +1,181 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
+import Testing
+
+@testable import FlagshipAdapter
+
+/// What the original does wrong and this doesn't, where no numbered case shows it.
+@Suite("Flagship: defects of the original")
+struct DefectTests {
+    @Test("a second visitor doesn't send again what the first has taken over from the cache")
+    func cachedHitsGoOutOnce() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        let content: [String: FlagValue] = [
+            "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "dl": "kept", "qt": 0,
+        ]
+        let record = FlagshipHitRecord(
+            visitorID: "ada",
+            anonymousID: nil,
+            type: "SCREENVIEW",
+            time: bench.time.now,
+            content: content
+        )
+        await cache.cacheHits(["1": record])
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(hits: cache) }
+        for name in ["ada", "ben", "cleo"] { _ = await flagship.newVisitor(name, hasConsented: true).build() }
+        try await flagship.client?.flush()
+        #expect(await bench.hits.filter { $0["dl"] == "kept" }.count == 1)
+    }
+
+    @Test("an exposure that failed goes out again without any other traffic")
+    func exposuresDontWaitForHits() async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        try await session.refresh()
+        bench.transport.fail("activate", .status(500))
+        _ = session.string("cta", default: "none")
+        _ = try? await client.flush(within: .zero)
+        for _ in 0..<200 where try await client.ledger().pending > 0 {
+            bench.time.advance(by: .seconds(120))
+            _ = try? await client.flush(within: .zero)
+            await Task.yield()
+        }
+        #expect(await bench.mock.receivedActivations.count == 1)
+        #expect(bench.transport.exchanges("hits").isEmpty)
+    }
+
+    @Test("while Flagship initialises, a visitor who hasn't agreed sends nothing either")
+    func consentWhileInitializing() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("bucketing", .status(500), times: 100)
+        let flagship = await bench.flagship(.bucketing)
+        #expect(flagship.status == .initializing)
+        let visitor = await flagship.newVisitor("dan", hasConsented: false).build()
+        #expect(await visitor.sendHit(.screen("home")) == false)
+        try await flagship.client?.flush()
+        #expect(await bench.hits.map { $0["ea"] } == ["fs_consent"])
+    }
+
+    @Test("a delivery has a limit in bytes")
+    func batchesHaveALimit() async throws {
+        let sink = try #require(try await Bench().provider().roles.events)
+        #expect(sink.batching.bytes == 2_500_000)
+        #expect(sink.batching.maximumAge == .seconds(14_400))
+    }
+
+    @Test("a visitor may be used from many tasks at once")
+    func concurrency() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<8 {
+                group.addTask {
+                    for round in 0..<50 {
+                        visitor.updateContext("key-\(index)", .int(round))
+                        _ = visitor.flag("cta").value(default: "none")
+                        _ = visitor.flags().toJson()
+                        if round % 10 == 0 { visitor.authenticate("member-\(index)") }
+                        if round % 25 == 0 { await visitor.fetchFlags() }
+                    }
+                }
+            }
+        }
+        for index in 0..<8 { #expect(visitor.context()["key-\(index)"] == 49) }
+        await visitor.fetchFlags()
+        #expect(visitor.fetchStatus == .fetched)
+        #expect(visitor.anonymousID == "ada")
+    }
+}
+
+@Suite("Flagship: configuration")
+struct ConfigurationTests {
+    static func read(_ json: String) throws -> FlagshipConfiguration {
+        var reader = try SettingsReader(
+            json: Array(json.utf8),
+            file: "flagship.json",
+            environment: ["KEY": "from-outside"]
+        )
+        let configuration = try FlagshipConfiguration(reading: &reader)
+        try reader.finish()
+        return configuration
+    }
+
+    @Test("a file with every setting is read")
+    func everything() throws {
+        let configuration = try Self.read(
+            """
+            {"environmentID":"env","apiKey":{"env":"KEY"},"mode":"bucketing","rules":"server",
+             "endpoints":{"decision":"http://127.0.0.1:8081/v2/","cdn":"http://127.0.0.1:8082/","events":"http://127.0.0.1:8083/"},
+             "timeout":1.5,"transferTimeout":20,"pollingInterval":0,"poolSize":20,"batchInterval":7,"maximumAge":60,
+             "attempts":3,"device":{"language":"de","type":"TV","model":"M","osName":"tvOS","osVersion":"1"}}
+            """
+        )
+        #expect(configuration.environmentID == "env" && configuration.apiKey.reveal() == "from-outside")
+        #expect(configuration.mode == .bucketing && configuration.rules == .server)
+        #expect(configuration.endpoints?.decision.description == "http://127.0.0.1:8081/v2")
+        #expect(configuration.endpoints?.events.port == 8083)
+        #expect(configuration.timeout == .seconds(1.5) && configuration.transferTimeout == .seconds(20))
+        #expect(configuration.pollingInterval == .zero && configuration.batchInterval == .seconds(7))
+        #expect(configuration.poolSize == 20 && configuration.maximumAge == .seconds(60))
+        #expect(configuration.retry.attempts == 3)
+        #expect(
+            configuration.device
+                == FlagshipDevice(language: "de", type: "TV", model: "M", osName: "tvOS", osVersion: "1")
+        )
+    }
+
+    @Test("what is missing has the vendor's defaults")
+    func defaults() throws {
+        let configuration = try Self.read(#"{"environmentID":"env","apiKey":"key"}"#)
+        #expect(configuration.endpoints?.decision.description == "https://decision.flagship.io/v2")
+        #expect(configuration.endpoints?.cdn.host == "cdn.flagship.io")
+        #expect(configuration.endpoints?.events.host == "events.flagship.io")
+        #expect(configuration.mode == .decisionAPI && configuration.timeout == .seconds(2))
+        #expect(configuration.pollingInterval == .seconds(60) && configuration.poolSize == 10)
+    }
+
+    @Test(
+        "each mistake names the file and the key, and no secret",
+        arguments: [
+            (#"{"apiKey":"key-of-mine"}"#, "environmentID"), (#"{"environmentID":"env"}"#, "apiKey"),
+            (#"{"environmentID":"env","apiKey":"key-of-mine","mode":"both"}"#, "mode"),
+            (
+                #"{"environmentID":"env","apiKey":"key-of-mine","endpoints":{"cdn":"http://example.com/"}}"#,
+                "endpoints.cdn"
+            ),
+            (#"{"environmentID":"env","apiKey":"key-of-mine","poolSize":0}"#, "poolSize"),
+            (#"{"environmentID":"env","apiKey":"key-of-mine","timeout":-1}"#, "timeout"),
+            (#"{"environmentID":"env","apiKey":"key-of-mine","colour":1}"#, "colour"),
+        ]
+    )
+    func mistakes(json: String, key: String) {
+        #expect { _ = try Self.read(json) } throws: { error in
+            guard let error = error as? ExperimentationError else { return false }
+            return error.code == .configuration && error.message.contains("flagship.json")
+                && error.message.contains(key) && !error.message.contains("key-of-mine")
+        }
+    }
+
+    @Test("settings that can't work are refused at the start", arguments: [0, 1, 2, 3, 4])
+    func refused(index: Int) async throws {
+        let bench = try await Bench()
+        await #expect {
+            _ = try await bench.client { configuration in
+                switch index {
+                case 0: configuration.environmentID = ""
+                case 1: configuration.apiKey = ""
+                case 2: configuration.timeout = .zero
+                case 3: configuration.poolSize = 0
+                default: configuration.pollingInterval = .seconds(-1)
+                }
+            }
+        } throws: { error in (error as? ExperimentationError)?.code == .configuration }
+    }
+}
