@@ -185,7 +185,9 @@ extension UserSession {
         let date = date ?? core.environment.time.now
         let age = max(0, core.environment.time.now.timeIntervalSince(date))
         let instant = instant ?? core.environment.time.instant.advanced(by: .seconds(-age))
-        let expiry = freshness.lifetime.flatMap { $0 > .zero ? instant.advanced(by: $0) : nil }
+        let expiry = freshness.lifetime.flatMap { lifetime in
+            lifetime > .zero ? Expiry(at: instant.advanced(by: lifetime), by: core.environment.time) : nil
+        }
         let snapshot = Snapshot(
             decisions: decisions,
             context: ContextBox(context),

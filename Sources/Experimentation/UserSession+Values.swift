@@ -122,7 +122,7 @@ extension UserSession {
         let now = core.environment.time.instant
         return snapshots.read { snapshot in
             if snapshot.revision == 0 { return notReady(key, defaultValue) }
-            let isOverdue = snapshot.isOverdue(at: now)
+            let isOverdue = snapshot.isOverdue
             if isOverdue, snapshot.afterExpiry == .notReady { return notReady(key, defaultValue) }
             var reason: Reason?
             if isOverdue || snapshot.origin == .stale {

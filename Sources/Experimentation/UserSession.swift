@@ -125,7 +125,7 @@ public final class UserSession: Sendable {
         if core.isDisabled { return .disabled }
         let snapshot = snapshots.current
         if snapshot.revision == 0 { return core.status.status == .fatal ? .fatal : .notReady }
-        if snapshot.isOverdue(at: core.environment.time.instant) {
+        if snapshot.isOverdue {
             return snapshot.afterExpiry == .notReady ? .notReady : .stale
         }
         return snapshot.origin == .stale ? .stale : .ready

@@ -22,12 +22,12 @@ final class Snapshot: Sendable {
     let date: Date
     let instant: ContinuousClock.Instant
     /// When they are overdue, and what follows.
-    let expiry: ContinuousClock.Instant?
+    let expiry: Expiry?
     let afterExpiry: Freshness.AfterExpiry
     let revision: UInt64
     let marks: AtomicBitSet
-    /// Whether there is nothing to say of the age: true for nearly every read, and quickly known.
-    let isPlain: Bool
+    /// Whether there is nothing to say of the age until the expiry, if there is one.
+    private let isPlainUntilExpiry: Bool
 
     init(
         decisions: Decisions,
@@ -35,7 +35,7 @@ final class Snapshot: Sendable {
         origin: Origin,
         date: Date,
         instant: ContinuousClock.Instant,
-        expiry: ContinuousClock.Instant? = nil,
+        expiry: Expiry? = nil,
         afterExpiry: Freshness.AfterExpiry = .stale,
         revision: UInt64
     ) {
@@ -47,7 +47,7 @@ final class Snapshot: Sendable {
         self.expiry = expiry
         self.afterExpiry = afterExpiry
         self.revision = revision
-        if case .fresh = origin { isPlain = expiry == nil && revision > 0 } else { isPlain = false }
+        if case .fresh = origin { isPlainUntilExpiry = revision > 0 } else { isPlainUntilExpiry = false }
         marks = AtomicBitSet(count: decisions.catalogue.assignments.count)
     }
 
@@ -65,10 +65,13 @@ final class Snapshot: Sendable {
         )
     }
 
-    /// Whether the decisions are overdue at a moment.
-    func isOverdue(at instant: ContinuousClock.Instant) -> Bool {
-        if let expiry { instant > expiry } else { false }
-    }
+    /// Whether there is nothing to say of the age: true for nearly every read, and quickly known.
+    @inline(__always)
+    var isPlain: Bool { isPlainUntilExpiry && !isOverdue }
+
+    /// Whether the decisions are overdue.
+    @inline(__always)
+    var isOverdue: Bool { expiry?.hasPassed ?? false }
 }
 
 /// A context on the heap: handed to hooks without copying what it holds.
