@@ -108,6 +108,20 @@ struct WireTests {
         #expect(ruleset.values(for: Reference.context()) == ["a": "1", "b": "2", "c": "4"])
     }
 
+    @Test(
+        "a name is a name, whatever it is made of",
+        arguments: ["a.b.c", ".", "custom.plan", "äöü 🙂", "a\\nb", "a/../b", String(repeating: "n", count: 4_096)]
+    )
+    func oddNames(name: String) throws {
+        let json = """
+            {"feature_flags":[{"name":"\(name)","type":"bool","rules":[
+              {"is_default":true,"value":"true","conditional_statement":"-"}]}]}
+            """
+        let ruleset = try Reference.ruleset(of: Array(json.utf8))
+        let written = name.replacing("\\n", with: "\n")
+        #expect(ruleset.values(for: Reference.context()) == [written: true])
+    }
+
     @Test("ten thousand flags are read and decided")
     func manyFlags() throws {
         let flags = (0..<10_000).map { number in
