@@ -238,6 +238,20 @@ struct BucketingAllocationTests {
         }
     }
 
+    @Test("of two campaigns with the same id the server takes the first, and the SDK lets the later flags win")
+    func duplicateIDs() throws {
+        func campaign(_ value: Int) -> String {
+            #"{"id":"c","type":"flag","bucketRanges":[{"r":[0,100]}],"variationGroups":[{"id":"g","targeting":\#(BucketingSample.everybody),"variations":[{"id":"v","allocation":100,"modifications":{"type":"FLAG","value":{"flag":\#(value)}}},{"id":"v","allocation":100,"modifications":{"type":"FLAG","value":{"flag":9}}}]}]}"#
+        }
+        let file = try BucketingFile(try JSON.parse(#"{"campaigns":[\#(campaign(1)),\#(campaign(2))]}"#))
+        let context = EvaluationContext(user: User(id: "visitor"), date: Date(timeIntervalSince1970: 0))
+        for (rules, value) in [(FlagshipRules.ios, 2), (.server, 1)] {
+            let ruleset = BucketingRuleset(file, rules: rules, automatic: [:])
+            #expect(ruleset.decisions(for: context)["flag"]?.value == .int(value))
+            #expect(ruleset.decisions(for: context).assignments.map(\.group) == ["g"])
+        }
+    }
+
     @Test("one visitor gets one test by the server's rules, if the account says so")
     func oneTest() throws {
         func campaign(_ id: String, _ type: String) -> String {

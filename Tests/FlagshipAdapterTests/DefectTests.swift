@@ -1,8 +1,10 @@
 import AdapterKit
 import Experimentation
+import ExperimentationSQLite
 import ExperimentationTesting
 import Foundation
 import MockVendors
+import Synchronization
 import Testing
 
 @testable import FlagshipAdapter
@@ -61,6 +63,63 @@ struct DefectTests {
         #expect(await bench.hits.map { $0["ea"] } == ["fs_consent"])
     }
 
+    @Test(
+        "a file that can't be read leaves neither its date nor the flags changed",
+        arguments: [#"{"campaigns":["#, #"{"campaigns":7}"#, "<html></html>", ""]
+    )
+    func brokenFile(text: String) async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship(.bucketing)
+        #expect(await bench.eventually { flagship.status == .initialized })
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        let good = await bench.mock.lastModified
+        bench.transport.fail("bucketing", .dated(text, "Sat, 21 Nov 2026 10:00:00 GMT"))
+        for round in 2...3 {
+            await bench.time.waitForSleepers(1)
+            bench.time.advance(by: .seconds(70))
+            #expect(await bench.eventually { bench.transport.exchanges("bucketing").count == round })
+        }
+        let dates = bench.transport.exchanges("bucketing").map { $0.request.header("if-modified-since") }
+        #expect(dates == [nil, good, good])
+        await visitor.fetchFlags()
+        #expect(visitor.fetchStatus == .fetched && visitor.flag("cta").value(default: "none") == "new")
+    }
+
+    @Test("odd ids neither break the default cache nor reach another visitor's record")
+    func oddIDsInTheCache() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "flagship-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try await ClientStore.sqlite(at: folder.appending(path: "store.sqlite"))
+        let bench = try await Bench()
+        let flagship = await bench.flagship(store: store)
+        let ids = [
+            "o'hara", "\"; DROP TABLE state; --", "a%", "a_", "a", "a/", "👩‍👩‍👧", "line\nbreak", "\u{0}",
+            String(repeating: "x", count: 4_096), String(repeating: "x", count: 4_095),
+        ]
+        for id in ids { await flagship.visitors.cacheVisitor(id, FlagshipVisitorRecord(visitorID: id).json) }
+        for id in ids {
+            let found = try #require(await flagship.visitors.lookupVisitor(id))
+            #expect(try FlagshipVisitorRecord(found).visitorID == id)
+        }
+        for (index, id) in ids.enumerated() {
+            await flagship.visitors.flushVisitor(id)
+            for (other, id) in ids.enumerated() {
+                #expect((await flagship.visitors.lookupVisitor(id) != nil) == (other > index))
+            }
+        }
+        await flagship.close()
+    }
+
+    @Test("forgetting one visitor can't reach another whose key begins alike")
+    func keysEnd() async throws {
+        let state = KeyRecorder()
+        await FlagshipStateCache(state: state, scope: "env").flushVisitor("ada")
+        let key = try #require(state.removed.first)
+        #expect(key.hasSuffix("/") && key.dropLast().last != "/")
+        #expect(!key.contains("ada"))
+    }
+
     @Test("a delivery has a limit in bytes")
     func batchesHaveALimit() async throws {
         let sink = try #require(try await Bench().provider().roles.events)
@@ -91,6 +150,19 @@ struct DefectTests {
         await visitor.fetchFlags()
         #expect(visitor.fetchStatus == .fetched)
         #expect(visitor.anonymousID == "ada")
+    }
+}
+
+/// Notes which keys are removed by their beginning.
+private final class KeyRecorder: StateStore {
+    private let state = Mutex<[String]>([])
+    var removed: [String] { state.withLock { $0 } }
+
+    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? { nil }
+    func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {}
+    func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] { [] }
+    func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
+        state.withLock { $0.append(prefix) }
     }
 }
 

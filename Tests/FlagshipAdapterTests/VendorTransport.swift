@@ -21,6 +21,8 @@ final class VendorTransport: HTTPTransport {
     enum Failure: Sendable {
         case status(Int)
         case body(String, status: Int = 200)
+        /// A body with a date, as the CDN gives one out.
+        case dated(String, String)
         case error(ErrorCode)
         /// The vendor takes it, and the answer is lost.
         case lostAnswer
@@ -69,6 +71,11 @@ final class VendorTransport: HTTPTransport {
         case .status(let status): reply = HTTPReply(response: HTTPResponse(status: .init(code: status)))
         case .body(let text, let status):
             reply = HTTPReply(response: HTTPResponse(status: .init(code: status)), body: Array(text.utf8))
+        case .dated(let text, let date):
+            reply = HTTPReply(
+                response: HTTPResponse(status: .ok, headerFields: [.lastModified: date]),
+                body: Array(text.utf8)
+            )
         case .error: break
         case .lostAnswer: _ = await mock.respond(to: mockRequest)
         case nil:

@@ -59,7 +59,8 @@ struct FlagshipStateCache: FlagshipVisitorCache {
         // what one would not, and the record names its visitor besides.
         let one = Murmur3.hash("\(scope)/a/\(visitorID)")
         let two = Murmur3.hash("\(scope)/b/\(visitorID)")
-        return "flagship/visitor/\(String(one, radix: 36))-\(String(two, radix: 36))"
+        // The slash keeps one visitor's key from being the beginning of another's: forgetting goes by beginnings.
+        return "flagship/visitor/\(String(one, radix: 36))-\(String(two, radix: 36))/"
     }
 
     func cacheVisitor(_ visitorID: String, _ record: Data) async {

@@ -22,7 +22,7 @@ extension FlagshipMock {
         }
         if isPanicking || file.panic {
             return .json(
-                FlagshipMockJSON.object([
+                MockJSON.object([
                     "visitorId": .string(visitor.id), "campaigns": .array([]), "panic": .bool(true),
                 ]).text
             )
@@ -46,17 +46,17 @@ extension FlagshipMock {
         let results = decision.results(for: visitor, memory: &memory)
         trigger(results, for: visitor)
         if operation == "flags" {
-            var flags: [String: FlagshipMockJSON] = [:]
+            var flags: [String: MockJSON] = [:]
             for result in results {
                 for (key, value) in result.flags(exposingAllKeys: exposingAllKeys) {
                     flags[key] = .object(["value": value, "metadata": result.metadata])
                 }
             }
-            return .json(FlagshipMockJSON.object(flags).text)
+            return .json(MockJSON.object(flags).text)
         }
-        var members: [String: FlagshipMockJSON] = ["visitorId": .string(visitor.id)]
+        var members: [String: MockJSON] = ["visitorId": .string(visitor.id)]
         let mode = request.queryItem("mode") ?? "normal"
-        let campaigns = FlagshipMockJSON.array(results.map { $0.json(exposingAllKeys: exposingAllKeys) })
+        let campaigns = MockJSON.array(results.map { $0.json(exposingAllKeys: exposingAllKeys) })
         if mode != "simple" { members["campaigns"] = campaigns }
         if mode == "simple" || mode == "full" {
             members["campaignsVariation"] = .array(
@@ -64,7 +64,7 @@ extension FlagshipMock {
                     .object(["campaignId": .string($0.campaign.id), "variationId": .string($0.variation.id)])
                 }
             )
-            var merged: [String: FlagshipMockJSON] = [:]
+            var merged: [String: MockJSON] = [:]
             for result in results {
                 merged.merge(result.flags(exposingAllKeys: exposingAllKeys)) { $1 }
             }
@@ -78,7 +78,7 @@ extension FlagshipMock {
             if settings["troubleshooting"] == nil { settings["troubleshooting"] = .null }
             members["extras"] = .object(["accountSettings": .object(settings)])
         }
-        return .json(FlagshipMockJSON.object(members).text)
+        return .json(MockJSON.object(members).text)
     }
 
     /// Records an exposure of every campaign given, as the vendor does for whoever doesn't forbid it.

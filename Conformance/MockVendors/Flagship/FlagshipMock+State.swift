@@ -12,7 +12,7 @@ extension FlagshipMock {
         if sendsValidators, request.header("If-Modified-Since") == modified { return MockResponse(status: 304) }
         var body = raw
         if operation == "accountSettings" {
-            body = Array(FlagshipMockJSON.object(["accountSettings": file.settings]).text.utf8)
+            body = Array(MockJSON.object(["accountSettings": file.settings]).text.utf8)
         } else if isPanicking {
             body = Array(#"{"panic":true}"#.utf8)
         }
@@ -21,8 +21,8 @@ extension FlagshipMock {
         return MockResponse(status: 200, headers: headers, body: request.method == "HEAD" ? [] : body)
     }
 
-    /// A minute later with each file, from the beginning of the year 2026.
-    var lastModified: String {
+    /// The date of the file: a minute later with each, from the beginning of the year 2026.
+    public var lastModified: String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(identifier: "GMT")
@@ -56,7 +56,7 @@ extension FlagshipMock {
     public var receivedActivations: [FlagshipMockActivation] { activations }
 
     /// The hits taken, in order, each as JSON text with sorted names.
-    public var receivedHits: [String] { hits.map { FlagshipMockJSON.object($0.fields).text } }
+    public var receivedHits: [String] { hits.map { MockJSON.object($0.fields).text } }
 
     /// Exposures and hits together, in the order of arrival.
     public var receivedInOrder: [FlagshipMockTaken] { taken }
@@ -83,22 +83,22 @@ extension FlagshipMock {
         case ("GET", "reports"): return Self.list(reports)
         case ("GET", "activations"):
             return Self.list(
-                activations.compactMap { try? JSONEncoder().encode($0) }.compactMap(FlagshipMockJSON.parse)
+                activations.compactMap { try? JSONEncoder().encode($0) }.compactMap(MockJSON.parse)
             )
         case ("GET", "assignments"):
             let places = memory.mapValues { groups in
-                FlagshipMockJSON.object(
+                MockJSON.object(
                     groups.mapValues {
                         .object(["variation": .string($0.variation), "activated": .bool($0.isActivated)])
                     }
                 )
             }
-            return .json(FlagshipMockJSON.object(places).text)
+            return .json(MockJSON.object(places).text)
         case ("GET", "settings"): return .json(settings.text)
         case ("GET", "world"):
             return MockResponse(status: 200, type: "application/json", text: String(decoding: raw, as: UTF8.self))
         case ("POST", "panic"):
-            guard let isOn = FlagshipMockJSON.parse(request.body)?["on"]?.bool else {
+            guard let isOn = MockJSON.parse(request.body)?["on"]?.bool else {
                 return Self.failure(#"expected {"on":true} or {"on":false}"#)
             }
             setPanic(isOn)
@@ -115,7 +115,7 @@ extension FlagshipMock {
         }
     }
 
-    private var settings: FlagshipMockJSON {
+    private var settings: MockJSON {
         .object([
             "panic": .bool(isPanicking || file.panic), "rules": .string(rules.rawValue),
             "remembers": .bool(remembers), "strict": .bool(isStrict), "validators": .bool(sendsValidators),
@@ -124,7 +124,7 @@ extension FlagshipMock {
     }
 
     private func change(_ request: MockRequest) -> MockResponse {
-        guard let members = FlagshipMockJSON.parse(request.body)?.object else {
+        guard let members = MockJSON.parse(request.body)?.object else {
             return Self.failure("expected an object")
         }
         for (name, value) in members {
@@ -144,7 +144,7 @@ extension FlagshipMock {
         return .json(settings.text)
     }
 
-    private static func list(_ values: [FlagshipMockJSON]) -> MockResponse {
-        .json(FlagshipMockJSON.array(values).text)
+    private static func list(_ values: [MockJSON]) -> MockResponse {
+        .json(MockJSON.array(values).text)
     }
 }

@@ -26,8 +26,8 @@ public actor FlagshipMock: MockVendor {
     var memory: FlagshipMockMemory = [:]
     var activations: [FlagshipMockActivation] = []
     var hits: [FlagshipMockHit] = []
-    var reports: [FlagshipMockJSON] = []
-    var visits: [FlagshipMockJSON] = []
+    var reports: [MockJSON] = []
+    var visits: [MockJSON] = []
     var taken: [FlagshipMockTaken] = []
     var requests = 0
     var made = 0
@@ -83,7 +83,7 @@ public actor FlagshipMock: MockVendor {
         case "activate": return activate(request)
         case "bucketing", "accountSettings": return publish(request, operation: operation)
         case "hits": return collect(request)
-        default: return report(request)
+        default: return report(request, operation: operation)
         }
     }
 
@@ -107,7 +107,7 @@ public actor FlagshipMock: MockVendor {
     }
 
     static func failure(_ message: String, status: Int = 400) -> MockResponse {
-        .json(FlagshipMockJSON.object(["message": .string(message)]).text, status: status)
+        .json(MockJSON.object(["message": .string(message)]).text, status: status)
     }
 
     // MARK: The collector
@@ -116,20 +116,26 @@ public actor FlagshipMock: MockVendor {
         do {
             let new = try FlagshipMockCollector.hits(of: request.body, environment: environmentID, request: requests)
             hits += new
-            taken += new.map { FlagshipMockTaken(json: FlagshipMockJSON.object($0.fields).text, body: request.body) }
+            taken += new.map { FlagshipMockTaken(json: MockJSON.object($0.fields).text, body: request.body) }
             return MockResponse(status: 200)
         } catch {
             return Self.failure(error.description)
         }
     }
 
-    private func report(_ request: MockRequest) -> MockResponse {
-        guard let json = FlagshipMockJSON.parse(request.body), let fields = json.object,
-            ["TROUBLESHOOTING", "USAGE"].contains(fields["t"]?.string),
-            fields["cv"]?.object?.values.allSatisfy({ $0.string != nil }) == true
-        else { return Self.failure("a report needs 't' and a flat 'cv' of texts") }
-        reports.append(json)
-        return MockResponse(status: 200)
+    private func report(_ request: MockRequest, operation: String) -> MockResponse {
+        do {
+            reports.append(
+                try FlagshipMockCollector.report(
+                    of: request.body,
+                    type: operation == "analytics" ? "USAGE" : "TROUBLESHOOTING",
+                    environment: environmentID
+                )
+            )
+            return MockResponse(status: 200)
+        } catch {
+            return Self.failure(error.description)
+        }
     }
 
     private func activate(_ request: MockRequest) -> MockResponse {
@@ -157,7 +163,7 @@ public actor FlagshipMock: MockVendor {
 extension FlagshipMockFile {
     static let empty = FlagshipMockFile(panic: false, settings: .object([:]), campaigns: [])
 
-    private init(panic: Bool, settings: FlagshipMockJSON, campaigns: [Campaign]) {
+    private init(panic: Bool, settings: MockJSON, campaigns: [Campaign]) {
         self.panic = panic
         self.settings = settings
         self.campaigns = campaigns

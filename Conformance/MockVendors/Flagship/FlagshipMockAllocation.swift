@@ -29,7 +29,9 @@ enum FlagshipMockAllocation {
         let place = Int(murmur3(group.id + id) % 100)
         var sum = 0
         for variation in group.variations {
-            sum += variation.allocation
+            // A file that people bring may hold any number.
+            let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
+            sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
             if place < sum { return variation }
         }
         return nil

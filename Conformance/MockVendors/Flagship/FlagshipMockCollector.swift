@@ -28,20 +28,22 @@ public struct FlagshipMockTaken: Sendable, Hashable {
 struct FlagshipMockHit: Sendable, Hashable {
     var request: Int
     var isBatched: Bool
-    var fields: [String: FlagshipMockJSON]
+    var fields: [String: MockJSON]
 
-    var json: FlagshipMockJSON {
+    var json: MockJSON {
         .object(fields.merging(["_request": .int(request), "_batched": .bool(isBatched)]) { _, mine in mine })
     }
 }
 
 /// What the collector takes, and what it refuses.
 enum FlagshipMockCollector {
-    private enum Shape { case text, number, whole, context }
+    private enum Shape { case text, number, numberOrText, whole, context }
 
     private static let common: [String: Shape] = [
         "t": .text, "cid": .text, "ds": .text, "vid": .text, "cuid": .text, "qt": .number, "uip": .text, "sr": .text,
-        "sd": .text, "ul": .text, "sn": .number, "dl": .text, "dr": .text,
+        "sd": .text, "ul": .text, "dl": .text, "dr": .text,
+        // The SDK for TypeScript takes it as a text, the others as a number.
+        "sn": .numberOrText,
     ]
 
     private static let shapes: [String: (required: [String], fields: [String: Shape])] = [
@@ -71,7 +73,7 @@ enum FlagshipMockCollector {
         environment: String,
         request: Int
     ) throws(MockWorldError) -> [FlagshipMockHit] {
-        guard let fields = FlagshipMockJSON.parse(body)?.object else {
+        guard let fields = MockJSON.parse(body)?.object else {
             throw MockWorldError("the body is not a JSON object")
         }
         guard fields["t"]?.string == "BATCH" else {
@@ -96,7 +98,7 @@ enum FlagshipMockCollector {
     }
 
     private static func check(
-        _ fields: [String: FlagshipMockJSON],
+        _ fields: [String: MockJSON],
         environment: String,
         envelope: String?
     ) throws(MockWorldError) {
@@ -134,13 +136,48 @@ enum FlagshipMockCollector {
         }
     }
 
-    private static func fits(_ value: FlagshipMockJSON, _ shape: Shape) -> Bool {
+    private static func fits(_ value: MockJSON, _ shape: Shape) -> Bool {
         switch shape {
         case .text: value.string != nil
         case .number: value.number != nil
+        case .numberOrText: value.number != nil || value.string != nil
         case .whole: value.int != nil
         case .context: value.object?.values.allSatisfy { $0.string != nil } ?? false
         }
+    }
+
+    // MARK: Reports
+
+    /// Takes a report of usage or of trouble.
+    ///
+    /// - Throws: What is wrong with it.
+    static func report(
+        of body: [UInt8],
+        type: String,
+        environment: String
+    ) throws(MockWorldError) -> MockJSON {
+        guard let json = MockJSON.parse(body), let fields = json.object else {
+            throw MockWorldError("the body is not a JSON object")
+        }
+        guard fields["t"]?.string == type else { throw MockWorldError("'t' must be \(type) here") }
+        guard fields["cid"]?.string == environment else { throw MockWorldError("'cid' is not this environment") }
+        guard fields["ds"]?.string == "APP" else { throw MockWorldError("'ds' must be APP") }
+        guard fields["vid"]?.string?.isEmpty == false else { throw MockWorldError("a visitor is needed") }
+        guard fields["qt"]?.number ?? 0 >= 0 else { throw MockWorldError("'qt' is negative") }
+        guard let values = fields["cv"]?.object, values.values.allSatisfy({ $0.string != nil }) else {
+            throw MockWorldError("'cv' must be a flat object of texts")
+        }
+        for name in ["version", "envId", "timestamp", "label", "stack.type", "stack.name", "stack.version"]
+        where values[name]?.string?.isEmpty ?? true {
+            throw MockWorldError("'cv': '\(name)' is missing")
+        }
+        guard values["envId"]?.string == environment else {
+            throw MockWorldError("'cv': 'envId' is not this environment")
+        }
+        guard (values["label"]?.string == "SDK_CONFIG") == (type == "USAGE") else {
+            throw MockWorldError("'cv': SDK_CONFIG is the label of usage, and of nothing else")
+        }
+        return json
     }
 
     // MARK: Activations
@@ -153,7 +190,7 @@ enum FlagshipMockCollector {
         environment: String,
         request: Int
     ) throws(MockWorldError) -> [FlagshipMockActivation] {
-        guard let fields = FlagshipMockJSON.parse(body)?.object else {
+        guard let fields = MockJSON.parse(body)?.object else {
             throw MockWorldError("the request body is not a JSON object")
         }
         guard let batch = fields["batch"] else {
@@ -176,7 +213,7 @@ enum FlagshipMockCollector {
     }
 
     private static func activation(
-        _ fields: [String: FlagshipMockJSON],
+        _ fields: [String: MockJSON],
         cid: String?,
         environment: String,
         request: Int
@@ -185,7 +222,7 @@ enum FlagshipMockCollector {
         for name in fields.keys.sorted() where !known.contains(name) {
             throw MockWorldError("unknown field \"\(name)\"")
         }
-        var errors: [String: FlagshipMockJSON] = [:]
+        var errors: [String: MockJSON] = [:]
         for name in ["vid", "caid", "vaid"] where fields[name]?.string?.isEmpty ?? true {
             errors[name] = .string("Field is mandatory.")
         }
@@ -204,7 +241,7 @@ enum FlagshipMockCollector {
         guard errors.isEmpty, let visitor = fields["vid"]?.string, let group = fields["caid"]?.string,
             let variation = fields["vaid"]?.string
         else {
-            throw MockWorldError(FlagshipMockJSON.object(["status": .string("error"), "errors": .object(errors)]).text)
+            throw MockWorldError(MockJSON.object(["status": .string("error"), "errors": .object(errors)]).text)
         }
         return FlagshipMockActivation(
             visitor: visitor,

@@ -2,7 +2,7 @@
 struct FlagshipMockVisitor: Sendable {
     var id: String
     var anonymousID: String?
-    var context: [String: FlagshipMockJSON]
+    var context: [String: MockJSON]
     var hasConsented: Bool
     var triggersHits: Bool
     var decisionGroup: String?
@@ -29,10 +29,10 @@ struct FlagshipMockVisitor: Sendable {
     ///   - makeID: Names a visitor who has no id.
     /// - Throws: The message of the vendor's `400`.
     init(_ body: [UInt8], isStrict: Bool, makeID: () -> String) throws(MockWorldError) {
-        guard let members = FlagshipMockJSON.parse(body)?.object else {
+        guard let members = MockJSON.parse(body)?.object else {
             throw MockWorldError("the request body is not a JSON object")
         }
-        var fields: [String: FlagshipMockJSON] = [:]
+        var fields: [String: MockJSON] = [:]
         for (name, value) in members {
             guard let field = Self.spellings[name] else {
                 if isStrict { throw MockWorldError("unknown field \"\(name)\"") }
@@ -153,7 +153,7 @@ struct FlagshipMockDecision {
 
 extension FlagshipMockResult {
     /// The flags, with or without those that only the other variations of the group have.
-    func flags(exposingAllKeys: Bool) -> [String: FlagshipMockJSON] {
+    func flags(exposingAllKeys: Bool) -> [String: MockJSON] {
         guard exposingAllKeys else { return variation.flags.filter { !$1.isNull } }
         var flags = variation.flags
         for sibling in group.variations {
@@ -163,7 +163,7 @@ extension FlagshipMockResult {
     }
 
     /// The campaign as the answer has it.
-    func json(exposingAllKeys: Bool) -> FlagshipMockJSON {
+    func json(exposingAllKeys: Bool) -> MockJSON {
         .object([
             "id": .string(campaign.id), "name": .string(campaign.name), "slug": campaign.slug,
             "type": .string(campaign.type), "variationGroupId": .string(group.id),
@@ -179,7 +179,7 @@ extension FlagshipMockResult {
     }
 
     /// What the answer by flag says of each flag's origin.
-    var metadata: FlagshipMockJSON {
+    var metadata: MockJSON {
         .object([
             "campaignId": .string(campaign.id), "campaignName": .string(campaign.name), "slug": campaign.slug,
             "type": .string(campaign.type), "variationGroupId": .string(group.id),

@@ -3,7 +3,7 @@ struct FlagshipMockFile: Sendable {
     struct Campaign: Sendable {
         var id: String
         var name: String
-        var slug: FlagshipMockJSON
+        var slug: MockJSON
         var type: String
         var bucketRanges: [(from: Double, to: Double)]
         var groups: [Group]
@@ -20,7 +20,7 @@ struct FlagshipMockFile: Sendable {
     struct Targeting: Sendable {
         var key: String
         var comparison: String
-        var value: FlagshipMockJSON
+        var value: MockJSON
     }
 
     struct Variation: Sendable {
@@ -29,11 +29,11 @@ struct FlagshipMockFile: Sendable {
         var allocation: Int
         var isReference: Bool
         var type: String
-        var flags: [String: FlagshipMockJSON]
+        var flags: [String: MockJSON]
     }
 
     var panic: Bool
-    var settings: FlagshipMockJSON
+    var settings: MockJSON
     var campaigns: [Campaign]
 
     var isOneTestPerVisitor: Bool { settings["enabled1V1T"]?.bool ?? false }
@@ -43,7 +43,7 @@ struct FlagshipMockFile: Sendable {
     ///
     /// - Throws: When the text isn't JSON, isn't an object, or has no list of campaigns and no panic.
     init(_ bytes: [UInt8]) throws(MockWorldError) {
-        guard let json = FlagshipMockJSON.parse(bytes) else {
+        guard let json = MockJSON.parse(bytes) else {
             throw MockWorldError("the bucketing file is not JSON")
         }
         guard json.object != nil else {
@@ -57,7 +57,7 @@ struct FlagshipMockFile: Sendable {
         campaigns = (json["campaigns"]?.array ?? []).map(Self.campaign)
     }
 
-    private static func campaign(_ json: FlagshipMockJSON) -> Campaign {
+    private static func campaign(_ json: MockJSON) -> Campaign {
         Campaign(
             id: json["id"]?.string ?? "",
             name: json["name"]?.string ?? "",
@@ -71,7 +71,7 @@ struct FlagshipMockFile: Sendable {
         )
     }
 
-    private static func group(_ json: FlagshipMockJSON) -> Group {
+    private static func group(_ json: MockJSON) -> Group {
         Group(
             id: json["id"]?.string ?? "",
             name: json["name"]?.string ?? "",
@@ -82,7 +82,7 @@ struct FlagshipMockFile: Sendable {
         )
     }
 
-    private static func targeting(_ json: FlagshipMockJSON) -> Targeting {
+    private static func targeting(_ json: MockJSON) -> Targeting {
         Targeting(
             key: json["key"]?.string ?? "",
             comparison: json["operator"]?.string ?? "",
@@ -90,7 +90,7 @@ struct FlagshipMockFile: Sendable {
         )
     }
 
-    private static func variation(_ json: FlagshipMockJSON) -> Variation {
+    private static func variation(_ json: MockJSON) -> Variation {
         Variation(
             id: json["id"]?.string ?? "",
             name: json["name"]?.string ?? "",

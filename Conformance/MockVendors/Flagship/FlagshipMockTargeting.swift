@@ -14,7 +14,7 @@ enum FlagshipMockTargeting {
     static func server(
         _ group: FlagshipMockFile.Group,
         visitorID: String,
-        context: [String: FlagshipMockJSON]
+        context: [String: MockJSON]
     ) -> Bool {
         var matches = false
         for list in group.targetingGroups ?? [] {
@@ -35,7 +35,7 @@ enum FlagshipMockTargeting {
     private static func serverRule(
         _ rule: FlagshipMockFile.Targeting,
         visitorID: String,
-        context: [String: FlagshipMockJSON]
+        context: [String: MockJSON]
     ) -> Bool? {
         if rule.key == "fs_all_users" { return true }
         let value = rule.key == "fs_users" ? .string(visitorID) : context[rule.key].flatMap { $0.isNull ? nil : $0 }
@@ -61,7 +61,7 @@ enum FlagshipMockTargeting {
         return serverRule(rule, value: value)
     }
 
-    private static func serverRule(_ rule: FlagshipMockFile.Targeting, value: FlagshipMockJSON) -> Bool? {
+    private static func serverRule(_ rule: FlagshipMockFile.Targeting, value: MockJSON) -> Bool? {
         guard case .array(let targets) = rule.value else {
             return serverComparison(rule.comparison, value, rule.value)
         }
@@ -76,8 +76,8 @@ enum FlagshipMockTargeting {
 
     private static func serverComparison(
         _ comparison: String,
-        _ value: FlagshipMockJSON,
-        _ target: FlagshipMockJSON
+        _ value: MockJSON,
+        _ target: MockJSON
     ) -> Bool? {
         switch (value, target) {
         case (.string(let value), .string(let target)):
@@ -120,7 +120,7 @@ enum FlagshipMockTargeting {
     }
 
     /// The answer of the SDK for iOS: types must be the same, and what can't be judged is false for that rule alone.
-    static func sdk(_ group: FlagshipMockFile.Group, visitorID: String, context: [String: FlagshipMockJSON]) -> Bool {
+    static func sdk(_ group: FlagshipMockFile.Group, visitorID: String, context: [String: MockJSON]) -> Bool {
         (group.targetingGroups ?? []).contains { list in
             (list ?? []).allSatisfy { sdkRule($0, visitorID: visitorID, context: context) }
         }
@@ -129,7 +129,7 @@ enum FlagshipMockTargeting {
     private static func sdkRule(
         _ rule: FlagshipMockFile.Targeting,
         visitorID: String,
-        context: [String: FlagshipMockJSON]
+        context: [String: MockJSON]
     ) -> Bool {
         let known = [
             "EQUALS", "NOT_EQUALS", "CONTAINS", "NOT_CONTAINS", "GREATER_THAN", "LOWER_THAN",
@@ -137,7 +137,7 @@ enum FlagshipMockTargeting {
         ]
         if case .array(let targets) = rule.value, targets.isEmpty { return true }
         guard known.contains(rule.comparison) else { return false }
-        let value = rule.key == "fs_users" ? FlagshipMockJSON.string(visitorID) : context[rule.key]
+        let value = rule.key == "fs_users" ? MockJSON.string(visitorID) : context[rule.key]
         switch value {
         case .string, .bool, .int, .double: break
         default: return false
@@ -154,7 +154,7 @@ enum FlagshipMockTargeting {
         }
     }
 
-    private static func oneType(_ targets: [FlagshipMockJSON]) -> [FlagshipMockJSON]? {
+    private static func oneType(_ targets: [MockJSON]) -> [MockJSON]? {
         if targets.allSatisfy({ $0.int != nil }) || targets.allSatisfy({ $0.string != nil }) { return targets }
         let numbers = targets.compactMap(\.number)
         return numbers.count == targets.count ? numbers.map { .double($0) } : nil
@@ -162,8 +162,8 @@ enum FlagshipMockTargeting {
 
     private static func sdkComparison(
         _ comparison: String,
-        _ value: FlagshipMockJSON,
-        _ target: FlagshipMockJSON
+        _ value: MockJSON,
+        _ target: MockJSON
     ) -> Bool {
         switch (comparison, value, target) {
         case ("EQUALS", _, _): value == target

@@ -130,10 +130,10 @@ public final class SigmaMock: MockVendor {
     }
 
     private static func refusal(_ status: Int, _ error: String) -> MockResponse {
-        var answer = answer(.object(["error": .text(error)]))
+        var answer = answer(.object(["error": .string(error)]))
         answer.status = status
         return answer
     }
 
-    private static func answer(_ value: SigmaMockJSON) -> MockResponse { SigmaMockProject.response(value.bytes) }
+    private static func answer(_ value: MockJSON) -> MockResponse { SigmaMockProject.response(value.bytes) }
 }

@@ -59,12 +59,12 @@ struct SigmaMockProject: Sendable {
     }
 
     /// The project as `/_mock/` tells it.
-    var state: SigmaMockJSON {
+    var state: MockJSON {
         .object([
             "config": Self.readable(configuration), "geo": Self.readable(place),
-            "status": behaviour.status.map { .number(Double($0)) } ?? .null,
-            "failFirst": .number(Double(behaviour.failFirst)), "failed": .number(Double(failed)),
-            "delayMs": .number(Double(behaviour.delayMilliseconds)), "emptyBody": .bool(behaviour.emptyBody),
+            "status": behaviour.status.map { .int($0) } ?? .null,
+            "failFirst": .int(behaviour.failFirst), "failed": .int(failed),
+            "delayMs": .int(behaviour.delayMilliseconds), "emptyBody": .bool(behaviour.emptyBody),
             "truncateBody": .bool(behaviour.truncateBody), "dropConnection": .bool(behaviour.dropConnection),
         ])
     }
@@ -90,11 +90,11 @@ struct SigmaMockProject: Sendable {
     ///
     /// Only the outermost shape is looked at: the real service also hands out what the SDK then drops.
     static func complaint(about configuration: [UInt8]) -> String? {
-        guard let value = SigmaMockJSON(configuration) else { return "config.json: not JSON" }
+        guard let value = MockJSON.parse(configuration) else { return "config.json: not JSON" }
         guard case .object(let root) = value else { return "config.json: expected an object" }
         for key in ["feature_flags", "experiments"] {
             switch root[key] {
-            case nil, .list: continue
+            case nil, .array: continue
             default: return "config.json: \(key): expected an array"
             }
         }
@@ -104,8 +104,8 @@ struct SigmaMockProject: Sendable {
         return nil
     }
 
-    private static func readable(_ body: [UInt8]) -> SigmaMockJSON {
-        SigmaMockJSON(body) ?? .text(String(decoding: body, as: UTF8.self))
+    private static func readable(_ body: [UInt8]) -> MockJSON {
+        MockJSON.parse(body) ?? .string(String(decoding: body, as: UTF8.self))
     }
 }
 
@@ -113,14 +113,14 @@ struct SigmaMockProject: Sendable {
 struct SigmaMockChange {
     let configuration: [UInt8]?
     let place: [UInt8]?
-    private let fields: [String: SigmaMockJSON]
+    private let fields: [String: MockJSON]
 
     private static let known = [
         "config", "geo", "status", "failFirst", "delayMs", "emptyBody", "truncateBody", "dropConnection",
     ]
 
     init(_ body: [UInt8]) throws(MockWorldError) {
-        guard case .object(let fields) = SigmaMockJSON(body) else { throw MockWorldError("expected a JSON object") }
+        guard case .object(let fields) = MockJSON.parse(body) else { throw MockWorldError("expected a JSON object") }
         self.fields = fields
         for key in fields.keys.sorted() {
             guard Self.known.contains(key) else {
@@ -134,7 +134,7 @@ struct SigmaMockChange {
         }
         for (key, range) in [("status", 100...599), ("failFirst", 0...1_000_000), ("delayMs", 0...600_000)] {
             guard let value = fields[key], value != .null else { continue }
-            guard let number = Self.whole(value), range.contains(number) else {
+            guard let number = value.int, range.contains(number) else {
                 throw MockWorldError(
                     "\(key): expected a whole number from \(range.lowerBound) to \(range.upperBound)"
                 )
@@ -144,27 +144,23 @@ struct SigmaMockChange {
 
     func behaviour(over old: SigmaMockBehaviour) -> SigmaMockBehaviour {
         var new = old
-        if let status = fields["status"] { new.status = Self.whole(status) }
-        new.failFirst = fields["failFirst"].flatMap(Self.whole) ?? new.failFirst
-        new.delayMilliseconds = fields["delayMs"].flatMap(Self.whole) ?? new.delayMilliseconds
+        if let status = fields["status"] { new.status = status.int }
+        new.failFirst = fields["failFirst"]?.int ?? new.failFirst
+        new.delayMilliseconds = fields["delayMs"]?.int ?? new.delayMilliseconds
         if case .bool(let value) = fields["emptyBody"] { new.emptyBody = value }
         if case .bool(let value) = fields["truncateBody"] { new.truncateBody = value }
         if case .bool(let value) = fields["dropConnection"] { new.dropConnection = value }
         return new
     }
 
-    private static func whole(_ value: SigmaMockJSON) -> Int? {
-        if case .number(let number) = value { Int(exactly: number) } else { nil }
-    }
-
     private static func body(
         of key: String,
-        in fields: [String: SigmaMockJSON]
+        in fields: [String: MockJSON]
     ) throws(MockWorldError) -> [UInt8]? {
         switch fields[key] {
         case nil: return nil
-        case .text(let text): return Array(text.utf8)
-        case .object(let object): return SigmaMockJSON.object(object).bytes
+        case .string(let text): return Array(text.utf8)
+        case .object(let object): return MockJSON.object(object).bytes
         default: throw MockWorldError("\(key): expected an object, or a text that is served as it is")
         }
     }

@@ -1,14 +1,16 @@
 import Foundation
 
-/// A JSON value, as this vendor's back end reads and writes them.
-indirect enum FlagshipMockJSON: Sendable, Hashable, Codable {
+/// A JSON value, as the vendors' back ends read and write them.
+///
+/// It is no part of the framework on purpose: a mock that shared an adapter's parser would agree with its mistakes.
+indirect enum MockJSON: Sendable, Hashable, Codable {
     case null
     case bool(Bool)
     case int(Int)
     case double(Double)
     case string(String)
-    case array([FlagshipMockJSON])
-    case object([String: FlagshipMockJSON])
+    case array([MockJSON])
+    case object([String: MockJSON])
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -22,10 +24,10 @@ indirect enum FlagshipMockJSON: Sendable, Hashable, Codable {
             self = .double(value)
         } else if let value = try? container.decode(String.self) {
             self = .string(value)
-        } else if let value = try? container.decode([FlagshipMockJSON].self) {
+        } else if let value = try? container.decode([MockJSON].self) {
             self = .array(value)
         } else {
-            self = .object(try container.decode([String: FlagshipMockJSON].self))
+            self = .object(try container.decode([String: MockJSON].self))
         }
     }
 
@@ -43,18 +45,21 @@ indirect enum FlagshipMockJSON: Sendable, Hashable, Codable {
     }
 
     /// Reads a text, or gives `nil` for one that isn't JSON.
-    static func parse(_ bytes: some Sequence<UInt8>) -> FlagshipMockJSON? {
-        try? JSONDecoder().decode(FlagshipMockJSON.self, from: Data(bytes))
+    static func parse(_ bytes: some Sequence<UInt8>) -> MockJSON? {
+        try? JSONDecoder().decode(MockJSON.self, from: Data(bytes))
     }
 
     /// The text, with sorted names.
-    var text: String {
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The text's bytes.
+    var bytes: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
+        return (try? encoder.encode(self)).map { Array($0) } ?? Array("null".utf8)
     }
 
-    subscript(name: String) -> FlagshipMockJSON? {
+    subscript(name: String) -> MockJSON? {
         if case .object(let members) = self { members[name] } else { nil }
     }
 
@@ -78,11 +83,11 @@ indirect enum FlagshipMockJSON: Sendable, Hashable, Codable {
         }
     }
 
-    var array: [FlagshipMockJSON]? {
+    var array: [MockJSON]? {
         if case .array(let value) = self { value } else { nil }
     }
 
-    var object: [String: FlagshipMockJSON]? {
+    var object: [String: MockJSON]? {
         if case .object(let value) = self { value } else { nil }
     }
 
