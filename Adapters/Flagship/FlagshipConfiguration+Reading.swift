@@ -50,7 +50,22 @@ extension FlagshipConfiguration {
             retry: HTTPRetry(
                 attempts: try settings.int("attempts", default: standard.retry.attempts, in: 1...10),
                 backoff: standard.retry.backoff
-            )
+            ),
+            reports: try FlagshipReports(reading: &settings)
         )
+    }
+}
+
+extension FlagshipReports {
+    /// Reads the names of the kinds.
+    fileprivate init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        self = []
+        for name in try settings.strings("reports") {
+            switch name {
+            case "usage": insert(.usage)
+            case "troubleshooting": insert(.troubleshooting)
+            default: throw settings.error("reports", "expected \"usage\" or \"troubleshooting\"")
+            }
+        }
     }
 }

@@ -36,7 +36,7 @@ public struct FlagshipConfiguration: Sendable {
         /// - Throws: Never in practice: the addresses are constants.
         public static func vendor() throws(ExperimentationError) -> Endpoints {
             Endpoints(
-                decision: try Endpoint("https://decision.flagship.io/v2/"),
+                decision: try Endpoint(FlagshipWire.decisionURL),
                 cdn: try Endpoint("https://cdn.flagship.io/"),
                 events: try Endpoint("https://events.flagship.io/")
             )
@@ -71,6 +71,8 @@ public struct FlagshipConfiguration: Sendable {
     public var retry: HTTPRetry
     /// Told of each exposure that the vendor has taken.
     public var onVisitorExposed: FlagshipExposureCallback?
+    /// What the vendor's developers may hear.
+    public var reports: FlagshipReports
 
     /// Creates settings.
     ///
@@ -89,6 +91,7 @@ public struct FlagshipConfiguration: Sendable {
     ///   - device: What every visitor's context says of the device.
     ///   - retry: How a question is repeated that failed, within its time.
     ///   - onVisitorExposed: Told of each exposure that the vendor has taken.
+    ///   - reports: What the vendor's developers may hear; nothing unless it is named.
     public init(
         environmentID: String,
         apiKey: Secret,
@@ -103,7 +106,8 @@ public struct FlagshipConfiguration: Sendable {
         maximumAge: Duration = FlagshipConfiguration.oldestHit,
         device: FlagshipDevice = .current,
         retry: HTTPRetry = HTTPRetry(attempts: 2),
-        onVisitorExposed: FlagshipExposureCallback? = nil
+        onVisitorExposed: FlagshipExposureCallback? = nil,
+        reports: FlagshipReports = []
     ) {
         self.environmentID = environmentID
         self.apiKey = apiKey
@@ -119,6 +123,7 @@ public struct FlagshipConfiguration: Sendable {
         self.device = device
         self.retry = retry
         self.onVisitorExposed = onVisitorExposed
+        self.reports = reports
     }
 
     /// Four hours: what is older the vendor's SDKs give up.

@@ -9,15 +9,43 @@ struct FlagshipDecisionSource: DecisionSource {
     let client: HTTPClient
     let automatic: [String: FlagValue]
     let limits: HTTPLimits
-    /// Told of each visitor's context, and of what the account is set to.
+    let time: any TimeSource
+    /// Told of each visitor's context.
     let observations: FlagshipObservations
+    /// Told of what the account is set to, and of what fails.
+    let reporter: FlagshipReporter?
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         let prepared = try requests.campaigns(context.flagshipQuestion(automatic))
-        let reply = try await client.send(prepared.request, body: prepared.body, limits: limits)
-        if let failure = FlagshipErrors.failure(of: reply, asking: "campaigns") { throw failure }
-        let answer = try CampaignsAnswer(try JSON.parse(reply.body))
-        observations.note(context, answer.settings)
+        let start = time.instant
+        reporter?.note(context.visitor)
+        let reply: HTTPReply
+        do throws(ExperimentationError) {
+            reply = try await client.send(prepared.request, body: prepared.body, limits: limits)
+        } catch {
+            reporter?.report(error, of: context.visitor)
+            throw error
+        }
+        if let failure = FlagshipErrors.failure(of: reply, asking: "campaigns") {
+            reporter?.report(.campaignsFailed, of: context.visitor, prepared.request, reply, since: start)
+            throw failure
+        }
+        let answer: CampaignsAnswer
+        do throws(ExperimentationError) {
+            answer = try CampaignsAnswer(try JSON.parse(reply.body))
+        } catch {
+            reporter?.report(error, of: context.visitor)
+            throw error
+        }
+        observations.note(context.user.attributes.values, of: context.user.id)
+        reporter?.note(answer.settings)
         return answer.isPanicking ? .disabled : .decided(answer.decisions)
+    }
+}
+
+extension EvaluationContext {
+    /// The visitor as reports name it.
+    fileprivate var visitor: FlagshipReport.Visitor {
+        FlagshipReport.Visitor(identity: user.identity, hasConsented: user.consent == .granted)
     }
 }

@@ -12,6 +12,8 @@ struct FlagshipEventSink: EventSink {
     let time: any TimeSource
     /// Told of each exposure that the vendor has taken.
     let observations: FlagshipObservations
+    /// Told of deliveries that failed.
+    let reporter: FlagshipReporter?
 
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
         if case .exposure(let exposure) = event.kind {
@@ -59,8 +61,8 @@ struct FlagshipEventSink: EventSink {
         let entries = exposures.map { envelope, exposure in
             exposure.wire(for: envelope, environmentID: environmentID, now: now)
         }
-        let verdict = await verdict(events: exposures.count) { () throws(ExperimentationError) in
-            try requests.activate(entries)
+        let verdict = await verdict(on: exposures.map(\.0), orReport: .exposuresFailed) {
+            () throws(ExperimentationError) in try requests.activate(entries)
         }
         if verdict == .delivered {
             for (envelope, exposure) in exposures { await observations.exposed(envelope, exposure) }
@@ -69,21 +71,30 @@ struct FlagshipEventSink: EventSink {
     }
 
     private func send(_ hits: [(Envelope, [FlagValue])]) async -> DeliveryReport {
-        let verdict = await verdict(events: hits.count) { () throws(ExperimentationError) in
-            try requests.hits(hits.flatMap(\.1))
+        let verdict = await verdict(on: hits.map(\.0), orReport: .hitsFailed) {
+            () throws(ExperimentationError) in try requests.hits(hits.flatMap(\.1))
         }
         return DeliveryReport(verdict, for: hits.map(\.0))
     }
 
     private func verdict(
-        events count: Int,
+        on envelopes: [Envelope],
+        orReport label: FlagshipReport.Label,
         of make: () throws(ExperimentationError) -> FlagshipRequests.Prepared
     ) async -> Verdict {
+        // Whoever has agreed; nothing is told of those of whom the consent alone may go out.
+        let visitor = envelopes.first { $0.event.type != "consentChanged" }
+            .map { FlagshipReport.Visitor(identity: $0.identity, hasConsented: true) }
+        let start = time.instant
         do throws(ExperimentationError) {
             let prepared = try make()
             let reply = try await client.send(prepared.request, body: prepared.body, limits: limits)
-            return FlagshipErrors.verdict(on: reply, events: count, now: time.now)
+            if !(200...299).contains(reply.status), let visitor {
+                reporter?.report(label, of: visitor, prepared.request, reply, since: start)
+            }
+            return FlagshipErrors.verdict(on: reply, events: envelopes.count, now: time.now)
         } catch {
+            if let visitor { reporter?.report(error, of: visitor) }
             return DeliveryVerdict.of(error)
         }
     }

@@ -25,6 +25,8 @@ public final class Flagship: Sendable {
 
     let provider: FlagshipProvider?
     let environment: Environment
+    /// When it was started.
+    let started: Date
     let visitors: any FlagshipVisitorCache
     let state: any StateStore
     private let statuses: FlagshipAnnouncer<FlagshipStatus>
@@ -45,6 +47,7 @@ public final class Flagship: Sendable {
         self.environmentID = environmentID
         self.options = options
         self.environment = environment
+        started = environment.time.now
         state = store.state
         visitors = options.caches.visitors ?? FlagshipStateCache(state: store.state, scope: environmentID)
         statuses = FlagshipAnnouncer(options.onStatusChanged)
@@ -230,7 +233,7 @@ public final class Flagship: Sendable {
         into store: ClientStore,
         now: Date
     ) async throws(ExperimentationError) -> Int {
-        let oldest = now.addingTimeInterval(-14_400)
+        let oldest = FlagshipHitRecord.oldest(at: now)
         let envelopes = records.compactMap { id, data -> Envelope? in
             guard let json = try? JSON.parse(data), let record = try? FlagshipHitRecord(json), record.time > oldest
             else { return nil }

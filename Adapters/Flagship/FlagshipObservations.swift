@@ -1,12 +1,11 @@
 import Experimentation
 import Synchronization
 
-/// What goes by and is needed later: the context of the visitors seen last, and what the account is set to.
+/// What goes by and is needed later: the context of the visitors seen last.
 final class FlagshipObservations: Sendable {
     private struct State {
         var contexts: [String: [String: FlagValue]] = [:]
         var order: [String] = []
-        var settings: AccountSettings?
     }
 
     private static let limit = 1_000
@@ -15,16 +14,7 @@ final class FlagshipObservations: Sendable {
 
     init(_ callback: FlagshipExposureCallback?) { self.callback = callback }
 
-    /// What the account was set to in the last answer that said so.
-    var settings: AccountSettings? { state.withLock { $0.settings } }
-
     /// Remembers a visitor's context; of more than a thousand visitors the one noted longest ago is forgotten.
-    func note(_ context: EvaluationContext, _ settings: AccountSettings? = nil) {
-        note(context.user.attributes.values, of: context.user.id)
-        if let settings { state.withLock { $0.settings = settings } }
-    }
-
-    /// Remembers a visitor's context.
     func note(_ values: [String: FlagValue], of visitor: String) {
         guard callback != nil else { return }
         state.withLock { state in

@@ -56,8 +56,10 @@ public struct FlagshipOptions: Sendable {
     public var endpoints: FlagshipConfiguration.Endpoints?
     /// What every visitor's context says of the device.
     public var device: FlagshipDevice
+    /// What the vendor's developers may hear.
+    public var reports: FlagshipReports
 
-    /// Creates options; all of them have the original's defaults, but that usage is never reported.
+    /// Creates options; all of them have the original's defaults, but that nothing is reported to the vendor's developers.
     public init(
         mode: FlagshipConfiguration.Mode = .decisionAPI,
         rules: FlagshipRules = .ios,
@@ -70,7 +72,8 @@ public struct FlagshipOptions: Sendable {
         onVisitorExposed: FlagshipExposureCallback? = nil,
         exposurePolicy: ExposurePolicy = .oncePerSession,
         endpoints: FlagshipConfiguration.Endpoints? = nil,
-        device: FlagshipDevice = .current
+        device: FlagshipDevice = .current,
+        reports: FlagshipReports = []
     ) {
         self.mode = mode
         self.rules = rules
@@ -84,6 +87,7 @@ public struct FlagshipOptions: Sendable {
         self.exposurePolicy = exposurePolicy
         self.endpoints = endpoints
         self.device = device
+        self.reports = reports
     }
 
     func configuration(environmentID: String, apiKey: Secret) -> FlagshipConfiguration {
@@ -99,7 +103,8 @@ public struct FlagshipOptions: Sendable {
             batchInterval: tracking.batchInterval,
             device: device,
             retry: .none,
-            onVisitorExposed: onVisitorExposed
+            onVisitorExposed: onVisitorExposed,
+            reports: reports
         )
     }
 }

@@ -21,6 +21,7 @@ public struct FlagshipProvider: ExperimentationProvider {
     public let configuration: FlagshipConfiguration
 
     let observations: FlagshipObservations
+    let reporter: FlagshipReporter?
     private let log: any LogSink
 
     /// Creates a provider; it does nothing until it is started.
@@ -41,6 +42,7 @@ public struct FlagshipProvider: ExperimentationProvider {
         guard let endpoints = try? configuration.endpoints ?? FlagshipConfiguration.Endpoints.vendor() else {
             // Constants that can't be read; start() says so.
             roles = ProviderRoles(needsConsent: true)
+            reporter = nil
             return
         }
         let engine = transport ?? DefaultTransport.make()
@@ -51,6 +53,14 @@ public struct FlagshipProvider: ExperimentationProvider {
         )
         let reading = HTTPClient(transport: engine, retry: configuration.retry, environment: environment)
         let sending = HTTPClient(transport: engine, retry: .none, environment: environment)
+        let reporter = FlagshipReporter(
+            configuration.reports,
+            requests: requests,
+            client: sending,
+            limits: HTTPLimits(deadline: configuration.transferTimeout),
+            environment: environment
+        )
+        self.reporter = reporter
         let automatic = configuration.device.context
         let decisions: ProviderRoles.Deciding =
             switch configuration.mode {
@@ -61,7 +71,9 @@ public struct FlagshipProvider: ExperimentationProvider {
                         client: reading,
                         automatic: automatic,
                         limits: HTTPLimits(deadline: configuration.timeout),
-                        observations: observations
+                        time: environment.time,
+                        observations: observations,
+                        reporter: reporter
                     )
                 )
             case .bucketing:
@@ -73,7 +85,8 @@ public struct FlagshipProvider: ExperimentationProvider {
                         limits: HTTPLimits(deadline: configuration.transferTimeout, responseBytes: 64 << 20),
                         rules: configuration.rules,
                         automatic: automatic,
-                        log: environment.log
+                        environment: environment,
+                        reporter: reporter
                     )
                 )
             }
@@ -84,7 +97,8 @@ public struct FlagshipProvider: ExperimentationProvider {
             client: sending,
             limits: HTTPLimits(deadline: configuration.transferTimeout),
             time: environment.time,
-            observations: observations
+            observations: observations,
+            reporter: reporter
         )
         roles = ProviderRoles(decisions: decisions, events: events, needsConsent: true)
     }

@@ -47,6 +47,18 @@ struct FlagshipRequests: Sendable {
         )
     }
 
+    /// Tells the vendor's developers of usage or of trouble.
+    func report(_ report: FlagValue, _ kind: FlagshipReports) throws(ExperimentationError) -> Prepared {
+        Prepared(
+            request: endpoints.events.request(
+                .post,
+                path: [kind == .usage ? "analytics" : "troubleshooting"],
+                headers: try Self.fields()
+            ),
+            body: try JSON.encode(report)
+        )
+    }
+
     /// Fetches the file of all campaigns, unless it is the one with this date.
     func bucketingFile(ifModifiedSince date: String?) -> Prepared {
         var headers = HTTPFields()

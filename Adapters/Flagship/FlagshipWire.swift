@@ -6,13 +6,13 @@ enum FlagshipWire {
     static let sdkClient = "iOS"
     /// The version of that SDK.
     static let sdkVersion = "4.0.3"
+    /// Where the Decision API answers, its version included.
+    static let decisionURL = "https://decision.flagship.io/v2/"
     /// The source of every hit.
     static let dataSource = "APP"
 
     /// The largest number of exposures in one request.
     static let largestActivation = 100
-    /// How old a hit may be before the vendor wants it no more.
-    static let oldestHit = Duration.seconds(14_400)
 }
 
 /// An answer to the question for campaigns.

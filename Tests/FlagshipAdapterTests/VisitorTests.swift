@@ -550,6 +550,23 @@ struct VisitorTests {
         await visitor.sendHit(.page("https://a.example"))
         await visitor.sendHit(.transaction(id: "t", affiliation: "", revenue: 15, itemCount: 0))
         await visitor.sendHit(.item(transactionID: "t", name: "n", code: "c"))
+        await visitor.sendHit(
+            .transaction(
+                id: "transacId",
+                affiliation: "BasketTransac",
+                revenue: 15,
+                shipping: 3.5,
+                tax: 2.6,
+                currency: "EUR",
+                paymentMethod: "PayPal",
+                shippingMethod: "Fedex",
+                itemCount: 2,
+                couponCode: "X"
+            )
+        )
+        await visitor.sendHit(
+            .item(transactionID: "transacId", name: "itemName", code: "sku", price: 20, quantity: 2, category: "shoes")
+        )
         await visitor.sendHit(.event(.actionTracking, action: "cta_Shop", label: "l", value: 1))
         #expect(await visitor.sendHit(.event(.userEngagement, action: "")) == false)
         #expect(await visitor.sendHit(.transaction(id: "t", affiliation: "a", revenue: .nan)) == false)
@@ -566,6 +583,11 @@ struct VisitorTests {
                 ["t": "PAGEVIEW", "dl": "https://a.example"],
                 ["t": "TRANSACTION", "tid": "t", "ta": "", "tr": 15, "icn": 0],
                 ["t": "ITEM", "tid": "t", "in": "n", "ic": "c", "ip": 0, "iq": 0],
+                [
+                    "t": "TRANSACTION", "tid": "transacId", "ta": "BasketTransac", "tr": 15, "ts": 3.5, "tt": 2.6,
+                    "tc": "EUR", "pm": "PayPal", "sm": "Fedex", "icn": 2, "tcc": "X",
+                ],
+                ["t": "ITEM", "tid": "transacId", "in": "itemName", "ic": "sku", "ip": 20, "iq": 2, "iv": "shoes"],
                 ["t": "EVENT", "ec": "Action Tracking", "ea": "cta_Shop", "el": "l", "ev": 1],
             ]
         )

@@ -39,8 +39,8 @@ struct BucketingFile: Sendable {
     }
 
     var isPanicking: Bool
-    /// Whether the account lets a visitor take part in one test alone.
-    var isOneTestPerVisitor: Bool
+    /// What the account is set to: one test alone for each visitor, and whether the vendor looks for a fault.
+    var settings: AccountSettings
     var campaigns: [Campaign]
     /// How many campaigns, groups and variations couldn't be read at all.
     var unreadable: Int
@@ -53,7 +53,7 @@ struct BucketingFile: Sendable {
             throw ExperimentationError(.parseError, "the bucketing file: an object is expected at the top")
         }
         isPanicking = members["panic"]?.boolValue ?? false
-        isOneTestPerVisitor = members["accountSettings"]?.objectValue?["enabled1V1T"]?.boolValue ?? false
+        settings = AccountSettings(members["accountSettings"]?.objectValue ?? [:])
         var reader = Reader()
         if let list = members["campaigns"]?.arrayValue {
             campaigns = list.compactMap { reader.campaign($0) }

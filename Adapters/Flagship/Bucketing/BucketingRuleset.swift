@@ -52,7 +52,7 @@ struct BucketingRuleset: Ruleset {
     ///   - automatic: The context that the device knows by itself.
     init(_ file: BucketingFile, rules: FlagshipRules, automatic: [String: FlagValue]) {
         self.rules = rules
-        isOneTestPerVisitor = rules == .server && file.isOneTestPerVisitor
+        isOneTestPerVisitor = rules == .server && file.settings.enabled1V1T
         var builder = BucketingRulesetBuilder(rules: rules, automatic: automatic)
         campaigns = builder.campaigns(of: file)
         catalogue = FlagCatalogue(flags: builder.flags, assignments: builder.assignments)

@@ -10,24 +10,32 @@ struct BucketingSource: RulesetSource {
     let limits: HTTPLimits
     let rules: FlagshipRules
     let automatic: [String: FlagValue]
-    let log: any LogSink
+    let environment: Environment
+    /// Told of what the account is set to, and of each file.
+    let reporter: FlagshipReporter?
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
         let prepared = requests.bucketingFile(ifModifiedSince: validator)
-        let reply = try await client.send(prepared.request, body: [], limits: limits)
+        let start = environment.time.instant
+        let reply: HTTPReply
+        do throws(ExperimentationError) {
+            reply = try await client.send(prepared.request, body: [], limits: limits)
+        } catch {
+            reporter?.report(error)
+            throw error
+        }
         switch reply.status {
         case 304 where validator != nil: return .unchanged
         // Only this one status brings a file; even 204 doesn't.
         case 200: break
         default:
+            reporter?.report(.fileFailed, prepared.request, reply, since: start)
             throw FlagshipErrors.failure(of: reply, asking: "the bucketing file")
                 ?? ExperimentationError(.vendorFault, "Flagship answered \(reply.status) without a bucketing file")
         }
-        let file = try BucketingFile(try JSON.parse(reply.body))
+        let file = try file(reply.body)
+        reporter?.report(.file, prepared.request, reply, since: start)
         if file.isPanicking { return .disabled }
-        if file.unreadable > 0 {
-            log.log(.warning, "flagship.file", "\(file.unreadable) parts of the bucketing file can't be read")
-        }
         // The date is handed on only with a file that could be read: one that is broken must not be confirmed by 304.
         return .replaced(
             BucketingRuleset(file, rules: rules, automatic: automatic),
@@ -37,6 +45,25 @@ struct BucketingSource: RulesetSource {
     }
 
     func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
-        BucketingRuleset(try BucketingFile(try JSON.parse(raw)), rules: rules, automatic: automatic)
+        BucketingRuleset(try file(raw), rules: rules, automatic: automatic)
+    }
+
+    private func file(_ bytes: [UInt8]) throws(ExperimentationError) -> BucketingFile {
+        let file: BucketingFile
+        do throws(ExperimentationError) {
+            file = try BucketingFile(try JSON.parse(bytes))
+        } catch {
+            reporter?.report(error)
+            throw error
+        }
+        reporter?.note(file.settings)
+        if file.unreadable > 0 {
+            environment.log.log(
+                .warning,
+                "flagship.file",
+                "\(file.unreadable) parts of the bucketing file can't be read"
+            )
+        }
+        return file
     }
 }

@@ -43,7 +43,7 @@ public struct FlagshipHitCacheStore: OutboxStore {
         self.environmentID = environmentID
         let records = await FlagshipLookup.value(within: caches.hitLookupTimeout, time) { await cache.lookupHits() }
         guard let records, !records.isEmpty else { return }
-        let oldest = time.now.addingTimeInterval(-14_400)
+        let oldest = FlagshipHitRecord.oldest(at: time.now)
         let old = records.filter { $1.time <= oldest }.keys.sorted()
         if !old.isEmpty { await cache.flushHits(old) }
         let fresh = records.filter { $1.time > oldest }.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }

@@ -61,10 +61,10 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
         }
     }
 
-    /// The record as JSON, campaigns and names sorted.
-    public var json: Data {
+    /// The campaigns that the flags come from, sorted, each with its flags.
+    var campaigns: [FlagValue] {
         let byCampaign = Dictionary(grouping: flags.keys.sorted()) { flags[$0]?.metadata ?? FlagshipFlagMetadata() }
-        let campaigns = byCampaign.sorted { $0.key.campaignId < $1.key.campaignId }.map { metadata, keys in
+        return byCampaign.sorted { $0.key.campaignId < $1.key.campaignId }.map { metadata, keys in
             var members = metadata.toDictionary()
             members["campaignType"] = nil
             members["type"] = .string(metadata.campaignType)
@@ -74,6 +74,10 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
             )
             return FlagValue.object(members)
         }
+    }
+
+    /// The record as JSON, campaigns and names sorted.
+    public var json: Data {
         let record: FlagValue = [
             "version": 1,
             "data": [
@@ -136,6 +140,11 @@ public struct FlagshipHitRecord: Sendable, Hashable {
         self.type = type
         self.time = time
         self.content = content
+    }
+
+    /// The time before which a hit is too old for the vendor.
+    static func oldest(at now: Date) -> Date {
+        now.addingTimeInterval(-(FlagshipConfiguration.oldestHit / .seconds(1)))
     }
 
     /// Reads the value of one record, as `{"version":1,"data":{…}}`.

@@ -95,12 +95,16 @@ public struct FlagshipFlag: Sendable {
             visitor.log.log(.warning, .flag, "a flag is of another type than the one asked for")
             return nil
         }
+        visitor.noteRead(key)
         if visitorExposed { visitor.expose(key, default: defaultValue) }
         return value
     }
 
     /// Reports that the visitor has seen the flag.
-    public func visitorExposed() { visitor?.expose(key, default: nil) }
+    public func visitorExposed() {
+        visitor?.reportOddExposure(of: key, isKnown: exists())
+        visitor?.expose(key, default: nil)
+    }
 
     /// Whether the vendor gave this flag, a null one included.
     public func exists() -> Bool { visitor?.decisions[key] != nil }

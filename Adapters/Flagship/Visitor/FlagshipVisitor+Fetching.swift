@@ -13,6 +13,7 @@ extension FlagshipVisitor {
             return take(.fetchedUnstarted)
         }
         take(.fetchStarted)
+        reportSetup()
         do throws(ExperimentationError) {
             try await session.refresh()
         } catch {
@@ -46,7 +47,11 @@ extension FlagshipVisitor {
     private func afterFetch(_ session: UserSession, isGood: Bool) async {
         flagship.provider?.observations.note(context(), of: visitorID)
         guard hasConsented else { return }
-        if isGood { await cache(session) }
+        if isGood {
+            let record = record(of: session.decisions)
+            reportFetch(record)
+            await flagship.visitors.cacheVisitor(record.visitorID, record.json)
+        }
         guard flagship.options.mode == .bucketing else { return }
         // The vendor learns of the context by a hit, since nobody asks it; once for each context.
         let context = context()
@@ -57,9 +62,8 @@ extension FlagshipVisitor {
         if isNews { try? await session.track(TrackingEvent(.native(FlagshipHit.segment(context).native))) }
     }
 
-    /// Keeps the visitor with its flags, for a run without the vendor.
-    private func cache(_ session: UserSession) async {
-        let decisions = session.decisions
+    /// The visitor with its flags, for a run without the vendor.
+    private func record(of decisions: Decisions) -> FlagshipVisitorRecord {
         var record = FlagshipVisitorRecord(
             visitorID: visitorID,
             anonymousID: anonymousID,
@@ -71,7 +75,7 @@ extension FlagshipVisitor {
             guard let flag = decisions[key] else { continue }
             record.flags[key] = (flag.value, FlagshipFlagMetadata(flag.metadata))
         }
-        await flagship.visitors.cacheVisitor(record.visitorID, record.json)
+        return record
     }
 
     // MARK: Consent
@@ -85,6 +89,7 @@ extension FlagshipVisitor {
             state.hasConsented = hasConsented
             if !hasConsented { state.exposed = [] }
         }
+        noteForReports()
         let id = visitorID
         if !hasConsented { await flagship.visitors.flushVisitor(id) }
         guard let session else { return }
@@ -111,6 +116,7 @@ extension FlagshipVisitor {
         }
         do throws(ExperimentationError) {
             try await session.track(TrackingEvent(.native(hit.native)))
+            reportHit(hit)
             return true
         } catch {
             log.log(error.code == .consentDenied ? .info : .error, .hit, "the hit is left out: \(error)")
@@ -154,6 +160,7 @@ extension FlagshipVisitor {
         flagship.provider?.observations.note(context(), of: mark.visitor)
         do throws(ExperimentationError) {
             try session.note(TrackingEvent(.exposure(exposure)))
+            reportExposure(origin)
         } catch {
             state.withLock { _ = $0.exposed.remove(mark) }
             log.log(.trace, .activate, "the exposure is left out: \(error)")

@@ -15,6 +15,8 @@ public final class FlagshipVisitor: Sendable {
         var cached: Decisions?
         var hasFetched = false
         var exposed: Set<ExposureMark> = []
+        /// The flags whose values were read, as far as reports are turned on.
+        var read: Set<String> = []
         var sentContext: [String: FlagValue]?
     }
 
@@ -135,6 +137,7 @@ public final class FlagshipVisitor: Sendable {
         guard let identity else { return }
         session?.identify(identity)
         take(event)
+        reportIdentity(event)
     }
 
     // MARK: The context

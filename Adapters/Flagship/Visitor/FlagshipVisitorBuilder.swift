@@ -77,6 +77,7 @@ public struct FlagshipVisitorBuilder: Sendable {
             hasConsented: hasConsented,
             listener: onFetchStatusChanged
         )
+        visitor.noteForReports()
         await visitor.prepare(install)
         if instance == .shared { flagship.share(visitor) }
         return visitor

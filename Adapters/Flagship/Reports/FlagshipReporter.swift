@@ -1,0 +1,129 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// Tells the vendor's developers what they may hear: each report once, at once, and without waiting for it.
+///
+/// A report that can't be delivered is lost, as in the original.
+final class FlagshipReporter: Sendable {
+    private struct State {
+        var settings: AccountSettings?
+        var visitor: FlagshipReport.Visitor?
+        var underWay = 0
+    }
+
+    /// How many reports are under way at most; more are left out.
+    private static let limit = 16
+
+    /// The name under which this run's reports belong together.
+    let sessionID: String
+    private let reports: FlagshipReports
+    private let environmentID: String
+    private let requests: FlagshipRequests
+    private let client: HTTPClient
+    private let limits: HTTPLimits
+    private let environment: Environment
+    private let timeZone: TimeZone
+    private let state = Mutex(State())
+
+    /// Creates a reporter; `nil` if nothing may be reported.
+    init?(
+        _ reports: FlagshipReports,
+        requests: FlagshipRequests,
+        client: HTTPClient,
+        limits: HTTPLimits,
+        environment: Environment,
+        timeZone: TimeZone = .current
+    ) {
+        guard !reports.isEmpty else { return nil }
+        sessionID = environment.makeID()
+        self.reports = reports
+        environmentID = requests.environmentID
+        self.requests = requests
+        self.client = client
+        self.limits = limits
+        self.environment = environment
+        self.timeZone = timeZone
+    }
+
+    /// Remembers what the account is set to, which says whether the vendor looks for a fault.
+    func note(_ settings: AccountSettings?) {
+        if let settings { state.withLock { $0.settings = settings } }
+    }
+
+    /// Remembers the visitor whom reports are about that name none.
+    func note(_ visitor: FlagshipReport.Visitor) { state.withLock { $0.visitor = visitor } }
+
+    /// Reports, if the application and the vendor want it and the visitor has agreed.
+    ///
+    /// - Parameters:
+    ///   - label: What it is about.
+    ///   - visitor: Whom it is about; the visitor noted last if `nil`.
+    ///   - fields: What it says beside the visitor's ids.
+    func report(
+        _ label: FlagshipReport.Label,
+        of visitor: FlagshipReport.Visitor? = nil,
+        _ fields: () -> [String: String]
+    ) {
+        guard reports.contains(label.kind) else { return }
+        let now = environment.time.now
+        let (known, settings) = state.withLock { (visitor ?? $0.visitor, $0.settings) }
+        guard let known, known.hasConsented else { return }
+        let isUsage = label.kind == .usage
+        let isWanted =
+            isUsage
+            ? FlagshipReports.wantsUsage(of: known.identity.id, at: now, in: timeZone)
+            : settings?.troubleshooting?.wants(known.identity.id, at: now) ?? false
+        guard isWanted else { return }
+        let own = isUsage ? [:] : FlagshipReport.fields(of: known.identity, sessionID: sessionID)
+        let report = FlagshipReport(
+            label: label,
+            visitorID: isUsage ? sessionID : known.identity.id,
+            fields: own.merging(fields()) { $1 }
+        )
+        send(report, at: now)
+    }
+
+    /// Reports an exchange that failed.
+    func report(
+        _ label: FlagshipReport.Label,
+        of visitor: FlagshipReport.Visitor? = nil,
+        _ request: HTTPRequest,
+        _ reply: HTTPReply,
+        since start: ContinuousClock.Instant
+    ) {
+        report(label, of: visitor) {
+            FlagshipReport.fields(of: request, reply, after: start.duration(to: environment.time.instant))
+        }
+    }
+
+    /// Reports an error that has no exchange to tell of.
+    func report(_ error: ExperimentationError, of visitor: FlagshipReport.Visitor? = nil) {
+        report(.caught, of: visitor) { ["error.message": "\(error.code.rawValue): \(error.message)"] }
+    }
+
+    private func send(_ report: FlagshipReport, at date: Date) {
+        let isTaken = state.withLock { state in
+            guard state.underWay < Self.limit else { return false }
+            state.underWay += 1
+            return true
+        }
+        guard isTaken else { return }
+        let body = report.wire(
+            environmentID: environmentID,
+            instanceID: environment.makeID(),
+            date: date,
+            timeZone: timeZone
+        )
+        Task {
+            defer { state.withLock { $0.underWay -= 1 } }
+            guard let prepared = try? requests.report(body, report.label.kind) else { return }
+            let reply = try? await client.send(prepared.request, body: prepared.body, limits: limits)
+            if reply.map({ 200...299 ~= $0.status }) != true {
+                environment.log.log(.debug, "flagship.DATA_TR_USAGE", "a report could not be delivered")
+            }
+        }
+    }
+}

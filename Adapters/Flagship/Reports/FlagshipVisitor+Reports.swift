@@ -1,0 +1,95 @@
+import AdapterKit
+import Experimentation
+import Synchronization
+
+extension FlagshipVisitor {
+    /// The visitor as reports name it.
+    private var reported: FlagshipReport.Visitor {
+        state.withLock { FlagshipReport.Visitor(identity: $0.identity.neutral, hasConsented: $0.hasConsented) }
+    }
+
+    /// Makes this the visitor whom reports are about that name none.
+    func noteForReports() { flagship.provider?.reporter?.note(reported) }
+
+    private func report(_ label: FlagshipReport.Label, _ fields: () -> [String: String]) {
+        flagship.provider?.reporter?.report(label, of: reported, fields)
+    }
+
+    private var contextFields: [String: String] {
+        FlagshipReport.fields(of: context(), under: "visitor.context")
+    }
+
+    /// Reports how Flagship is set up, when a fetch begins.
+    func reportSetup() { report(.configuration) { flagship.reportedFields } }
+
+    /// Reports what a fetch brought: the visitor whole.
+    func reportFetch(_ record: FlagshipVisitorRecord) {
+        report(.fetched) {
+            var fields = flagship.reportedFields.merging(contextFields) { $1 }
+            fields["visitor.consent"] = String(record.consent)
+            fields["visitor.isAuthenticated"] = String(isAuthenticated)
+            fields["visitor.campaigns"] = FlagshipReport.text(of: .array(record.campaigns))
+            for (group, variation) in record.assignments { fields["visitor.assignments.\(group)"] = variation }
+            for (key, flag) in record.flags {
+                let prefix = "visitor.flags.\(key)"
+                fields["\(prefix).key"] = key
+                fields["\(prefix).value"] = FlagshipReport.text(of: flag.value)
+                let metadata = FlagshipReport.fields(of: flag.metadata.toDictionary(), under: "\(prefix).metadata")
+                fields.merge(metadata) { $1 }
+            }
+            return fields
+        }
+    }
+
+    /// Reports that the visitor signed in or out.
+    func reportIdentity(_ event: FlagshipFetchMachine.Event) {
+        report(event == .authenticated ? .authenticated : .unauthenticated) { contextFields }
+    }
+
+    /// Reports a hit that was taken.
+    func reportHit(_ hit: FlagshipHit) {
+        report(.hit) { FlagshipReport.fields(of: hit.fields, under: "hit") }
+    }
+
+    /// Reports an exposure that was taken.
+    func reportExposure(_ origin: FlagshipOrigin) {
+        report(.exposure) { ["hit.caid": origin.variationGroupID, "hit.vaid": origin.variationID] }
+    }
+
+    /// Reports that a flag was shown that nobody knows, or whose value nobody has read.
+    func reportOddExposure(of key: String, isKnown: Bool) {
+        let isRead = state.withLock { $0.read.contains(key) }
+        guard !isKnown || !isRead else { return }
+        report(isKnown ? .exposedUnreadFlag : .exposedUnknownFlag) {
+            contextFields.merging(["flag.key": key, "flag.defaultValue": "null"]) { $1 }
+        }
+    }
+
+    /// Remembers that a flag's value was read, as far as somebody wants to hear of it.
+    func noteRead(_ key: String) {
+        guard flagship.provider?.reporter != nil else { return }
+        state.withLock { _ = $0.read.insert(key) }
+    }
+}
+
+extension Flagship {
+    /// How Flagship is set up, as reports have it.
+    var reportedFields: [String: String] {
+        let settings = provider?.configuration
+        return [
+            "sdk.status": status.rawValue, "sdk.config.mode": options.mode == .bucketing ? "BUCKETING" : "DECISION_API",
+            "sdk.config.timeout": FlagshipReport.milliseconds(options.timeout),
+            "sdk.config.pollingTime": FlagshipReport.milliseconds(options.pollingInterval),
+            "sdk.config.logLevel": "\(options.logLevel)".uppercased(),
+            "sdk.config.usingCustomHitCache": String(options.caches.hits != nil),
+            "sdk.config.usingCustomVisitorCache": String(options.caches.visitors != nil),
+            "sdk.config.usingOnVisitorExposed": String(options.onVisitorExposed != nil),
+            "sdk.config.usingCustomLogManager": String(!((environment.log as? FlagshipLevelledLog)?.sink is NoLog)),
+            "sdk.config.decisionApiUrl": settings?.endpoints?.decision.description ?? FlagshipWire.decisionURL,
+            "sdk.config.trackingManager.strategy": options.tracking.strategy.rawValue,
+            "sdk.config.trackingManager.batchIntervals": FlagshipReport.milliseconds(options.tracking.batchInterval),
+            "sdk.config.trackingManager.poolMaxSize": String(options.tracking.poolMaxSize),
+            "sdk.lastInitializationTimestamp": FlagshipReport.text(of: started),
+        ]
+    }
+}
