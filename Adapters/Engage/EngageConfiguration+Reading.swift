@@ -7,7 +7,7 @@ extension EngageConfiguration {
     /// `host`, `clientID`, `clientSecret`, `refreshToken` and `listID` must be there; the host may also stand as
     /// `endpoints.host`. All else has the reference's defaults. Times are in seconds.
     ///
-    /// - Throws: ``ErrorCode/configuration``, naming the file, the key and what was expected.
+    /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
     public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         let endpoint = try settings.section("endpoints") { endpoints throws(ExperimentationError) in
             try endpoints.optionalEndpoint("host")

@@ -257,7 +257,7 @@ public struct EngageConfiguration: Sendable {
 
     /// Checks what can be checked without the vendor.
     ///
-    /// - Throws: ``ErrorCode/configuration`` with the setting's name.
+    /// - Throws: `ErrorCode.configuration` with the setting's name.
     public func validate() throws(ExperimentationError) {
         _ = try Endpoint(host)
         func demand(_ isGood: Bool, _ text: String) throws(ExperimentationError) {

@@ -17,7 +17,7 @@ extension EngageProvider {
     /// time.
     ///
     /// - Parameter placemark: The place; `nil` or one without names is written as `UNKNOWN`.
-    /// - Throws: ``ErrorCode/invalidArgument`` without a recipient; what the XML interface throws.
+    /// - Throws: `ErrorCode.invalidArgument` without a recipient; what the XML interface throws.
     public func updateLastKnownLocation(_ placemark: LocationFeed.Placemark?) async throws(ExperimentationError) {
         guard configuration.location.isEnabled else { return }
         try await profile.load()

@@ -104,7 +104,15 @@ public final class EngageProfile: Sendable {
         private let store: (any StateStore)?
         private let key: String
         private var written: UInt64 = 0
-        private var underWay: Task<Result<Void, ExperimentationError>, Never>?
+        private var underWay: Round?
+        private var rounds = 0
+
+        /// One write, and the newest revision that it holds.
+        private struct Round {
+            let number: Int
+            let revision: UInt64
+            let task: Task<Result<Void, ExperimentationError>, Never>
+        }
 
         init(store: (any StateStore)?, key: String) {
             self.store = store
@@ -119,33 +127,39 @@ public final class EngageProfile: Sendable {
         ) async throws(ExperimentationError) {
             guard let store else { return }
             while written < revision {
-                if let underWay {
-                    _ = await underWay.value
-                    continue
+                let isMine = underWay == nil
+                let round = underWay ?? begin(newest, in: store)
+                let result = await round.task.value
+                // Whoever gets here first ends the round: a task that has ended is waited for without a pause, so that
+                // a caller who left this to another would go round for ever and never let the other in.
+                if underWay?.number == round.number {
+                    underWay = nil
+                    if case .success = result { written = max(written, round.revision) }
                 }
-                let (record, number) = newest()
-                let key = key
-                let task = Task { () async -> Result<Void, ExperimentationError> in
-                    do throws(ExperimentationError) {
-                        let encoder = JSONEncoder()
-                        encoder.outputFormatting = .sortedKeys
-                        guard let data = try? encoder.encode(record) else {
-                            throw ExperimentationError(.store, "the profile can't be written down")
-                        }
-                        try await store.setValue(Array(data), for: key)
-                        return .success(())
-                    } catch {
-                        return .failure(error)
+                if isMine, case .failure(let error) = result { throw error }
+            }
+        }
+
+        private func begin(_ newest: @Sendable () -> (EngageRecord, UInt64), in store: any StateStore) -> Round {
+            let (record, revision) = newest()
+            let key = key
+            let task = Task { () async -> Result<Void, ExperimentationError> in
+                do throws(ExperimentationError) {
+                    let encoder = JSONEncoder()
+                    encoder.outputFormatting = .sortedKeys
+                    guard let data = try? encoder.encode(record) else {
+                        throw ExperimentationError(.store, "the profile can't be written down")
                     }
-                }
-                underWay = task
-                let result = await task.value
-                underWay = nil
-                switch result {
-                case .success: written = max(written, number)
-                case .failure(let error): throw error
+                    try await store.setValue(Array(data), for: key)
+                    return .success(())
+                } catch {
+                    return .failure(error)
                 }
             }
+            rounds += 1
+            let round = Round(number: rounds, revision: revision, task: task)
+            underWay = round
+            return round
         }
     }
 }

@@ -33,7 +33,7 @@ extension EngageConfiguration {
     ///   - file: Its name, for messages.
     ///   - registry: What class names stand for.
     /// - Returns: The keys that aren't known, as `Group.key`, in order.
-    /// - Throws: ``ErrorCode/configuration`` with the file, the key and what was expected; then nothing has changed.
+    /// - Throws: `ErrorCode.configuration` with the file, the key and what was expected; then nothing has changed.
     @discardableResult
     public mutating func merge(
         propertyList bytes: [UInt8],

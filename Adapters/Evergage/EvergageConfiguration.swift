@@ -116,7 +116,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
 extension EvergageConfiguration {
     /// Reads the settings of a configuration file.
     ///
-    /// - Throws: ``ErrorCode/configuration`` that names the file, the key and what was expected.
+    /// - Throws: `ErrorCode.configuration` that names the file, the key and what was expected.
     public init(reading reader: inout SettingsReader) throws(ExperimentationError) {
         self.init(account: try reader.string("account"), dataset: try reader.string("dataset"))
         baseURL = try reader.optionalString("baseURL")

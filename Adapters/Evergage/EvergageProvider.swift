@@ -5,7 +5,7 @@ import Synchronization
 /// Evergage, later Interaction Studio and Marketing Cloud Personalization, through its Event API.
 ///
 /// It has no flags: campaigns come back as answers to events and go to the handlers of
-/// ``UserSession/setCampaignHandler(forTarget:on:_:)``. Screens, view time and the vendor's own calls are in
+/// `UserSession.setCampaignHandler(forTarget:on:_:)`. Screens, view time and the vendor's own calls are in
 /// ``Evergage``, which makes a provider by itself.
 ///
 /// ```swift

@@ -4,7 +4,7 @@ import Experimentation
 extension FlagshipConfiguration {
     /// Reads the settings of a configuration file, as `docs/schemas/configuration-flagship.schema.json` has them.
     ///
-    /// - Throws: ``ErrorCode/configuration`` naming the file, the key and what was expected.
+    /// - Throws: `ErrorCode.configuration` naming the file, the key and what was expected.
     public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         let standard = FlagshipConfiguration(environmentID: "", apiKey: Secret(""))
         self.init(

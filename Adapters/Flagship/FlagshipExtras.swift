@@ -212,7 +212,7 @@ public final class Flagship: Sendable {
     /// Takes over what the vendor's SDK for iOS kept of a visitor, so that nobody changes variations by the upgrade.
     ///
     /// - Parameter record: The value of the column `data_visitor` of its table of visitors.
-    /// - Throws: ``ErrorCode/parseError`` for what isn't a record.
+    /// - Throws: `ErrorCode.parseError` for what isn't a record.
     public func importVisitor(_ record: Data) async throws(ExperimentationError) {
         let visitor = try FlagshipVisitorRecord(record)
         guard visitor.consent else { return }
@@ -226,7 +226,7 @@ public final class Flagship: Sendable {
     ///   - store: The store that Flagship is then started with.
     ///   - now: The time; what is older than four hours is left out.
     /// - Returns: How many were taken over.
-    /// - Throws: ``ErrorCode/store`` when the store can't be written; then nothing was taken over.
+    /// - Throws: `ErrorCode.store` when the store can't be written; then nothing was taken over.
     @discardableResult
     public static func importHits(
         _ records: [String: Data],

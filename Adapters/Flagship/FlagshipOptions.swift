@@ -50,7 +50,7 @@ public struct FlagshipOptions: Sendable {
     public var caches: FlagshipCaches
     /// Told of each exposure that the vendor has taken.
     public var onVisitorExposed: FlagshipExposureCallback?
-    /// When the reading of a flag counts as an exposure; ``ExposurePolicy/everyRead`` is the original's habit.
+    /// When the reading of a flag counts as an exposure; `ExposurePolicy.everyRead` is the original's habit.
     public var exposurePolicy: ExposurePolicy
     /// The vendor's addresses; the vendor's own if `nil`.
     public var endpoints: FlagshipConfiguration.Endpoints?

@@ -41,7 +41,7 @@ public struct SigmaConfiguration: Sendable {
     /// What a read gives when the configuration is overdue.
     ///
     /// By default it is the last good value with reason `STALE`. The vendor's own SDK gives nothing then, which is
-    /// ``Freshness/AfterExpiry/notReady``.
+    /// `Freshness.AfterExpiry.notReady`.
     public var afterExpiry: Freshness.AfterExpiry = .stale
 
     /// Whether to ask the service for the place of this address, where the configuration wants it.
@@ -88,7 +88,7 @@ public struct SigmaConfiguration: Sendable {
 
     /// Reads the settings of a configuration file; `docs/schemas/configuration-sigma.schema.json` lists them.
     ///
-    /// - Throws: ``ErrorCode/configuration``, naming the file, the key and what was expected.
+    /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
     public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         self.init(projectToken: try settings.secret("projectToken"))
         apiURL = try settings.section("endpoints") { (endpoints) throws(ExperimentationError) in

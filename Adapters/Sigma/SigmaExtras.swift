@@ -10,7 +10,7 @@ extension Sigma {
     /// ```
     ///
     /// - Parameters:
-    ///   - assignments: The places, from ``UserSession/assignments``.
+    ///   - assignments: The places, from `UserSession.assignments`.
     ///   - includingHoldouts: Whether places in holdouts are listed too.
     /// - Returns: The text, or `nil` if there are no places.
     public static func experiments(of assignments: [Assignment], includingHoldouts: Bool = true) -> String? {
@@ -19,7 +19,7 @@ extension Sigma {
 
     /// A user's places in holdouts, written in the same way; the index is always 0.
     ///
-    /// - Parameter assignments: The places, from ``UserSession/assignments``.
+    /// - Parameter assignments: The places, from `UserSession.assignments`.
     /// - Returns: The text, or `nil` if there are no places in holdouts.
     public static func holdouts(of assignments: [Assignment]) -> String? {
         joined(assignments.filter(\.isHoldout))

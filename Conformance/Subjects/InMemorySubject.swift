@@ -21,10 +21,10 @@ public struct InMemorySubject: ConformanceSubject {
 }
 
 extension World {
-    /// The flags of an ``InMemoryProvider``.
+    /// The flags of an `InMemoryProvider`.
     public var inMemoryFlags: [InMemoryFlag] { flags.filter { !$0.isMalformed }.map { $0.inMemory } }
 
-    /// The experiments and holdouts of an ``InMemoryProvider``.
+    /// The experiments and holdouts of an `InMemoryProvider`.
     public var inMemoryExperiments: [InMemoryExperiment] {
         holdouts.map { $0.inMemory } + experiments.filter(\.isRunning).map { inMemory($0) }
     }

@@ -39,7 +39,7 @@ public struct Vendor: Sendable {
     ///   - settings: The file's settings, without the vendor's name.
     ///   - environment: What the provider takes from outside.
     /// - Returns: A provider that hasn't been started.
-    /// - Throws: ``ErrorCode/configuration``, naming file, key and what was expected.
+    /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
     public func provider(
         from settings: SettingsReader,
         environment: Environment

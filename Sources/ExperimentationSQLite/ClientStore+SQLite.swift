@@ -12,7 +12,7 @@ extension ClientStore {
     ///   - busyTimeout: How long to wait for another process that has the file locked.
     ///   - log: Where it says that a damaged file was set aside.
     /// - Returns: The stores, both in this file.
-    /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as ``SQLiteStore`` does.
+    /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as `SQLiteStore` does.
     public static func sqlite(
         at url: URL,
         for provider: (any ExperimentationProvider)? = nil,
@@ -53,7 +53,7 @@ extension ClientStore {
     ///   - busyTimeout: How long to wait for another process that has the file locked.
     ///   - log: Where it says that a damaged file was set aside.
     /// - Returns: The stores, in a file that is named by a digest of application, vendor and account.
-    /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as ``SQLiteStore`` does.
+    /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as `SQLiteStore` does.
     public static func sqlite(
         in folder: URL,
         for provider: any ExperimentationProvider,

@@ -37,8 +37,8 @@ public final class SQLiteStore: OutboxStore, StateStore {
     ///   - limits: How much is kept.
     ///   - busyTimeout: How long to wait for another process that has the file locked.
     ///   - log: Where it says that a damaged file was set aside.
-    /// - Throws: ``ErrorCode/store``, also for a file of a later version, which is left as it is;
-    ///   ``ErrorCode/configuration`` for a file that is something else.
+    /// - Throws: `ErrorCode.store`, also for a file of a later version, which is left as it is;
+    ///   `ErrorCode.configuration` for a file that is something else.
     public init(
         at url: URL,
         for provider: (any ExperimentationProvider)? = nil,
@@ -177,7 +177,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     ///   - sequence: Where the last call ended; 0 at the beginning.
     ///   - limit: How many at most.
     /// - Returns: The next events; none at the end.
-    /// - Throws: ``ErrorCode/store``.
+    /// - Throws: `ErrorCode.store`.
     public func waiting(
         after sequence: Int64 = 0,
         limit: Int = 1_000

@@ -8,7 +8,7 @@ public struct InMemoryFlag: Sendable {
     public var variants: [String: FlagValue]
     /// The name of the value for everybody whom ``target`` gives none; `nil` leaves the value to the caller.
     public var defaultVariant: String?
-    /// Whether the flag is switched off: it reads as the default, with reason ``Reason/disabled``.
+    /// Whether the flag is switched off: it reads as the default, with reason `Reason.disabled`.
     public var isDisabled: Bool
     /// What else is said of the flag.
     public var metadata: [String: FlagValue]

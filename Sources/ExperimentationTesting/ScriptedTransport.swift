@@ -106,7 +106,7 @@ public final class ScriptedTransport: HTTPTransport {
     private let state: Mutex<State>
     private let respond: @Sendable (Exchange) -> Answer?
 
-    /// Creates a transport that gives these answers in turn, and fails with ``ErrorCode/transport`` after the last.
+    /// Creates a transport that gives these answers in turn, and fails with `ErrorCode.transport` after the last.
     public init(_ answers: [Answer] = []) {
         state = Mutex(State(answers: answers))
         respond = { _ in nil }
@@ -141,7 +141,7 @@ public final class ScriptedTransport: HTTPTransport {
 
     /// Answers from the script.
     ///
-    /// - Throws: What the script says; what ``HTTPRequest/validated()`` throws; ``ErrorCode/transport`` when the script
+    /// - Throws: What the script says; what `HTTPRequest.validated()` throws; ``ErrorCode/transport`` when the script
     ///   has come to its end; ``ErrorCode/cancelled`` when the task was cancelled during a silence.
     public func send(
         _ request: HTTPRequest,

@@ -73,7 +73,7 @@ public struct BehaviorTracker: Sendable {
     /// - Parameters:
     ///   - name: Its name.
     ///   - expiration: When it ends, as ``Expiration`` reads it; the default length if `nil`.
-    /// - Throws: ``ErrorCode/store``.
+    /// - Throws: `ErrorCode.store`.
     public func storeCampaign(_ name: String, until expiration: String? = nil) async throws(ExperimentationError) {
         let names = engage.configuration.parameters
         var values: [String: FlagValue] = [names.currentCampaign: .string(name)]

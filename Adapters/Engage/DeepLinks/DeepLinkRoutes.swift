@@ -49,7 +49,7 @@ public struct DeepLinkRoutes: Sendable, Hashable {
 
     /// Reads a route file.
     ///
-    /// - Throws: ``ErrorCode/configuration`` with the file, the route and the parameter, for what can't be read.
+    /// - Throws: `ErrorCode.configuration` with the file, the route and the parameter, for what can't be read.
     public init(json bytes: [UInt8], file: String) throws(ExperimentationError) {
         func refuse(_ place: String, _ reason: String) -> ExperimentationError {
             ExperimentationError(.configuration, "\(file): \(place): \(reason)")

@@ -31,7 +31,7 @@ public struct AnonymousUser: Sendable {
     ///   - primaryColumn: The column by which the known user is found.
     ///   - mergeColumn: The column that gets the id in both.
     /// - Returns: The last answer, or the first that is a fault.
-    /// - Throws: ``ErrorCode/invalidArgument`` if there is no anonymous id or no user's id; what the interface throws.
+    /// - Throws: `ErrorCode.invalidArgument` if there is no anonymous id or no user's id; what the interface throws.
     @discardableResult
     public func updateToPrimaryUser(
         _ userID: String,

@@ -39,7 +39,7 @@ public struct MobileIdentity: Sendable {
     /// Nothing is sent if both are known. A mobile user id is made if there is none and that is allowed; it is stored
     /// before it is sent. After an answer that was lost the recipient is looked for before another one is added.
     ///
-    /// - Throws: ``ErrorCode/configuration`` without a list, without a column's name, or without a mobile user id where
+    /// - Throws: `ErrorCode.configuration` without a list, without a column's name, or without a mobile user id where
     ///   none may be made; what the XML interface throws.
     @discardableResult
     public func setupRecipient() async throws(ExperimentationError) -> SetupResult {
@@ -55,7 +55,7 @@ public struct MobileIdentity: Sendable {
     ///
     /// - Parameter fields: Columns and values, such as `["facebook_id": "100"]`; not empty.
     /// - Returns: The ids from now on.
-    /// - Throws: As ``setupRecipient()``; ``ErrorCode/invalidArgument`` without fields; for a step that wasn't taken its
+    /// - Throws: As ``setupRecipient()``; `ErrorCode.invalidArgument` without fields; for a step that wasn't taken its
     ///   error with a ``MergeInterruption`` as the cause. Ids are as they were then, or have changed together.
     @discardableResult
     public func checkIdentity(_ fields: [String: String]) async throws(ExperimentationError) -> CheckResult {

@@ -6,7 +6,7 @@ extension XMLAPI {
     /// Values are escaped. Carriage returns are written as references, because a reader of XML turns bare ones into line
     /// feeds; characters that XML 1.0 has no place for are left out.
     ///
-    /// - Throws: ``ErrorCode/invalidArgument`` when the operation or a parameter has a name that can't be an element's.
+    /// - Throws: `ErrorCode.invalidArgument` when the operation or a parameter has a name that can't be an element's.
     public func envelope() throws(ExperimentationError) -> String {
         try Self.checkName(operation.rawValue, "operation")
         for field in parameters.all { try Self.checkName(field.name, "parameter") }

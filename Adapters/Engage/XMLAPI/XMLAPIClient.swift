@@ -14,9 +14,9 @@ public struct XMLAPIClient: Sendable {
 
     /// Sends a call and returns what the vendor answered, a fault included.
     ///
-    /// - Throws: When there is no answer of the XML interface: ``ErrorCode/transport`` for statuses, HTML and lost
-    ///   connections, ``ErrorCode/timeout``, ``ErrorCode/parseError`` for what isn't complete XML,
-    ///   ``ErrorCode/unauthorized`` when two tokens were refused, ``ErrorCode/invalidArgument`` for a call that can't be
+    /// - Throws: When there is no answer of the XML interface: `ErrorCode.transport` for statuses, HTML and lost
+    ///   connections, `ErrorCode.timeout`, `ErrorCode.parseError` for what isn't complete XML,
+    ///   `ErrorCode.unauthorized` when two tokens were refused, `ErrorCode.invalidArgument` for a call that can't be
     ///   written down.
     @discardableResult
     public func send(_ call: XMLAPI) async throws(ExperimentationError) -> XMLAPIResult {

@@ -17,7 +17,7 @@ public struct XMLAPIResult: Sendable, Hashable {
 
     /// Reads a document.
     ///
-    /// - Throws: ``ErrorCode/parseError`` when it isn't XML, isn't complete, declares a document type, is nested too
+    /// - Throws: `ErrorCode.parseError` when it isn't XML, isn't complete, declares a document type, is nested too
     ///   deeply, or isn't an envelope.
     public init(reading bytes: [UInt8]) throws(ExperimentationError) {
         let root = XMLAPIElement(try XMLReader.parse(bytes))

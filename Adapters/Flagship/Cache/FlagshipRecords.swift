@@ -41,7 +41,7 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
 
     /// Reads a record, this SDK's or one that the SDKs for iOS, Python or TypeScript have left.
     ///
-    /// - Throws: ``ErrorCode/parseError`` for what isn't a record.
+    /// - Throws: `ErrorCode.parseError` for what isn't a record.
     public init(_ data: Data) throws(ExperimentationError) {
         let json = try JSON.parse(data)
         guard let data = json.objectValue?["data"]?.objectValue, let id = data["visitorId"]?.stringValue, !id.isEmpty
@@ -149,7 +149,7 @@ public struct FlagshipHitRecord: Sendable, Hashable {
 
     /// Reads the value of one record, as `{"version":1,"data":{…}}`.
     ///
-    /// - Throws: ``ErrorCode/parseError`` for what isn't a record.
+    /// - Throws: `ErrorCode.parseError` for what isn't a record.
     public init(_ json: FlagValue) throws(ExperimentationError) {
         guard let data = json.objectValue?["data"]?.objectValue, let content = data["content"]?.objectValue,
             let time = data["time"]?.doubleValue, time.isFinite

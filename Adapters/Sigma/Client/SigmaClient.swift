@@ -92,7 +92,7 @@ public final class SigmaClient: Sendable {
 
     /// The values of all flags that have one for this user, in the types that they were declared with.
     ///
-    /// Objects are dictionaries of ``FlagValue``. Whole numbers are `Int`, others `Double`.
+    /// Objects are dictionaries of `FlagValue`. Whole numbers are `Int`, others `Double`.
     public func getUserFeatureFlagsDetails() async throws(SigmaError) -> [String: any SigmaPropertyType] {
         var (evaluation, _) = try await evaluation()
         var values: [String: any SigmaPropertyType] = [:]

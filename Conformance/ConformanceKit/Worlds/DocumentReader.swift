@@ -113,7 +113,7 @@ public struct DocumentReader {
     /// Whether a key is there and isn't null.
     public func has(_ key: String) -> Bool { members[key] != nil && members[key] != .null }
 
-    /// The value of a key as it stands; ``FlagValue/null`` if it isn't there.
+    /// The value of a key as it stands; `FlagValue.null` if it isn't there.
     public mutating func value(_ key: String) -> FlagValue {
         read.insert(key)
         return members[key] ?? .null

@@ -12,14 +12,14 @@ public enum JSON {
 
     /// Reads a document.
     ///
-    /// A number without fraction and exponent that fits an `Int` becomes ``FlagValue/int(_:)``; `-0` and every other
+    /// A number without fraction and exponent that fits an `Int` becomes `FlagValue.int(_:)`; `-0` and every other
     /// number the nearest `Double`. A number too large for that is an error.
     ///
     /// - Parameters:
     ///   - bytes: The document in UTF-8, with or without a byte order mark.
     ///   - deepest: How many lists and objects may lie around a value.
     /// - Returns: The value.
-    /// - Throws: ``ErrorCode/parseError`` with line and column; never the text itself, which may be personal.
+    /// - Throws: `ErrorCode.parseError` with line and column; never the text itself, which may be personal.
     public static func parse(
         _ bytes: [UInt8],
         deepest: Int = JSON.deepest
@@ -43,7 +43,7 @@ public enum JSON {
 
     /// Checks that a document is well formed, not too deep and without equal keys, without building its value.
     ///
-    /// - Throws: As ``parse(_:deepest:)-(Array<UInt8>,_)``.
+    /// - Throws: `ErrorCode.parseError`, as reading bytes does.
     public static func check(_ bytes: [UInt8], deepest: Int = JSON.deepest) throws(ExperimentationError) {
         let outcome = bytes.withUnsafeBufferPointer { buffer -> Result<FlagValue, ExperimentationError> in
             var parser = JSONParser(buffer, deepest: deepest, builds: false)
@@ -59,7 +59,7 @@ public enum JSON {
     ///   - bytes: The document in UTF-8.
     ///   - deepest: How many lists and objects may lie around a value.
     /// - Returns: The decoded value.
-    /// - Throws: ``ErrorCode/parseError``, naming the key and what was expected; never a value.
+    /// - Throws: `ErrorCode.parseError`, naming the key and what was expected; never a value.
     public static func decode<Value: Decodable>(
         _ type: Value.Type,
         from bytes: [UInt8],
@@ -93,7 +93,7 @@ public enum JSON {
     /// A `Double` is written with the fewest digits that read back as the same one, and keeps a fraction (`100.0`), so that
     /// it reads back as a `Double`. `/` isn't escaped, nor is anything but what must be.
     ///
-    /// - Throws: ``ErrorCode/invalidArgument`` for a number that is infinite or none, and for a value nested deeper than
+    /// - Throws: `ErrorCode.invalidArgument` for a number that is infinite or none, and for a value nested deeper than
     ///   `deepest`.
     public static func encode(
         _ value: FlagValue,
@@ -107,9 +107,9 @@ public enum JSON {
     /// Writes a value of one's own type, with sorted keys and without escaped slashes.
     ///
     /// Foundation's encoder recurses: values of a caller's that lie inside must have been measured with
-    /// ``FlagValue/depth(upTo:)``.
+    /// `FlagValue.depth(upTo:)`.
     ///
-    /// - Throws: ``ErrorCode/invalidArgument``, naming the key; never a value.
+    /// - Throws: `ErrorCode.invalidArgument`, naming the key; never a value.
     public static func encode(_ value: some Encodable) throws(ExperimentationError) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -2,7 +2,7 @@ import Experimentation
 
 /// Reads a configuration file's settings by key, each once, and refuses what nobody asked for.
 ///
-/// Every error is a ``ErrorCode/configuration`` that names the file, the key and what was expected; a value is never
+/// Every error is a `ErrorCode.configuration` that names the file, the key and what was expected; a value is never
 /// repeated, since it may be a secret.
 ///
 /// ```swift
@@ -27,7 +27,7 @@ public struct SettingsReader: Sendable {
     ///   - settings: The settings, an object.
     ///   - file: The file's name, for messages.
     ///   - environment: The environment variables that secrets may name.
-    /// - Throws: ``ErrorCode/configuration`` when the settings aren't an object.
+    /// - Throws: `ErrorCode.configuration` when the settings aren't an object.
     public init(
         _ settings: FlagValue,
         file: String,

@@ -11,7 +11,7 @@
     /// Proxies named in the environment (`https_proxy` and the like) are ignored unless the configuration says otherwise.
     ///
     /// The thread starts with the first request and ends when the transport is released; what is still under way then ends
-    /// with ``ErrorCode/shutDown``.
+    /// with `ErrorCode.shutDown`.
     public final class CurlTransport: HTTPTransport {
         /// What an engine is made with.
         public struct Configuration: Sendable, Hashable {
@@ -46,7 +46,7 @@
         /// Sends a request and waits for the whole response.
         ///
         /// - Parameters:
-        ///   - request: The request; it is checked by ``HTTPRequest/validated()``.
+        ///   - request: The request; it is checked by `HTTPRequest.validated()`.
         ///   - body: The body; no body is sent for `GET` and `HEAD`.
         ///   - limits: What the exchange may cost.
         /// - Returns: The response, its body decompressed.

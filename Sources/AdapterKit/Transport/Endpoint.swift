@@ -22,7 +22,7 @@ public struct Endpoint: Sendable, Hashable {
 
     /// Reads an address.
     ///
-    /// - Throws: ``ErrorCode/configuration`` with the reason; the message repeats the host at most, since an address
+    /// - Throws: `ErrorCode.configuration` with the reason; the message repeats the host at most, since an address
     ///   may hold a password.
     public init(_ address: String) throws(ExperimentationError) {
         var rest = Substring(address)
@@ -57,13 +57,13 @@ public struct Endpoint: Sendable, Hashable {
     /// Makes a request to a place below this address.
     ///
     /// Every segment, name and value is percent-encoded. A segment that is empty, `.` or `..` can't be written so that
-    /// every server reads it as an id; sending such a request fails with ``ErrorCode/invalidArgument``.
+    /// every server reads it as an id; sending such a request fails with `ErrorCode.invalidArgument`.
     ///
     /// - Parameters:
     ///   - method: The method.
     ///   - segments: The segments below the address; none for the address itself.
     ///   - query: The query's items in their order; none for no query.
-    ///   - headers: The header fields; see ``HTTPTypes/HTTPFields/put(_:for:)`` for values that come from outside.
+    ///   - headers: The header fields; see `HTTPTypes.HTTPFields.put(_:for:)` for values that come from outside.
     ///   - endsInSlash: Whether the path ends in a slash.
     /// - Returns: The request.
     public func request(

@@ -11,13 +11,13 @@ public protocol HTTPTransport: Sendable {
     /// Any status is a response, not an error. Cancelling the task ends the exchange at once.
     ///
     /// - Parameters:
-    ///   - request: The request; its header fields and path have been checked by ``HTTPRequest/validated()``.
+    ///   - request: The request; its header fields and path have been checked by `HTTPRequest.validated()`.
     ///   - body: The body; no body is sent for `GET` and `HEAD`.
     ///   - limits: What the exchange may cost.
     /// - Returns: The response, complete.
-    /// - Throws: ``ErrorCode/timeout``, ``ErrorCode/transport`` when no complete response came, ``ErrorCode/tooLarge``,
-    ///   ``ErrorCode/configuration`` when trying again can't help (a certificate that isn't trusted), and
-    ///   ``ErrorCode/cancelled``.
+    /// - Throws: `ErrorCode.timeout`, `ErrorCode.transport` when no complete response came, `ErrorCode.tooLarge`,
+    ///   `ErrorCode.configuration` when trying again can't help (a certificate that isn't trusted), and
+    ///   `ErrorCode.cancelled`.
     func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws(ExperimentationError) -> HTTPReply
 }
 

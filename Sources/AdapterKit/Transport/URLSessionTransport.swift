@@ -18,7 +18,7 @@
         /// Sends a request and waits for the whole response.
         ///
         /// - Parameters:
-        ///   - request: The request; it is checked by ``HTTPRequest/validated()``.
+        ///   - request: The request; it is checked by `HTTPRequest.validated()`.
         ///   - body: The body; no body is sent for `GET` and `HEAD`.
         ///   - limits: What the exchange may cost.
         /// - Returns: The response, its body decompressed.

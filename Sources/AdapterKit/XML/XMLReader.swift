@@ -16,7 +16,7 @@ public enum XMLReader {
     ///   - bytes: The document in UTF-8, with or without a byte order mark.
     ///   - deepest: How many elements may lie in one another.
     /// - Returns: The root.
-    /// - Throws: ``ErrorCode/parseError`` with line and column; never the text itself, which may be personal.
+    /// - Throws: `ErrorCode.parseError` with line and column; never the text itself, which may be personal.
     public static func parse(
         _ bytes: [UInt8],
         deepest: Int = XMLReader.deepest

@@ -8,7 +8,7 @@ public enum XMLWriter {
     ///   - root: The root.
     ///   - declaration: Whether it begins with `<?xml version="1.0" encoding="UTF-8"?>`.
     /// - Returns: The document in UTF-8.
-    /// - Throws: ``ErrorCode/invalidArgument`` for a name that isn't one, a character that XML can't hold in any form, and
+    /// - Throws: `ErrorCode.invalidArgument` for a name that isn't one, a character that XML can't hold in any form, and
     ///   more than ``XMLReader/deepest`` elements in one another.
     public static func write(_ root: XMLTree, declaration: Bool = true) throws(ExperimentationError) -> [UInt8] {
         var text = declaration ? #"<?xml version="1.0" encoding="UTF-8"?>"# : ""
@@ -62,14 +62,14 @@ public enum XMLWriter {
 public enum XMLEscaping {
     /// Escapes a text that stands between tags.
     ///
-    /// - Throws: ``ErrorCode/invalidArgument`` for a character that XML can't hold.
+    /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't hold.
     public static func text(_ value: String) throws(ExperimentationError) -> String {
         try escaped(value, isAttribute: false)
     }
 
     /// Escapes a value that stands between double quotes.
     ///
-    /// - Throws: ``ErrorCode/invalidArgument`` for a character that XML can't hold.
+    /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't hold.
     public static func attribute(_ value: String) throws(ExperimentationError) -> String {
         try escaped(value, isAttribute: true)
     }
@@ -78,7 +78,7 @@ public enum XMLEscaping {
     ///
     /// A carriage return can't be kept inside a section, so it is written between two.
     ///
-    /// - Throws: ``ErrorCode/invalidArgument`` for a character that XML can't hold.
+    /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't hold.
     public static func section(_ value: String) throws(ExperimentationError) -> String {
         try check(value)
         guard !value.isEmpty else { return "" }
@@ -96,7 +96,7 @@ public enum XMLEscaping {
 
     /// Returns a name if it is one.
     ///
-    /// - Throws: ``ErrorCode/invalidArgument`` if it isn't.
+    /// - Throws: `ErrorCode.invalidArgument` if it isn't.
     public static func name(_ value: String) throws(ExperimentationError) -> String {
         guard XMLCharacters.isName(value) else {
             throw ExperimentationError(.invalidArgument, "a name that XML doesn't allow")
