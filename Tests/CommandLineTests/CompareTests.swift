@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("xp compare, vendors and conform")
+@Suite("xp compare and vendors")
 struct CompareTests {
     @Test("the comparison of all vendors follows its schema, and every story comes to its end")
     func json() async throws {
@@ -70,58 +70,5 @@ struct CompareTests {
         let result = try await Tool.run(["vendors", "--format", "json"])
         #expect(result.status == 0)
         #expect(try JSONSchema(named: "vendors").problems(of: JSONValue(result.output)) == [])
-    }
-
-    @Test("the list of cases follows its schema")
-    func cases() async throws {
-        let result = try await Tool.run(["conform", "--list", "--format", "json"])
-        #expect(result.status == 0)
-        let document = try JSONValue(result.output)
-        #expect(try JSONSchema(named: "cases").problems(of: document) == [])
-        #expect((document["cases"]?.array?.count ?? 0) >= 150)
-    }
-
-    @Test("a report of the suite follows its schema and lists every case that was asked for")
-    func conform() async throws {
-        let result = try await Tool.run([
-            "conform", "--vendor", "in-memory", "--case", "evaluation/*", "--format", "json",
-        ])
-        #expect(result.status == 0)
-        let document = try JSONValue(result.output)
-        #expect(try JSONSchema(named: "conformance-report").problems(of: document) == [])
-        let listed = try await Tool.run(["conform", "--list", "--case", "evaluation/*", "--format", "json"])
-        let names = try JSONValue(listed.output)["cases"]?.array?.compactMap { $0["name"]?.string }
-        let reported = document["subjects"]?[0]?["cases"]?.array?.compactMap { $0["name"]?.string }
-        #expect(names?.isEmpty == false)
-        #expect(reported == names)
-    }
-
-    @Test("the page can be drawn by a browser, in both colours, wide and narrow")
-    func screenshot() async throws {
-        let names = ["chromium", "chromium-browser", "google-chrome"].map { "/usr/bin/\($0)" }
-        guard let browser = names.first(where: FileManager.default.isExecutableFile) else {
-            print("no headless Chromium is installed: the screenshot test is skipped")
-            return
-        }
-        let folder = try Tool.folder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let page = folder.appending(path: "page.html").path
-        #expect(try await Tool.run(["compare", "--rounds", "1", "--format", "html", "--output", page]).status == 0)
-        for (name, width) in [("wide", 1280), ("phone", 390)] {
-            let picture = folder.appending(path: "\(name).png")
-            let process = Process()
-            process.executableURL = URL(filePath: browser)
-            process.arguments = [
-                "--headless", "--no-sandbox", "--disable-gpu", "--screenshot=\(picture.path)",
-                "--window-size=\(width),1600", "--user-data-dir=\(folder.path)/profile", "file://\(page)",
-            ]
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            process.waitUntilExit()
-            let data = try Data(contentsOf: picture)
-            // An empty page of this size takes about six kilobytes.
-            #expect(data.count > 40_000, "\(name): \(data.count) bytes")
-        }
     }
 }

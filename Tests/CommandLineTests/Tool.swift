@@ -59,11 +59,19 @@ final class Running: Sendable {
     private let process: Process
     private let output = Collected()
     private let errors = Collected()
+    /// Held open for as long as the run may go on, where somebody asked for that.
+    private let heldInput: FileHandle?
     private let ended = Mutex<(isOver: Bool, waiter: CheckedContinuation<Void, Never>?)>((false, nil))
 
-    init(_ arguments: [String], input: String? = nil, environment: [String: String] = [:]) throws {
+    init(
+        _ arguments: [String],
+        executable: URL = Tool.executable,
+        input: String? = nil,
+        holdsInput: Bool = false,
+        environment: [String: String] = [:]
+    ) throws {
         process = Process()
-        process.executableURL = Tool.executable
+        process.executableURL = executable
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let (out, err) = (Pipe(), Pipe())
@@ -72,7 +80,8 @@ final class Running: Sendable {
         output.collect(out.fileHandleForReading)
         errors.collect(err.fileHandleForReading)
         let pipe = Pipe()
-        process.standardInput = input == nil ? FileHandle.nullDevice : pipe
+        process.standardInput = input == nil && !holdsInput ? FileHandle.nullDevice : pipe
+        heldInput = holdsInput ? pipe.fileHandleForWriting : nil
         process.terminationHandler = { [weak self] _ in
             let waiter = self?.ended.withLock { state in
                 state.isOver = true

@@ -56,6 +56,44 @@ struct HTMLTests {
         #expect(Self.page.contains("name=\"viewport\""))
     }
 
+    @Test("every text stands out from its ground, in light and in dark", arguments: ["light", "dark"])
+    func contrast(scheme: String) throws {
+        let sheets = Self.page.matches(of: /:root\{([^}]*)\}/).map { String($0.output.1) }
+        var colors: [String: String] = [:]
+        for sheet in sheets.prefix(scheme == "light" ? 1 : 2) {
+            for match in sheet.matches(of: /--([a-z0-9]+):\s*(#[0-9a-f]+)/) {
+                colors[String(match.output.1)] = String(match.output.2)
+            }
+        }
+        let pairs =
+            [("warn", "warnbg"), ("bad", "badbg"), ("ink", "chip"), ("good", "card"), ("accent", "card")]
+            + ["ink", "soft", "accent", "c0", "c1", "c2", "c3", "c4", "c5"].flatMap { [($0, "card"), ($0, "page")] }
+        for (text, ground) in pairs {
+            let one = try Self.luminance(#require(colors[text], "\(text)"))
+            let other = try Self.luminance(#require(colors[ground], "\(ground)"))
+            let ratio = (max(one, other) + 0.05) / (min(one, other) + 0.05)
+            #expect(ratio >= 4.5, "\(text) on \(ground): \(ratio)")
+        }
+    }
+
+    /// The relative luminance of a colour, as the guidelines for accessible content have it.
+    private static func luminance(_ color: String) throws -> Double {
+        var digits = Array(color.dropFirst())
+        if digits.count == 3 { digits = digits.flatMap { [$0, $0] } }
+        let parts = try stride(from: 0, to: 6, by: 2).map { index -> Double in
+            let share = Double(try #require(Int(String(digits[index...(index + 1)]), radix: 16))) / 255
+            return share <= 0.03928 ? share / 12.92 : Foundation.pow((share + 0.055) / 1.055, 2.4)
+        }
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+    }
+
+    @Test("paper is white whatever the screen is, and as wide as a table")
+    func paper() {
+        #expect(Self.page.contains("@media screen and (prefers-color-scheme:dark)"))
+        #expect(Self.page.contains("@media screen and (max-width:760px)"))
+        #expect(!Self.page.contains("@media (prefers-color-scheme") && !Self.page.contains("@media (max-width"))
+    }
+
     @Test("differences are marked in words, not by colour alone")
     func marksDifferences() {
         let rows = Self.page.matches(of: /<tr class="(differs|same)" id="step-(\d+)">/)

@@ -66,7 +66,12 @@ enum MadeUp {
             Exchange(number: 3, purpose: .events, operation: "events", method: "POST", path: "/events", status: nil),
         ],
         ledger: Ledger(accepted: 2, delivered: 2),
-        received: ["exposure": 1, "purchase": 1]
+        received: ["exposure": 1, "purchase": 1],
+        findings: Findings(
+            offline: .init(readings: 3, answered: 2, reasons: ["STALE"], accepted: 2, waiting: 1),
+            linking: .init(flags: 4, flagsKept: 3, places: 1, placesKept: 1, isVendorTold: true, requests: 2),
+            withdrawal: .init(purged: 2, flags: 4, flagsKept: 4, isVendorTold: true)
+        )
     )
 
     static let south = VendorStory(
@@ -83,6 +88,11 @@ enum MadeUp {
             StepOutcome(step: 3, kind: .unsupported, note: "South has no flags"),
             StepOutcome(step: 4, kind: .failed, error: "TRANSPORT"),
         ],
+        findings: Findings(
+            offline: .init(accepted: 1),
+            linking: .init(failure: "failed: TIMEOUT"),
+            withdrawal: .init(purged: 1, waiting: 1, arrivals: 2)
+        ),
         failure: "step 5 did not end within 10 s"
     )
 

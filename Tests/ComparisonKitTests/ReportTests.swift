@@ -24,6 +24,59 @@ struct ReportTests {
         #expect(!text.contains("\u{1B}["))
     }
 
+    /// What the made-up story answers.
+    private static let answers: [Question: [String]] = [
+        .offline: [
+            "2 of 3 readings answered (STALE); 2 events kept, 1 delivered later", "1 event kept, 1 delivered later",
+        ],
+        .linking: [
+            "kept: 3 of 4 values, 1 of 1 places in experiments; the vendor is told that both are one user in 2 requests",
+            "failed: TIMEOUT",
+        ],
+        .withdrawal: [
+            "2 waiting events removed, 0 left; 4 of 4 flags still decided; the vendor is told; nothing arrives later",
+            "1 waiting event removed, 1 left; the vendor isn't told; 2 arrive later all the same",
+        ],
+    ]
+
+    @Test("what the story shows beside its steps is answered in words, and only what it came to")
+    func answers() {
+        let comparison = MadeUp.comparison
+        #expect(comparison.questions == [.offline, .linking, .withdrawal])
+        for question in comparison.questions {
+            #expect(comparison.vendors.map { comparison.answer(to: question, by: $0) } == Self.answers[question])
+        }
+    }
+
+    @Test(
+        "the answers stand in every format, and differing ones in the swap",
+        arguments: ComparisonReport.Format.allCases
+    )
+    func answersEverywhere(format: ComparisonReport.Format) {
+        // Line breaks and tables aside, a sentence is a sentence.
+        let text = Self.report.text(as: format).replacing("&#39;", with: "'")
+            .replacing(/\s+/, with: " ")
+        guard format != .json else {
+            #expect(text.contains("\"placesKept\" : 1") && text.contains("\"arrivals\" : 2"))
+            return
+        }
+        for (question, sentences) in Self.answers {
+            #expect(text.contains(question.title))
+            for sentence in sentences { #expect(text.contains(sentence), "\(sentence)") }
+        }
+    }
+
+    @Test("every figure of the comparison stands in every format", arguments: ["text", "markdown", "html"])
+    func figuresEverywhere(format: String) throws {
+        let text = Self.report.text(as: try #require(ComparisonReport.Format(rawValue: format))).lowercased()
+        for word in [
+            "requests", "sent", "received", "reused", "exposures", "delivered", "pending", "purged", "dropped",
+            "repeated", "lost", "split", "v-2", "transport", "2.10/9.75 ms", "local-evaluation",
+        ] {
+            #expect(text.contains(word), "\(word)")
+        }
+    }
+
     @Test("text is coloured only when it is asked for")
     func colors() {
         #expect(Self.report.text(as: .text, isColored: true).contains("\u{1B}["))
@@ -75,6 +128,8 @@ struct ReportTests {
         #expect(swap.missing.map(\.capability) == [.flags, .experiments, .exposures])
         #expect(swap.missing[0].reason == "South has no flags")
         #expect(swap.gained == [.campaigns])
+        #expect(swap.answers.map(\.question) == [.offline, .linking, .withdrawal])
+        #expect(swap.answers[1].after == "failed: TIMEOUT")
         #expect(swap.deviations.map(\.caseName) == ["delivery/order"])
         #expect(MadeUp.comparison.swap(from: "north", to: "nowhere") == nil)
     }

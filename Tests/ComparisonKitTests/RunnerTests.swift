@@ -52,6 +52,50 @@ struct RunnerTests {
         #expect(other.vendors.first?.killSwitchSeconds == nil)
     }
 
+    @Test("withdrawn consent, absence and signing in leave their findings")
+    func findings() async throws {
+        func findings(_ scenario: Scenario) async throws -> Findings {
+            try #require(await ComparisonRunner().run(scenario, with: [InMemorySubject()]).vendors.first).findings
+        }
+        #expect(
+            try await findings(.checkout)
+                == Findings(
+                    offline: .init(readings: 1, answered: 1, reasons: ["STALE"], accepted: 1, waiting: 0),
+                    withdrawal: .init(purged: 1, waiting: 0, flags: 6, flagsKept: 6, isVendorTold: true, arrivals: 0)
+                )
+        )
+        #expect(
+            try await findings(.offlineStart).offline
+                == .init(readings: 2, answered: 1, reasons: ["CACHED"], accepted: 3, waiting: 0)
+        )
+        #expect(
+            try await findings(.login)
+                == Findings(
+                    linking: .init(
+                        flags: 6,
+                        flagsKept: 6,
+                        places: 1,
+                        placesKept: 1,
+                        waiting: 1,
+                        waitingKept: 1,
+                        isVendorTold: true,
+                        requests: 1
+                    )
+                )
+        )
+        #expect(try await findings(.killSwitch) == Findings())
+    }
+
+    @Test("a vendor that can't be reached while somebody signs in says so, and keeps nothing it can't prove")
+    func failedLinking() async throws {
+        var scenario = Scenario.login
+        let place = try #require(scenario.steps.firstIndex { $0.action.key == "logIn" })
+        scenario.steps.insert(.init(nil, .network(isReachable: false)), at: place)
+        let story = try #require(await ComparisonRunner().run(scenario, with: [InMemorySubject()]).vendors.first)
+        #expect(story.findings.linking?.failure == "failed: TRANSPORT")
+        #expect(story.findings.linking?.isVendorTold == false)
+    }
+
     @Test("two runs without timings are the same")
     func isDeterministic() async {
         let runner = ComparisonRunner(pace: .together)

@@ -98,7 +98,15 @@ struct ScenarioTests {
             ),
             (
                 "{\"arrive\": \"ada\"}, {\"track\": {\"type\": \"share\", \"item\": {}}}",
-                "steps[1].track: expected \"item.id\" in an event of type share"
+                "steps[1].track.item.id: expected a value, found nothing"
+            ),
+            (
+                "{\"arrive\": \"ada\"},\n{\"track\": {\"type\": \"purchase\", \"order\": {\"total\": \"much\"}}}",
+                "s.json:4: steps[1].track.order.total: expected a number, found \"much\""
+            ),
+            (
+                "{\"arrive\": \"ada\"}, {\"track\": {\"type\": \"purchase\", \"order\": {\"lines\": [{\"item\": {\"id\": 7}}]}}}",
+                "steps[1].track.order.lines[0].item.id: expected a text, found 7"
             ),
             ("{\"arrive\": \"ada\"}, {\"track\": []}", "steps[1].track: expected an event, or a list of events"),
             ("{\"network\": \"back\"}", "steps[0].network: the vendor isn't away here"),

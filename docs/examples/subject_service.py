@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 EVENTS = [
     "custom", "screenView", "pageView", "goalCompleted", "viewItem", "viewItemDetail", "addToCart", "purchase",
-    "exposure", "consentChanged",
+    "exposure", "campaignImpression", "campaignDismissal", "campaignClick", "consentChanged",
 ]
 
 
@@ -167,14 +167,27 @@ class Stage:
         lost = self.pass_through("events")
         if self.disabled:
             return {"verdicts": {}, "disabled": True}
-        verdicts = {}
+        verdicts, campaigns = {}, []
         with self.lock:
             for event in events:
-                self.received.append(neutral(event, len(self.exchanges)))
+                told = neutral(event, len(self.exchanges))
+                self.received.append(told)
                 verdicts[event["id"]] = {"verdict": "delivered"}
+                campaigns += self.answers(event, told)
         if lost:
             raise lost
-        return {"verdicts": verdicts}
+        return {"verdicts": verdicts, "campaigns": campaigns}
+
+    def answers(self, envelope, told):
+        """The campaigns that an event brings."""
+        return [
+            {"event": envelope["id"], "id": campaign["id"], "name": campaign.get("name", campaign["id"]),
+             "target": campaign["target"], "experience": campaign["experience"], "content": campaign.get("content", {}),
+             "promotedItems": {"product": campaign.get("promotedItems", [])},
+             "isControlGroup": envelope["user"]["id"] in campaign.get("controlGroup", [])}
+            for campaign in self.world.get("campaigns", [])
+            if campaign["trigger"] == told["type"] and campaign.get("triggerName") in (None, told.get("name"))
+        ]
 
 
 class StatusFailure(Failure):
@@ -216,6 +229,8 @@ def neutral(envelope, exchange):
     if "exposure" in event:
         assignment = event["exposure"]["assignment"]
         told["experiment"], told["variation"] = assignment["experiment"]["id"], assignment["variation"]["id"]
+    if "campaign" in event:
+        told["campaign"] = event["campaign"]["id"]
     if "granted" in event:
         told["isGranted"] = event["granted"]
     return {key: value for key, value in told.items() if value is not None}
@@ -232,11 +247,11 @@ class Service:
             "name": "python-example",
             "capabilities": ["flags", "object-flags", "flag-metadata", "targeting", "offline-start", "experiments",
                              "control-groups", "exposures", "tracking", "commerce", "batching", "event-ids",
-                             "consent-signal", "kill-switch"],
+                             "campaigns", "consent-signal", "kill-switch"],
             "reasons": {"holdouts": "the example has no holdouts", "overrides": "the example's vendor decides"},
             "wireFields": ["userID", "anonymousID", "name", "value", "attributes", "experiment", "orderID", "items",
                            "eventID", "date"],
-            "events": EVENTS, "decides": True, "links": False, "needsConsent": True,
+            "events": EVENTS, "decides": True, "links": False, "needsConsent": True, "campaignLimit": 5,
         }
 
     def open(self, command):

@@ -21,7 +21,7 @@ enum HTMLChart {
             bars += text(
                 158 + width(Double(traffic.bytesReceived) * scale),
                 y + 38,
-                "↓ \(Wording.bytes(traffic.bytesReceived)) in \(traffic.requests) requests"
+                "↓ \(Wording.bytes(traffic.bytesReceived)) in \(traffic.requests) \(traffic.requests == 1 ? "request" : "requests")"
             )
         }
         let label = comparison.vendors

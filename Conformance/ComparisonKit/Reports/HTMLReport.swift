@@ -13,7 +13,8 @@ struct HTMLReport {
 
     var text: String {
         let sections = [
-            swap.map { HTMLSwap($0).section } ?? "", glance, HTMLSteps(comparison).section, charts, matrix, limits,
+            swap.map { HTMLSwap($0).section } ?? "", glance, questions, HTMLSteps(comparison).section,
+            charts, matrix, limits,
             HTMLTranscripts(comparison).section,
         ]
         return """
@@ -53,6 +54,7 @@ struct HTMLReport {
     private var navigation: String {
         var links = [("glance", "At a glance"), ("steps", "Step by step"), ("charts", "Time and traffic")]
         links += [("matrix", "Capabilities"), ("wire", "On the wire")]
+        if !comparison.questions.isEmpty { links.insert(("questions", "Questions"), at: 1) }
         if swap != nil { links.insert(("swap", "What would change"), at: 0) }
         let items = links.map { "<li><a href=\"#\($0.0)\">\($0.1)</a></li>" }.joined()
         return "<nav aria-label=\"Contents\"><ul>\(items)</ul></nav>"
@@ -73,10 +75,12 @@ struct HTMLReport {
                 ("Connections reused", traffic.reuse.map { "\($0) %" } ?? "–"),
                 ("Exposures", String(vendor.exposures)),
                 ("Events delivered", "\(vendor.ledger.delivered) of \(vendor.ledger.accepted)"),
-                ("Pending · purged", "\(vendor.ledger.pending) · \(vendor.ledger.purged)"),
+                (
+                    "Pending · purged · dropped",
+                    "\(vendor.ledger.pending) · \(vendor.ledger.purged) · \(vendor.ledger.dropped.values.reduce(0, +))"
+                ),
                 ("Repeated · lost", "\(vendor.repeated) · \(vendor.lost)"),
             ]
-            if let seconds = vendor.killSwitchSeconds { facts.append(("Kill switch noticed", "after \(seconds) s")) }
             if let typical = vendor.typicalLatency { facts.insert(("Median request step", "\(typical) ms"), at: 4) }
             let rows = facts.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }.joined()
             let failure = vendor.failure.map { "<p class=\"broken\">\(HTML.escaped($0))</p>" } ?? ""
@@ -87,6 +91,31 @@ struct HTMLReport {
         return """
             <section id="glance" aria-labelledby="glance-title"><h2 id="glance-title">At a glance</h2>
             <div class="cards">\(cards.joined(separator: "\n"))</div></section>
+            """
+    }
+
+    // MARK: Questions
+
+    private var questions: String {
+        guard !comparison.questions.isEmpty else { return "" }
+        let heads = comparison.vendors.enumerated().map { index, vendor in
+            "<th scope=\"col\" class=\"v\(index % 6)\">\(HTML.escaped(vendor.name))</th>"
+        }
+        let rows = comparison.questions.map { question -> String in
+            let cells = comparison.vendors.enumerated().map { index, vendor in
+                let answer = comparison.answer(to: question, by: vendor) ?? "not reached"
+                return "<td class=\"v\(index % 6)\" data-vendor=\"\(HTML.escaped(vendor.name))\">"
+                    + "\(HTML.escaped(answer))</td>"
+            }
+            return "<tr><th scope=\"row\">\(question.title)</th>\(cells.joined())</tr>"
+        }
+        return """
+            <section id="questions" aria-labelledby="questions-title"><h2 id="questions-title">Questions that the story \
+            answers</h2>
+            <div class="scroll" role="region" aria-labelledby="questions-title" tabindex="0">\
+            <table class="steps plain"><caption class="hidden">Answers by vendor</caption>
+            <thead><tr><th scope="col">Question</th>\(heads.joined())</tr></thead>
+            <tbody>\(rows.joined(separator: "\n"))</tbody></table></div></section>
             """
     }
 

@@ -2,9 +2,9 @@
 enum HTMLStyle {
     static let sheet = """
         :root{--ink:#1b1f27;--soft:#5b6472;--line:#dfe3ea;--page:#f6f7f9;--card:#fff;--accent:#3157d5;--warn:#8a4b00;
-        --warnbg:#fff4e0;--bad:#a31621;--badbg:#fdeaec;--good:#13703c;--chip:#edf0f5;--c0:#3157d5;--c1:#0f8a6d;--c2:#b4541a;
+        --warnbg:#fff4e0;--bad:#a31621;--badbg:#fdeaec;--good:#13703c;--chip:#edf0f5;--c0:#3157d5;--c1:#0d7d63;--c2:#b4541a;
         --c3:#8b3fb0;--c4:#4a5568;--c5:#b0306a}
-        @media (prefers-color-scheme:dark){:root{--ink:#e8ebf1;--soft:#a2abba;--line:#2d3440;--page:#12151b;--card:#1a1f28;
+        @media screen and (prefers-color-scheme:dark){:root{--ink:#e8ebf1;--soft:#a2abba;--line:#2d3440;--page:#12151b;--card:#1a1f28;
         --accent:#8fa8ff;--warn:#ffcf87;--warnbg:#3a2b12;--bad:#ff9aa5;--badbg:#3d1a20;--good:#7fd6a3;--chip:#272e3a;
         --c0:#8fa8ff;--c1:#4fd1ab;--c2:#f2a065;--c3:#cf9af0;--c4:#a7b1c2;--c5:#f58fb8}}
         *{box-sizing:border-box}
@@ -35,7 +35,7 @@ enum HTMLStyle {
         dl{margin:0}dl div{display:flex;justify-content:space-between;gap:12px;padding:3px 0;border-top:1px solid var(--line)}
         dl div:first-child{border-top:0}dt{color:var(--soft)}dd{margin:0;white-space:nowrap;font-variant-numeric:tabular-nums;text-align:right}
         .v0{--c:var(--c0)}.v1{--c:var(--c1)}.v2{--c:var(--c2)}.v3{--c:var(--c3)}.v4{--c:var(--c4)}.v5{--c:var(--c5)}
-        .scroll{overflow-x:auto;border:1px solid var(--line);border-radius:12px;background:var(--card)}
+        .scroll{position:relative;overflow-x:auto;border:1px solid var(--line);border-radius:12px;background:var(--card)}
         table{border-collapse:collapse;width:100%;font-size:.92rem}
         caption{text-align:left;padding:10px 14px;color:var(--soft)}
         th,td{padding:9px 14px;border-top:1px solid var(--line);text-align:left;vertical-align:top}
@@ -43,7 +43,7 @@ enum HTMLStyle {
         .steps thead th[class^=v]{color:var(--c);font-size:.98rem;font-weight:650}
         tbody th{font-weight:550;min-width:190px;max-width:300px}
         .steps td{min-width:170px}
-        .steps tbody th{padding-left:calc(14px + 2.1em)}
+        .steps tbody th{padding-left:calc(14px + 2.1em)}.plain tbody th{padding-left:14px}
         .number{display:inline-block;width:2.1em;margin-left:-2.1em;color:var(--soft);font-weight:400;font-variant-numeric:tabular-nums}
         .mark{display:inline-block;background:var(--warnbg);color:var(--warn);border-radius:4px;padding:0 6px;font-size:.74rem;
         font-weight:600}
@@ -74,17 +74,23 @@ enum HTMLStyle {
         max-height:420px;white-space:pre-wrap;overflow-wrap:anywhere}
         p.broken{color:var(--bad)}
         footer{color:var(--soft);font-size:.88rem;padding-bottom:48px}
-        @media (max-width:760px){header,main,footer{padding-left:16px;padding-right:16px}header{padding-top:24px}
+        @media screen and (max-width:760px){header,main,footer{padding-left:16px;padding-right:16px}header{padding-top:24px}
         h1{font-size:1.6rem}.steps,.steps tbody,.steps tr,.steps th,.steps td{display:block}.steps thead{display:none}
         .steps tbody th{max-width:none;background:var(--page);border-top:2px solid var(--line);padding-top:10px;padding-bottom:10px}
-        .steps caption{display:block;width:auto}.steps tbody th{padding-left:calc(14px + 2.1em)}
+        .steps caption{display:block;width:auto}.steps tbody th{padding-left:calc(14px + 2.1em)}.plain tbody th{padding-left:14px}
         .steps td{padding:8px 14px 8px 18px;border-left:4px solid var(--c,var(--line));min-width:0}
         .steps td::before{content:attr(data-vendor);display:block;font-size:.78rem;font-weight:650;color:var(--c,var(--soft))}
         body:has(#only:checked) .steps tr.same{display:none}}
-        @media print{:root{--page:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb}body{font-size:10.5pt}
-        nav,.skip,.filter,#wire{display:none}header,main,footer{max-width:none;padding:0}
-        .scroll{overflow:visible;border:0}section{margin:18pt 0}tr,.card,figure{break-inside:avoid}
-        thead{display:table-header-group}table{font-size:8.5pt}th,td{padding:4pt 6pt}.steps td,tbody th{min-width:0}}
+        @page{margin:12mm}
+        @media print{:root{--page:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb}body{font-size:9.5pt}
+        nav,.skip,.filter,#wire{display:none}header,main,footer{max-width:none;padding:0}header{padding-top:0}
+        h1{font-size:18pt}h2{font-size:13pt;break-after:avoid}h3{font-size:11pt}.lead{font-size:10.5pt}
+        .scroll,figure .scroll{overflow:visible;border:0;padding:0}section{margin:16pt 0}tr,.card,figure{break-inside:avoid}
+        .cards{grid-template-columns:repeat(auto-fit,minmax(104pt,1fr));gap:8pt}.card{padding:8pt 9pt;border-radius:6pt}dl div{gap:6pt;padding:1pt 0}
+        thead{display:table-header-group}table{font-size:8pt}th,td{padding:3pt 5pt}tbody th{max-width:none}
+        .steps td,tbody th{min-width:0}.meta,.badge,.mark,.matrix td.no,thead th{font-size:7pt}.steps thead th[class^=v]{font-size:9pt}
+        .steps tbody th{padding-left:calc(2.1em + 8pt)}.plain tbody th{padding-left:5pt}footer{font-size:8pt}.badge,.mark,.card,rect{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+        svg{min-width:0}footer{padding-bottom:0}}
         @media (prefers-reduced-motion:reduce){html{scroll-behavior:auto}}
         """
 }

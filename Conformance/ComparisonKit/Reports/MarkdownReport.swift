@@ -12,7 +12,7 @@ struct MarkdownReport {
     }
 
     var text: String {
-        var parts = ["# \(comparison.title)", comparison.summary, steps, totals, matrix]
+        var parts = ["# \(comparison.title)", comparison.summary, steps, totals, questions, matrix]
         let limits = gaps
         if !limits.isEmpty { parts.append(limits) }
         if let swap { parts.append(change(swap)) }
@@ -40,27 +40,32 @@ struct MarkdownReport {
 
     private var totals: String {
         let header = [
-            "", "Requests", "Sent", "Received", "Reused", "Exposures", "Accepted", "Delivered", "Pending", "Purged",
+            "", "Requests", "Sent", "Received", "Connections", "Reused", "Exposures", "Accepted", "Delivered",
+            "Pending", "Purged",
             "Dropped", "Repeated", "Lost",
         ]
         let rows = comparison.vendors.map { vendor -> [String] in
             let traffic = vendor.traffic
             return [
                 vendor.name, String(traffic.requests), Wording.bytes(traffic.bytesSent),
-                Wording.bytes(traffic.bytesReceived), traffic.reuse.map { "\($0) %" } ?? "–",
+                Wording.bytes(traffic.bytesReceived), String(traffic.connections),
+                traffic.reuse.map { "\($0) %" } ?? "–",
                 String(vendor.exposures), String(vendor.ledger.accepted), String(vendor.ledger.delivered),
                 String(vendor.ledger.pending), String(vendor.ledger.purged),
                 String(vendor.ledger.dropped.values.reduce(0, +)), String(vendor.repeated), String(vendor.lost),
             ]
         }
-        return (["## The whole story", ""] + table(header, rows) + noticed).joined(separator: "\n")
+        return (["## The whole story", ""] + table(header, rows)).joined(separator: "\n")
     }
 
-    private var noticed: [String] {
-        let items = comparison.vendors.compactMap { vendor in
-            vendor.killSwitchSeconds.map { "- \(vendor.name) noticed the kill switch after \($0) s." }
+    private var questions: String {
+        guard !comparison.questions.isEmpty else { return "" }
+        let rows = comparison.questions.map { question in
+            [question.title]
+                + comparison.vendors.map { escaped(comparison.answer(to: question, by: $0) ?? "not reached") }
         }
-        return items.isEmpty ? [] : [""] + items
+        return (["## Questions that the story answers", ""] + table([""] + comparison.vendors.map(\.name), rows))
+            .joined(separator: "\n")
     }
 
     private var matrix: String {
@@ -94,6 +99,12 @@ struct MarkdownReport {
                     let link = record.link.map { " ([more](\($0)))" } ?? ""
                     return "`\(record.caseName)`: \(record.reason)\(link)"
                 }
+            )
+        )
+        add(
+            section(
+                "### Other answers",
+                swap.answers.map { "\($0.question.title): \(escaped($0.before)) → \(escaped($0.after))" }
             )
         )
         lines += ["", "### Steps that go differently", ""]

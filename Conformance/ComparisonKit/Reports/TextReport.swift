@@ -23,7 +23,7 @@ struct TextReport {
         let rounds = comparison.rounds == 1 ? "one round" : "\(comparison.rounds) rounds"
         lines += ["", palette.dim("Scenario \(comparison.scenario), \(rounds). * marks what differs."), ""]
         for step in comparison.steps { lines += block(step) }
-        lines += totals + capabilities + gaps
+        lines += totals + questions + capabilities + gaps
         if let swap { lines += change(swap) }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -82,22 +82,41 @@ struct TextReport {
     // MARK: Tables
 
     private var totals: [String] {
-        var rows = [
-            ["", "requests", "sent", "received", "reused", "exposures", "accepted", "delivered", "pending", "lost"]
-        ]
+        var traffic = [["", "requests", "sent", "received", "connections", "reused", "exposures"]]
+        var events = [["", "accepted", "delivered", "pending", "purged", "dropped", "repeated", "lost"]]
         for vendor in comparison.vendors {
-            let traffic = vendor.traffic
-            rows.append([
-                vendor.name, String(traffic.requests), Wording.bytes(traffic.bytesSent),
-                Wording.bytes(traffic.bytesReceived), traffic.reuse.map { "\($0) %" } ?? "–",
-                String(vendor.exposures), String(vendor.ledger.accepted), String(vendor.ledger.delivered),
-                String(vendor.ledger.pending), String(vendor.lost),
+            let all = vendor.traffic
+            traffic.append([
+                vendor.name, String(all.requests), Wording.bytes(all.bytesSent), Wording.bytes(all.bytesReceived),
+                String(all.connections), all.reuse.map { "\($0) %" } ?? "–", String(vendor.exposures),
             ])
+            let ledger = vendor.ledger
+            let dropped = ledger.dropped.values.reduce(0, +)
+            events.append(
+                [vendor.name]
+                    + [
+                        ledger.accepted, ledger.delivered, ledger.pending, ledger.purged, dropped, vendor.repeated,
+                        vendor.lost,
+                    ].map(String.init)
+            )
         }
-        let noticed = comparison.vendors.compactMap { vendor in
-            vendor.killSwitchSeconds.map { "  \(vendor.name) noticed the kill switch after \($0) s" }
+        return ["", palette.bold("The whole story")] + TextLayout.table(traffic)
+            + ["", palette.bold("What became of events")] + TextLayout.table(events)
+    }
+
+    private var questions: [String] {
+        let blocks = comparison.questions.flatMap { question -> [String] in
+            let answers = comparison.vendors.map { ($0.name, comparison.answer(to: question, by: $0) ?? "not reached") }
+            let isOne = Set(answers.map(\.1)).count == 1 && answers.count > 1
+            let shown = isOne ? [("all", answers[0].1)] : answers
+            return ["  \(question.title)"]
+                + shown.flatMap { name, answer in
+                    TextLayout.wrap(answer, to: Self.width - 6 - nameWidth).enumerated().map { index, line in
+                        "      " + (index == 0 ? name : "").padded(to: nameWidth) + line
+                    }
+                }
         }
-        return ["", palette.bold("The whole story")] + TextLayout.table(rows) + noticed
+        return blocks.isEmpty ? [] : ["", palette.bold("Questions that the story answers")] + blocks
     }
 
     private var capabilities: [String] {
@@ -139,6 +158,10 @@ struct TextReport {
         lines += list("New:", swap.gained.map(\.rawValue))
         lines += list("Known deviations of \(swap.to):", swap.deviations.map { "\($0.caseName): \($0.reason)" })
         lines += list(
+            "Other answers:",
+            swap.answers.map { "\($0.question.title): \($0.before) → \($0.after)" }
+        )
+        lines += list(
             "Steps that go differently:",
             swap.steps.map { "\($0.step) \($0.title): \($0.before) → \($0.after)" }
         )
@@ -148,49 +171,4 @@ struct TextReport {
         )
         return lines
     }
-}
-
-/// Text in columns; pure.
-enum TextLayout {
-    /// Breaks a text between words; a word that is too long is cut.
-    static func wrap(_ text: String, to width: Int) -> [String] {
-        var lines: [String] = []
-        var line = ""
-        for word in text.split(separator: " ", omittingEmptySubsequences: true) {
-            var rest = word
-            while rest.count > width {
-                if !line.isEmpty { lines.append(line) }
-                line = ""
-                lines.append(String(rest.prefix(width)))
-                rest = rest.dropFirst(width)
-            }
-            if line.isEmpty {
-                line = String(rest)
-            } else if line.count + 1 + rest.count <= width {
-                line += " " + rest
-            } else {
-                lines.append(line)
-                line = String(rest)
-            }
-        }
-        if !line.isEmpty { lines.append(line) }
-        return lines
-    }
-
-    /// Lays rows out in columns; the first is to the left, the others to the right.
-    static func table(_ rows: [[String]]) -> [String] {
-        let columns = rows.map(\.count).max() ?? 0
-        let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
-        return rows.map { row in
-            let cells = row.enumerated().map { column, cell in
-                column == 0 ? cell.padded(to: widths[0]) : cell.leftPadded(to: widths[column])
-            }
-            return "  " + cells.joined(separator: "  ")
-        }
-    }
-}
-
-extension String {
-    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-    func leftPadded(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 }

@@ -9,6 +9,8 @@ public struct Swap: Sendable, Hashable, Codable {
     public var to: String
     /// The steps that go differently.
     public var steps: [Row]
+    /// The questions that have another answer.
+    public var answers: [Answer]
     /// What the new vendor can't do that the old one does.
     public var missing: [Call]
     /// What the new vendor can do that the old one doesn't.
@@ -29,6 +31,16 @@ public struct Swap: Sendable, Hashable, Codable {
         /// How it went with the vendor before.
         public var before: String
         /// How it went with the vendor after.
+        public var after: String
+    }
+
+    /// A question that has another answer.
+    public struct Answer: Sendable, Hashable, Codable {
+        /// The question.
+        public var question: Question
+        /// The answer with the vendor before.
+        public var before: String
+        /// The answer with the vendor after.
         public var after: String
     }
 
@@ -56,6 +68,11 @@ extension Comparison {
                 after: other?.sentence ?? "not reached"
             )
         }
+        let answers = questions.compactMap { question -> Swap.Answer? in
+            let one = answer(to: question, by: before) ?? "not reached"
+            let other = answer(to: question, by: after) ?? "not reached"
+            return one == other ? nil : Swap.Answer(question: question, before: one, after: other)
+        }
         let missing = Capability.all
             .filter { before.capabilities.contains($0) && !after.capabilities.contains($0) }
             .map { Swap.Call(capability: $0, reason: after.reasons[$0.rawValue] ?? "\(to) has nothing like it") }
@@ -64,6 +81,7 @@ extension Comparison {
             from: from,
             to: to,
             steps: rows,
+            answers: answers,
             missing: missing,
             gained: Capability.all.filter { after.capabilities.contains($0) && !before.capabilities.contains($0) },
             deviations: after.deviations.filter { !known.contains($0.caseName) },

@@ -4,21 +4,34 @@ extension StepOutcome {
     /// What became of the step, in a few words.
     public var sentence: String {
         switch kind {
-        case .unsupported: return "unsupported: \(note ?? "the vendor has nothing like it")"
+        case .unsupported: return "unsupported: \(note?.trimmed ?? "the vendor has nothing like it")"
         case .broken: return "broken: \(note ?? "nothing is known")"
         case .failed, .done: break
         }
         var parts: [String] = []
         if let evaluation { parts.append(evaluation.sentence) }
         if let assignment { parts.append(assignment.sentence) }
-        if kind == .failed { parts.append("failed: \(error ?? "ERROR")") }
+        if kind == .failed { parts.append("failed: \(error ?? "ERROR")\(why.map { " (\($0))" } ?? "")") }
         parts += events.words
         if let note, kind == .done { parts.append(note) }
         return parts.isEmpty ? "done" : parts.joined(separator: ", ")
     }
 
+    /// What the application was told of a failure.
+    ///
+    /// What a network library says of a connection differs from one of its versions to the next, and the code says as much.
+    private var why: String? {
+        let isNetwork = [ErrorCode.transport, .timeout].contains { $0.rawValue == error }
+        return isNetwork ? nil : note?.trimmed
+    }
+
     /// What went over the wire, in a few words; empty if nothing did.
     public var wire: String { traffic.requests == 0 ? "" : traffic.sentence }
+}
+
+extension String {
+    /// The text without the full stop at its end, to stand within a sentence.
+    fileprivate var trimmed: String { hasSuffix(".") ? String(dropLast()) : self }
 }
 
 extension StepOutcome.Evaluation {

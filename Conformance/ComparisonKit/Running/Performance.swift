@@ -19,6 +19,7 @@ actor Performance {
     private var seenExchanges = 0
     private var seenConnections: Set<Int> = []
     private var ledger = Ledger()
+    private var observation = Observation()
 
     init(subject: any ConformanceSubject, stage: any SubjectStage, world: World, gaps: [WorldGap]) {
         self.subject = subject
@@ -33,6 +34,8 @@ actor Performance {
     /// Plays one step.
     func play(_ step: Scenario.Step, number: Int) async throws -> (outcome: StepOutcome, duration: Duration) {
         var outcome = StepOutcome(step: number)
+        var before = glimpse()
+        if step.action.asksForReceived { before.received = try await stage.received().count }
         let start = ContinuousClock.now
         do {
             try await act(step.action, &outcome)
@@ -47,6 +50,7 @@ actor Performance {
         let duration = start.duration(to: .now)
         try await settle()
         try await account(for: &outcome)
+        observation.note(step.action, outcome, from: before, to: glimpse())
         return (outcome, duration)
     }
 
@@ -67,6 +71,7 @@ actor Performance {
         }
         let events = story.received.filter { !["identity", "unknown"].contains($0.key) }.values.reduce(0, +)
         story.lost = max(0, story.ledger.delivered - events)
+        story.findings = observation.findings(received: received, ledger: story.ledger)
     }
 
     // MARK: Steps
@@ -111,7 +116,10 @@ actor Performance {
 
     private func logIn(_ user: User) async throws {
         let session = try current()
-        try await session.link(to: user.identity)
+        var identity = user.identity
+        // Whoever was here was this user, before anybody knew.
+        if identity.anonymousID == nil { identity.anonymousID = session.user.anonymousID ?? session.user.id }
+        try await session.link(to: identity)
         if !user.attributes.isEmpty { try session.update(user.attributes) }
         if session.user.consent != user.consent { try await session.setConsent(user.consent) }
     }
@@ -192,6 +200,16 @@ actor Performance {
     }
 
     // MARK: Accounts
+
+    private func glimpse() -> Glimpse {
+        var glimpse = Glimpse(pending: ledger.pending)
+        guard let session else { return glimpse }
+        let decisions = session.decisions
+        glimpse.identity = session.user.identity
+        for key in decisions.keys { glimpse.values[key] = decisions[key]?.value }
+        for place in decisions.assignments { glimpse.places[place.experiment.id] = place.variation.id }
+        return glimpse
+    }
 
     /// Waits until nothing goes over the wire any more: what a step sets off in the background belongs to it.
     private func settle() async throws {

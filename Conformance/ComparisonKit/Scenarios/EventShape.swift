@@ -134,22 +134,51 @@ extension TrackingEvent {
         do {
             self = try JSONDecoder().decode(TrackingEvent.self, from: JSONEncoder().encode(value))
         } catch {
-            throw DocumentError(document: document, path: path, problem: Self.explain(error, type: type))
+            throw Self.explain(error, type: type, value: value, named: document, at: path)
         }
     }
 
-    private static func explain(_ error: any Error, type: String) -> String {
-        func place(_ path: [any CodingKey], _ last: String? = nil) -> String {
-            (path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue } + (last.map { [$0] } ?? []))
-                .joined(separator: ".")
+    private static func explain(
+        _ error: any Error,
+        type: String,
+        value: FlagValue,
+        named document: String,
+        at path: String
+    ) -> DocumentError {
+        func problem(_ keys: [any CodingKey], _ expected: String) -> DocumentError {
+            var place = path
+            var found: FlagValue? = value
+            for key in keys {
+                if let index = key.intValue {
+                    place += "[\(index)]"
+                    found = found?.arrayValue.flatMap { $0.indices.contains(index) ? $0[index] : nil }
+                } else {
+                    place += ".\(key.stringValue)"
+                    found = found?.objectValue?[key.stringValue]
+                }
+            }
+            let seen = found.map { DocumentReader.described($0) } ?? "nothing"
+            return DocumentError(document: document, path: place, problem: "expected \(expected), found \(seen)")
         }
         switch error {
-        case DecodingError.keyNotFound(let key, let context):
-            return "expected \"\(place(context.codingPath, key.stringValue))\" in an event of type \(type)"
-        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
-            DecodingError.dataCorrupted(let context):
-            return "\"\(place(context.codingPath))\" isn't what an event of type \(type) has there"
-        default: return "expected an event of type \(type)"
+        case DecodingError.keyNotFound(let key, let context): return problem(context.codingPath + [key], "a value")
+        case DecodingError.typeMismatch(let wanted, let context): return problem(context.codingPath, words(for: wanted))
+        case DecodingError.valueNotFound(let wanted, let context):
+            return problem(context.codingPath, words(for: wanted))
+        case DecodingError.dataCorrupted(let context):
+            return problem(context.codingPath, "what an event of type \(type) has there")
+        default: return DocumentError(document: document, path: path, problem: "expected an event of type \(type)")
+        }
+    }
+
+    private static func words(for type: Any.Type) -> String {
+        switch type {
+        case is Double.Type, is Float.Type, is Decimal.Type: "a number"
+        case is any FixedWidthInteger.Type: "a whole number"
+        case is String.Type: "a text"
+        case is Bool.Type: "true or false"
+        case is [Any].Type: "a list"
+        default: "an object"
         }
     }
 }

@@ -66,7 +66,7 @@ public struct Scenario: Sendable, Hashable {
         case consent(Consent)
         /// The application ends and starts again, with what it stored.
         case restart
-        /// The user, anonymous so far, signs in.
+        /// The user, anonymous so far, signs in; without an anonymous id of its own the earlier id becomes it.
         case logIn(User)
         /// Time passes.
         case wait(seconds: Int)

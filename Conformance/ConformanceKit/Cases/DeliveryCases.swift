@@ -223,7 +223,6 @@ extension ConformanceCase {
         delivery("delivery/before-decisions", 11, "Events are taken and delivered before there are any decisions") {
             probe in
             let session = try await probe.session()
-            try await probe.inject(WorldFault(.status(500), on: .any, times: 0))
             try await probe.trackMarks(1...1, in: session)
             try await probe.deliverAll()
             probe.expect(try await probe.marks(), equals: [1], "what the vendor took")

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 /// A provider in another process, as the client here sees it.
-struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, IdentityLinker {
+struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, IdentityLinker, CampaignSource {
     let stage: RemoteStage
     let id: String
 
@@ -11,13 +11,15 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
     var capabilities: Set<Capability> { stage.subject.capabilities }
     var freshness: Freshness { Freshness(lifetime: traits.lifetime.map { .seconds($0) }) }
     var batching: BatchPolicy { BatchPolicy() }
+    var limitPerTarget: Int { traits.campaignLimit ?? 1 }
     private var traits: RemoteTraits { stage.subject.traits }
 
     var roles: ProviderRoles {
         ProviderRoles(
-            decisions: traits.decides ? .asked(self) : nil,
+            decisions: traits.decides ? .asked(self) : traits.campaignLimit == nil ? nil : .delivered,
             events: traits.events.isEmpty ? nil : self,
             identity: traits.links ? self : nil,
+            campaigns: traits.campaignLimit == nil ? nil : self,
             needsConsent: traits.needsConsent
         )
     }
@@ -68,6 +70,9 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
             for (id, value) in try reader.object("verdicts") {
                 var reader = try DocumentReader(value, named: "answer to deliver", at: "verdicts.\(id)")
                 report.verdicts[id] = try Verdict(reading: &reader)
+            }
+            report.campaigns = try reader.each("campaigns") { (reader) throws(DocumentError) in
+                try ReceivedCampaign(reading: &reader)
             }
             return report
         } catch {

@@ -115,6 +115,35 @@ extension Verdict {
     }
 }
 
+extension ReceivedCampaign {
+    /// Reads a campaign that answers an event.
+    init(reading reader: inout DocumentReader) throws(DocumentError) {
+        var items: [String: [String]] = [:]
+        for (kind, value) in try reader.object("promotedItems") {
+            guard let ids = value.arrayValue, ids.allSatisfy({ $0.stringValue != nil }) else {
+                throw reader.wrong("promotedItems", expected: "an object with a list of ids for each kind of item")
+            }
+            items[kind] = ids.compactMap(\.stringValue)
+        }
+        self.init(
+            eventID: try reader.name("event"),
+            campaign: Campaign(
+                id: try reader.name("id"),
+                name: try reader.optionalString("name") ?? "",
+                target: try reader.name("target"),
+                experience: Variation(
+                    id: try reader.name("experience"),
+                    name: try reader.optionalString("experienceName")
+                ),
+                messageID: try reader.optionalString("message") ?? "",
+                content: try reader.object("content"),
+                promotedItems: items,
+                isControlGroup: try reader.bool("isControlGroup", default: false)
+            )
+        )
+    }
+}
+
 extension AssignmentOverride {
     /// The written form.
     var document: FlagValue {

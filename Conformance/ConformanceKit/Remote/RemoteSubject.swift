@@ -84,6 +84,8 @@ struct RemoteTraits: Sendable {
     var needsConsent: Bool
     /// How long its answers are good, in seconds.
     var lifetime: Int?
+    /// How many campaigns are held for a target; `nil` where events aren't answered with campaigns.
+    var campaignLimit: Int?
 
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         events = Set(try reader.strings("events"))
@@ -91,6 +93,7 @@ struct RemoteTraits: Sendable {
         links = try reader.bool("links", default: false)
         needsConsent = try reader.bool("needsConsent", default: false)
         lifetime = try reader.optionalInt("lifetime")
+        campaignLimit = try reader.optionalInt("campaignLimit", in: 1...1_000)
     }
 }
 

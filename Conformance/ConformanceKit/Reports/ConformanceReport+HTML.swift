@@ -19,10 +19,11 @@ extension ConformanceReport {
             <header><h1>Conformance</h1>\(verdict)</header>
             <main>
             \(overview)
-            \(Promise.chapters.map { chapter(named: $0.name, lines: $0.lines) }.joined(separator: "\n"))
             \(failureSection)
+            \(Promise.chapters.map { chapter(named: $0.name, lines: $0.lines) }.joined(separator: "\n"))
+            \(lackSection)
             </main>
-            <footer>✓ passed · ✘ failed · ~ deviates, recorded · – unsupported, with the reason on the cell</footer>
+            <footer>✓ passed · ✘ failed · ~ deviates, recorded · – unsupported, with the reasons below the tables</footer>
             </body>
             </html>
 
@@ -46,7 +47,8 @@ extension ConformanceReport {
                 <td>\(subject.sentence.escaped)</td></tr>
                 """
         }
-        return "<table><caption>Subjects</caption><tbody>\(rows.joined(separator: "\n"))</tbody></table>"
+        return
+            "<table class=\"subjects\"><caption>Subjects</caption><tbody>\(rows.joined(separator: "\n"))</tbody></table>"
     }
 
     private func chapter(named name: String, lines: ClosedRange<Int>) -> String {
@@ -67,7 +69,8 @@ extension ConformanceReport {
                 """
         }
         return """
-            <section><h2>\(name)</h2><div class="scroll" tabindex="0"><table>
+            <section><h2>\(name)</h2><div class="scroll" role="region" aria-label="\(name)" tabindex="0"><table>
+            <caption class="sr">\(name): outcomes by case and subject</caption>
             <thead><tr><th scope="col">Case</th>\(head)</tr></thead>
             <tbody>\(body.joined(separator: "\n"))</tbody></table></div></section>
             """
@@ -77,13 +80,26 @@ extension ConformanceReport {
         let stories = subjects.flatMap { subject in
             subject.results.filter { $0.outcome.isRemarkable }.map { result in
                 """
-                <details><summary><b>\(subject.name.escaped)</b> \(result.outcome.word) \
-                <code>\(result.name.escaped)</code>: \((result.outcome.reason ?? "").escaped)</summary>
-                <pre>\(result.storyLines.joined(separator: "\n").escaped)</pre>\(result.transcripts)</details>
+                <details><summary><b>\(subject.name.escaped)</b> <span class="\(result.outcome.word)">\
+                \(result.outcome.word)</span> <code>\(result.name.escaped)</code>: \
+                \((result.outcome.reason ?? "").escaped)</summary>
+                <pre tabindex="0">\(result.summaryLines.joined(separator: "\n").escaped)</pre>\(result.transcripts)</details>
                 """
             }
         }
-        return stories.isEmpty ? "" : "<section><h2>Stories</h2>\(stories.joined(separator: "\n"))</section>"
+        return stories.isEmpty
+            ? "" : "<section><h2>What isn't as promised</h2>\(stories.joined(separator: "\n"))</section>"
+    }
+
+    private var lackSection: String {
+        let items = subjects.flatMap { subject in
+            subject.lacks.map { lack in
+                let names = lack.names.map { "<code>\($0.escaped)</code>" }.joined(separator: ", ")
+                return "<li><b>\(subject.name.escaped)</b>: \(lack.reason.escaped)<br>\(names)</li>"
+            }
+        }
+        return items.isEmpty
+            ? "" : "<section><h2>Unsupported, and why</h2><ul>\(items.joined(separator: "\n"))</ul></section>"
     }
 
     private static let style = """
@@ -96,14 +112,20 @@ extension ConformanceReport {
         table{border-collapse:collapse;width:100%;font-size:.92rem}caption{text-align:left;font-weight:600;padding:.4rem 0}
         th,td{border-bottom:1px solid var(--line);padding:.35rem .5rem;text-align:left;vertical-align:top}
         th[scope=row]{font-weight:400}code{color:var(--dim);font-size:.8rem}
-        .scroll{overflow-x:auto}td.passed,.ok{color:var(--good)}td.failed,td.broken,td.undeclared,.bad{color:var(--bad)}
-        td.deviates{color:var(--odd)}td.unsupported{color:var(--dim)}
+        .scroll{position:relative;overflow-x:auto}td.passed,.ok{color:var(--good)}.failed,.broken,.undeclared,.bad{color:var(--bad)}
+        .deviates{color:var(--odd)}td.unsupported{color:var(--dim)}
         rect.passed{fill:var(--good)}rect.failed,rect.broken,rect.undeclared{fill:var(--bad)}
         rect.deviates{fill:var(--odd)}rect.unsupported{fill:var(--none)}
         .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+        summary{cursor:pointer;overflow-wrap:anywhere}:focus-visible{outline:3px solid var(--odd);outline-offset:2px}
+        li{margin:.3rem 0}td,th,li{overflow-wrap:anywhere}.subjects td:first-of-type{width:240px}
+        @media screen and (max-width:600px){.subjects td:first-of-type{display:none}}
         details{border-bottom:1px solid var(--line);padding:.4rem 0}pre{overflow-x:auto;white-space:pre-wrap}
         footer{color:var(--dim);padding:1rem 0}svg{max-width:100%}
-        @media print{.scroll{overflow:visible}details{break-inside:avoid}}
+        @page{margin:12mm}@media print{:root{--bg:#fff;--fg:#000;--dim:#444;--line:#bbb;--good:#19733a;--bad:#b3261e;\
+        --odd:#8a5a00;--none:#c3c3ca}body{font-size:9.5pt;max-width:none;padding:0}table{font-size:8pt}\
+        th,td{padding:2pt 4pt}code{font-size:7pt}.scroll{overflow:visible}tr,details{break-inside:avoid}h2{break-after:avoid}\
+        thead{display:table-header-group}rect{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
         """
 }
 
@@ -111,10 +133,8 @@ extension CaseResult {
     /// The exchanges of a story, each to be opened.
     fileprivate var transcripts: String {
         story.exchanges.map { exchange in
-            let status = exchange.status.map { String($0) } ?? "no answer"
             return """
-                <details><summary>\(exchange.number). \(exchange.method.escaped) \(exchange.path.escaped) → \(status)\
-                </summary><pre>\(exchange.request.escaped)\n\n\((exchange.response ?? "no answer").escaped)</pre></details>
+                <details><summary>\(exchange.sentence.escaped)</summary><pre tabindex="0">\(exchange.request.escaped)\n\n\((exchange.response ?? "no answer").escaped)</pre></details>
                 """
         }
         .joined()

@@ -3,7 +3,13 @@ import Experimentation
 extension ConformanceReport {
     /// The report as JUnit's XML: a suite a subject; what is unsupported or deviates is skipped, with the reason.
     public func junit() -> String {
-        var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuites>"]
+        let all = subjects.flatMap(\.results)
+        let time = Self.shortened(all.reduce(0) { $0 + $1.milliseconds } / 1_000)
+        var lines = [
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
+            "<testsuites name=\"conformance\" tests=\"\(all.count)\" failures=\"\(all.count { $0.outcome.isFailure })\""
+                + " errors=\"0\" skipped=\"\(all.count { $0.outcome.isSkip })\" time=\"\(time)\">",
+        ]
         for subject in subjects {
             let failures = subject.results.count { $0.outcome.isFailure }
             let skipped = subject.results.count { $0.outcome.isSkip }

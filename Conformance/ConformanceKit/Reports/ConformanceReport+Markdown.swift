@@ -24,6 +24,12 @@ extension ConformanceReport {
             }
             lines.append("")
         }
+        lines += remarks + stories + lacks
+        lines.append("✓ passed · ✘ failed · ~ deviates, recorded · – unsupported")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var remarks: [String] {
         let remarks = subjects.flatMap { subject in
             subject.results.compactMap { result in
                 result.outcome.isRemarkable
@@ -31,9 +37,29 @@ extension ConformanceReport {
                     : nil
             }
         }
-        if !remarks.isEmpty { lines += ["## Remarks", ""] + remarks + [""] }
-        lines.append("✓ passed · ✘ failed · ~ deviates, recorded · – unsupported")
-        return lines.joined(separator: "\n") + "\n"
+        return remarks.isEmpty ? [] : ["## Remarks", ""] + remarks + [""]
+    }
+
+    private var stories: [String] {
+        let stories = subjects.flatMap { subject in
+            subject.results.filter(\.outcome.isFailure).flatMap { result -> [String] in
+                // A fence longer than any within, so that nothing from outside can end it.
+                let body = result.storyLines.joined(separator: "\n")
+                let longest = body.split(whereSeparator: { $0 != "`" }).map(\.count).max() ?? 0
+                let fence = String(repeating: "`", count: max(3, longest + 1))
+                return ["### \(subject.name), `\(result.name)`", "", fence + "text", body, fence, ""]
+            }
+        }
+        return stories.isEmpty ? [] : ["## What happened", ""] + stories
+    }
+
+    private var lacks: [String] {
+        let lines = subjects.flatMap { subject in
+            subject.lacks.map { lack in
+                "- \(subject.name): \(lack.reason.cell) (\(lack.names.map { "`\($0)`" }.joined(separator: ", ")))"
+            }
+        }
+        return lines.isEmpty ? [] : ["## Unsupported, and why", ""] + lines + [""]
     }
 
     /// The cases of all subjects, each once, in order.

@@ -38,22 +38,60 @@ extension CaseResult {
         (["\(name): \(outcome.word)\(outcome.reason.map { ": \($0)" } ?? "")"] + storyLines).joined(separator: "\n")
     }
 
-    /// What happened, for people.
+    /// What happened, for people: what was expected, the steps, and the exchanges as they went.
     var storyLines: [String] {
+        var lines = summaryLines
+        if !story.exchanges.isEmpty {
+            lines.append("What went over the wire:")
+            for exchange in story.exchanges {
+                lines.append("  " + exchange.sentence)
+                lines += Self.shown(exchange.request, after: "→ ")
+                if let response = exchange.response { lines += Self.shown(response, after: "← ") }
+            }
+        }
+        return lines
+    }
+
+    /// What was expected and the steps, without the exchanges.
+    var summaryLines: [String] {
         var lines = outcome.failures.map { "✘ \($0)" }
         if !story.steps.isEmpty {
             lines.append("What happened:")
             lines += story.steps.enumerated().map { "  \($0 + 1). \($1)" }
         }
-        if !story.exchanges.isEmpty {
-            lines.append("What went over the wire:")
-            for exchange in story.exchanges {
-                let status = exchange.status.map { String($0) } ?? "no answer"
-                let fault = exchange.fault.map { " (\($0))" } ?? ""
-                lines.append("  \(exchange.number). \(exchange.method) \(exchange.path) → \(status)\(fault)")
-            }
-        }
         return lines
+    }
+
+    private static let longest = 1_000
+
+    private static func shown(_ text: String, after arrow: String) -> [String] {
+        guard !text.isEmpty else { return [] }
+        let clipped = text.count > longest ? text.prefix(longest) + "…" : text[...]
+        return clipped.split(whereSeparator: \.isNewline).enumerated().map { index, line in
+            "     " + (index == 0 ? arrow : "  ") + line
+        }
+    }
+}
+
+extension Exchange {
+    /// The exchange in a line.
+    var sentence: String {
+        let answer = status.map { String($0) } ?? "no answer"
+        return "\(number). \(method) \(path) → \(answer)\(fault.map { " (\($0))" } ?? "")"
+    }
+}
+
+extension ConformanceReport.Subject {
+    /// Why cases are unsupported, each reason once with the names of its cases.
+    var lacks: [(reason: String, names: [String])] {
+        var reasons: [String] = []
+        var names: [String: [String]] = [:]
+        for result in results {
+            guard case .unsupported(let reason) = result.outcome else { continue }
+            if names[reason] == nil { reasons.append(reason) }
+            names[reason, default: []].append(result.name)
+        }
+        return reasons.map { ($0, names[$0] ?? []) }
     }
 }
 

@@ -206,6 +206,16 @@ extension Probe {
 
     private static func show<Value>(_ value: Value) -> String {
         if let text = value as? String { return "\"\(text)\"" }
+        if let ledger = value as? Ledger {
+            let dropped = ledger.dropped.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+                "\($0.value) dropped as \($0.key.rawValue)"
+            }
+            let parts = [
+                "\(ledger.accepted) accepted", "\(ledger.delivered) delivered", "\(ledger.pending) pending",
+                "\(ledger.purged) purged",
+            ]
+            return (parts + dropped).joined(separator: ", ")
+        }
         return String(describing: value)
     }
 }

@@ -70,7 +70,8 @@ extension WorldFault: CustomStringConvertible {
     /// The fault in a few words.
     public var description: String {
         let often = times.map { $0 == 1 ? "once" : "\($0) times" } ?? "from now on"
-        return "\(kind.name) on \(operation.rawValue), \(often)"
+        let status = if case .status(let status, _) = kind { " \(status)" } else { "" }
+        return "\(kind.name)\(status) on \(operation.rawValue), \(often)"
     }
 }
 

@@ -48,7 +48,7 @@ public struct DocumentReader {
             throw DocumentError(
                 document: document,
                 path: path,
-                problem: "expected an object, found \(Self.kind(of: value))"
+                problem: "expected an object, found \(Self.described(value))"
             )
         }
         self.members = members
@@ -269,7 +269,7 @@ public struct DocumentReader {
     /// An error at a key that tells what was expected and what is there.
     public func wrong(_ key: String, expected: String) -> DocumentError {
         let found =
-            members[key].map { ", found \(Self.kind(of: $0))" }
+            members[key].map { ", found \(Self.described($0))" }
             ?? (key.contains("[") || key.contains(".") ? "" : ", found nothing")
         return DocumentError(document: document, path: place(key), problem: "expected \(expected)\(found)")
     }
@@ -286,7 +286,8 @@ public struct DocumentReader {
         return nil
     }
 
-    private static func kind(of value: FlagValue) -> String {
+    /// What a value is, in a word or as it was written, for errors.
+    public static func described(_ value: FlagValue) -> String {
         switch value {
         case .null: "null"
         case .bool(let value): String(value)

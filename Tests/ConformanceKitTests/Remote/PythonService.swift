@@ -33,5 +33,8 @@ final class PythonService: Sendable {
     }
 
     // Foundation starts processes with most signals blocked; this one can't be.
-    deinit { kill(processID, SIGKILL) }
+    deinit { kill() }
+
+    /// Ends it at once.
+    func kill() { Foundation.kill(processID, SIGKILL) }
 }

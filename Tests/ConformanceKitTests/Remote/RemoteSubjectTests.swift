@@ -15,6 +15,9 @@ struct RemoteSubjectTests {
         let results = try #require(report.subjects.first).results
         #expect(results.filter(\.outcome.isFailure).map(\.account) == [])
         #expect(results.count { $0.outcome == .passed } > 150)
+        for name in ["answer-an-event", "control-group", "late-handler"] {
+            #expect(results.first { $0.name == "campaigns/\(name)" }?.outcome == .passed, "\(name)")
+        }
         withExtendedLifetime(service) {}
     }
 
@@ -48,6 +51,118 @@ struct RemoteSubjectTests {
         #expect(
             report.subjects.map { $0.results.map(\.outcome.word) } == [["failed", "failed"], ["passed", "passed"]]
         )
+    }
+
+    /// A line to a service that was never written: fixed answers by command, `{}` for the rest.
+    private static func subject(_ answers: [String: String]) async throws -> RemoteSubject {
+        try await RemoteSubject { command in
+            let text = String(decoding: command, as: UTF8.self)
+            let answer = answers.first { text.contains("\"command\":\"\($0.key)\"") }?.value
+            return Array("{\"result\":\(answer ?? "{}")}".utf8)
+        }
+    }
+
+    @Test(
+        "what another process records as deviating deviates with its reason and link, and what passes all the same fails"
+    )
+    func knownDeviations() async throws {
+        let subject = try await Self.subject([
+            "describe": """
+            {"name":"frank","capabilities":["flags"],"decides":true,"knownDeviations":[
+            {"case":"evaluation/boolean-values","reason":"it knows no flag","link":"https://example.com/7"},
+            {"case":"evaluation/missing-flag","reason":"it was otherwise once"}]}
+            """,
+            "open": #"{"stage":"s"}"#, "start": #"{"provider":"p"}"#, "decisions": #"{"flags":[],"assignments":[]}"#,
+        ])
+        let cases = ["evaluation/boolean-values", "evaluation/missing-flag"].map { name in
+            ConformanceCase.all.filter { $0.name == name }
+        }
+        let report = await ConformanceRunner().run(cases.flatMap { $0 }, against: [subject])
+        let outcomes = try #require(report.subjects.first).results.map(\.outcome)
+        #expect(outcomes.map(\.word) == ["deviates", "broken"])
+        #expect(outcomes.first?.reason == "it knows no flag")
+        #expect(outcomes.last == .outdated(KnownDeviation("evaluation/missing-flag", reason: "it was otherwise once")))
+        #expect(report.document().objectValue?["success"] == false)
+        let written = report.document().objectValue?["subjects"]?.arrayValue?.first?.objectValue?["cases"]?.arrayValue
+        #expect(written?.first?.objectValue?["link"] == "https://example.com/7")
+    }
+
+    @Test("campaigns come back over the line whole")
+    func campaigns() async throws {
+        let subject = try await Self.subject([
+            "describe":
+                #"{"name":"bill","capabilities":["campaigns","tracking"],"events":["installed"],"campaignLimit":3}"#,
+            "open": #"{"stage":"s"}"#, "start": #"{"provider":"p"}"#,
+            "deliver": """
+            {"verdicts":{"e-1":{"verdict":"delivered"}},"campaigns":[{"event":"e-1","id":"c","name":"C","target":"top",
+            "experience":"x","experienceName":"X","message":"m","content":{"a":1},"promotedItems":{"product":["p-1"]},
+            "isControlGroup":true}]}
+            """,
+        ])
+        let provider = try await subject.open(.empty).makeProvider(Environment())
+        #expect(provider.roles.campaigns?.limitPerTarget == 3)
+        let envelope = Envelope(id: "e-1", identity: Identity(id: "ada"), event: .installed, date: .now)
+        let report = await provider.roles.events?.deliver([envelope])
+        let campaign = Campaign(
+            id: "c",
+            name: "C",
+            target: "top",
+            experience: Variation(id: "x", name: "X"),
+            messageID: "m",
+            content: ["a": 1],
+            promotedItems: ["product": ["p-1"]],
+            isControlGroup: true
+        )
+        #expect(report?.campaigns == [ReceivedCampaign(eventID: "e-1", campaign: campaign)])
+        #expect(report?.verdicts == ["e-1": .delivered])
+    }
+
+    @Test("a campaign that makes no sense is an outage: the event is sent again")
+    func badCampaign() async throws {
+        let subject = try await Self.subject([
+            "describe": #"{"name":"bill","capabilities":["campaigns"],"events":["installed"],"campaignLimit":3}"#,
+            "open": #"{"stage":"s"}"#, "start": #"{"provider":"p"}"#,
+            "deliver": #"{"verdicts":{"e-1":{"verdict":"delivered"}},"campaigns":[{"event":"e-1","id":"c"}]}"#,
+        ])
+        let provider = try await subject.open(.empty).makeProvider(Environment())
+        let envelope = Envelope(id: "e-1", identity: Identity(id: "ada"), event: .installed, date: .now)
+        #expect(await provider.roles.events?.deliver([envelope]).verdicts == ["e-1": .outage()])
+    }
+
+    @Test("a service that never answers fails its cases by name, in bounded time, and no other subject's")
+    func silence() async throws {
+        let subject = try await RemoteSubject { command in
+            if String(decoding: command, as: UTF8.self).contains("\"describe\"") {
+                return Array(#"{"result":{"name":"mute","capabilities":["flags"],"decides":true}}"#.utf8)
+            }
+            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            return []
+        }
+        let cases = Array(ConformanceCase.all.prefix(2))
+        let start = ContinuousClock.now
+        let report = await ConformanceRunner(limit: .milliseconds(300)).run(
+            cases,
+            against: [subject, InMemorySubject()]
+        )
+        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(
+            report.subjects.map { $0.results.map(\.outcome.word) } == [["failed", "failed"], ["passed", "passed"]]
+        )
+        #expect(report.subjects[0].results[0].outcome.failures.first?.message.hasPrefix("mute hangs") == true)
+    }
+
+    @Test("a service that dies in the middle fails by name, and the others' results are complete")
+    func death() async throws {
+        let service = try PythonService()
+        let subject = try await RemoteSubject.connect(to: service.url)
+        service.kill()
+        let cases = Array(ConformanceCase.all.prefix(2))
+        let report = await ConformanceRunner().run(cases, against: [subject, InMemorySubject()])
+        #expect(
+            report.subjects.map { $0.results.map(\.outcome.word) } == [["failed", "failed"], ["passed", "passed"]]
+        )
+        let message = report.subjects[0].results[0].outcome.failures.first?.message
+        #expect(message?.hasPrefix("python-example can't be opened") == true, "\(message ?? "no message")")
     }
 
     @Test("nobody at the address is said in one line")

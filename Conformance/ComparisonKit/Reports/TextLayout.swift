@@ -1,0 +1,44 @@
+/// Text in columns; pure.
+enum TextLayout {
+    /// Breaks a text between words; a word that is too long is cut.
+    static func wrap(_ text: String, to width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ", omittingEmptySubsequences: true) {
+            var rest = word
+            while rest.count > width {
+                if !line.isEmpty { lines.append(line) }
+                line = ""
+                lines.append(String(rest.prefix(width)))
+                rest = rest.dropFirst(width)
+            }
+            if line.isEmpty {
+                line = String(rest)
+            } else if line.count + 1 + rest.count <= width {
+                line += " " + rest
+            } else {
+                lines.append(line)
+                line = String(rest)
+            }
+        }
+        if !line.isEmpty { lines.append(line) }
+        return lines
+    }
+
+    /// Lays rows out in columns; the first is to the left, the others to the right.
+    static func table(_ rows: [[String]]) -> [String] {
+        let columns = rows.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
+        return rows.map { row in
+            let cells = row.enumerated().map { column, cell in
+                column == 0 ? cell.padded(to: widths[0]) : cell.leftPadded(to: widths[column])
+            }
+            return "  " + cells.joined(separator: "  ")
+        }
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+    func leftPadded(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+}

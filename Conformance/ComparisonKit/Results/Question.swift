@@ -1,0 +1,50 @@
+/// What people ask before they change vendors.
+public enum Question: String, Sendable, Hashable, Codable, CaseIterable {
+    /// How the application fares while the vendor is away.
+    case offline
+    /// What signing in keeps.
+    case linking
+    /// How soon a kill switch is noticed.
+    case killSwitch
+    /// What withdrawn consent leaves behind.
+    case withdrawal
+
+    /// The question, for a person.
+    public var title: String {
+        switch self {
+        case .offline: "While the vendor is away"
+        case .linking: "What signing in keeps"
+        case .killSwitch: "The kill switch"
+        case .withdrawal: "What withdrawn consent leaves behind"
+        }
+    }
+}
+
+extension Comparison {
+    /// The questions that this story answers.
+    public var questions: [Question] {
+        Question.allCases.filter { question in vendors.contains { answer(to: question, by: $0) != nil } }
+    }
+
+    /// What the story with one vendor answers to a question, in a few words; `nil` if the story never came to it.
+    ///
+    /// - Parameters:
+    ///   - question: The question.
+    ///   - vendor: The story.
+    /// - Returns: The answer.
+    public func answer(to question: Question, by vendor: VendorStory) -> String? {
+        switch question {
+        case .offline: vendor.findings.offline?.sentence
+        case .linking: vendor.findings.linking?.sentence
+        case .killSwitch: killSwitch(of: vendor)
+        case .withdrawal: vendor.findings.withdrawal?.sentence
+        }
+    }
+
+    private func killSwitch(of vendor: VendorStory) -> String? {
+        let turned = steps.first { $0.action == Scenario.Action.killSwitch(isOn: true).key }
+        guard let turned, let outcome = vendor.outcome(of: turned.number) else { return nil }
+        guard outcome.kind == .done else { return outcome.note ?? "there is none" }
+        return vendor.killSwitchSeconds.map { "noticed after \($0) s" } ?? "never noticed"
+    }
+}

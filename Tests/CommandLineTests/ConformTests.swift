@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@Suite("xp conform")
+struct ConformTests {
+    @Test("the list of cases follows its schema")
+    func cases() async throws {
+        let result = try await Tool.run(["conform", "--list", "--format", "json"])
+        #expect(result.status == 0)
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "cases").problems(of: document) == [])
+        #expect((document["cases"]?.array?.count ?? 0) >= 150)
+    }
+
+    @Test("a report of the suite follows its schema and lists every case that was asked for")
+    func conform() async throws {
+        let result = try await Tool.run([
+            "conform", "--vendor", "in-memory", "--case", "evaluation/*", "--format", "json",
+        ])
+        #expect(result.status == 0)
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "conformance-report").problems(of: document) == [])
+        let listed = try await Tool.run(["conform", "--list", "--case", "evaluation/*", "--format", "json"])
+        let names = try JSONValue(listed.output)["cases"]?.array?.compactMap { $0["name"]?.string }
+        let reported = document["subjects"]?[0]?["cases"]?.array?.compactMap { $0["name"]?.string }
+        #expect(names?.isEmpty == false)
+        #expect(reported == names)
+    }
+
+    @Test("the whole suite, for every subject, is passed within a minute, and the report follows its schema")
+    func wholeSuite() async throws {
+        let start = ContinuousClock.now
+        let result = try await Tool.run(["conform", "--format", "json"], limit: 120)
+        let took = start.duration(to: .now)
+        #expect(took < .seconds(60), "\(took)")
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "conformance-report").problems(of: document) == [])
+        let subjects = try #require(document["subjects"]?.array)
+        #expect(
+            subjects.compactMap { $0["name"]?.string } == [
+                "flagship", "flagship-bucketing", "sigma", "engage", "evergage", "in-memory",
+            ]
+        )
+        for subject in subjects {
+            let cases = try #require(subject["cases"]?.array)
+            #expect(cases.count >= 150)
+            let bad = cases.filter { !["passed", "unsupported", "deviates"].contains($0["outcome"]?.string) }
+            #expect(
+                bad.map { "\($0["name"]?.string ?? "?"): \($0["reason"]?.string ?? "?")" } == [],
+                "\(subject["name"]?.string ?? "?")"
+            )
+            let silent = cases.filter { $0["outcome"]?.string != "passed" && ($0["reason"]?.string ?? "").isEmpty }
+            #expect(silent.isEmpty, "whatever isn't passed has a reason")
+        }
+        #expect(result.status == 0)
+    }
+
+    @Test("an adapter in another process is checked with --subject, in every format")
+    func subject() async throws {
+        let (service, url) = try await Self.service()
+        for format in ["text", "json", "junit", "markdown", "html"] {
+            let result = try await Tool.run([
+                "conform", "--subject", url, "--case", "evaluation/*", "--format", format,
+            ])
+            #expect(result.status == 0, "\(format): \(result.errors)")
+            #expect(result.output.contains("python-example"), "\(format)")
+            #expect(!result.output.contains("in-memory"), "\(format): in place of the vendors")
+        }
+        service.terminate()
+    }
+
+    @Test("an adapter in another process that breaks a promise is status 1 and tells the case and its story")
+    func brokenSubject() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // It takes 503 for the end of an event.
+        let script = try String(contentsOf: Self.example, encoding: .utf8)
+        let broken = script.replacing(
+            #"{"verdict": "outage"} |"#,
+            with: #"{"verdict": "rejected", "reason": "gone"} |"#
+        )
+        #expect(broken != script)
+        let (service, url) = try await Self.service(try Tool.file(broken, "broken.py", in: folder))
+        let result = try await Tool.run(["conform", "--subject", url, "--case", "outages/not-delivered-by-a-50*"])
+        #expect(result.status == 1)
+        #expect(result.output.contains("  failed      outages/not-delivered-by-a-500  what waits: expected 2, saw 0"))
+        #expect(result.output.contains("        1. CALL /events → 500 (status)"))
+        #expect(result.lines.last == "A promise is broken.")
+        service.terminate()
+    }
+
+    @Test("a subject that isn't there, or isn't one, is status 69 and one line")
+    func nobody() async throws {
+        let result = try await Tool.run(["conform", "--subject", "http://127.0.0.1:9/"])
+        #expect(result.status == 69)
+        #expect(result.complaint.hasPrefix("xp: http://127.0.0.1:9/: "))
+        #expect(result.errors.split(separator: "\n").count == 1)
+        let mock = try Running(["mock", "sigma"])
+        let url = try #require(try JSONValue(try await mock.firstLine())["url"]?.string)
+        let other = try await Tool.run(["conform", "--subject", url])
+        #expect(other.status == 69)
+        #expect(other.complaint.hasPrefix("xp: \(url): "), "\(other.errors)")
+        mock.terminate()
+    }
+
+    private static let example = Tool.root.appending(path: "docs/examples/subject_service.py")
+
+    /// Starts the example of the guide, or another one, and waits until it listens.
+    private static func service(_ path: String = example.path) async throws -> (running: Running, url: String) {
+        let running = try Running(["python3", path], executable: URL(filePath: "/usr/bin/env"), holdsInput: true)
+        let url = try #require(try JSONValue(try await running.firstLine())["url"]?.string)
+        return (running, url)
+    }
+}
