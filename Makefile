@@ -1,4 +1,4 @@
-.PHONY: help setup compare test lint format bench docs soak fuzz race clean
+.PHONY: help setup clients compare test lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
 SOURCES = Package.swift Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
@@ -11,6 +11,9 @@ help:            ## Lists what can be made
 
 setup:           ## Installs the system packages that are missing
 	@.ci/setup
+
+clients:         ## Installs the third-party clients that mocks are tried with, beside the build
+	@python3 -m venv .build/python && .build/python/bin/pip install -q -r Conformance/Clients/requirements.txt
 
 compare: setup   ## Runs the shop scenario through all four vendors and lays the outcomes side by side
 	@$(SWIFT) run -q xp compare

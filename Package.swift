@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
+        .library(name: "MockVendors", targets: ["MockVendors"]),
         .executable(name: "xp", targets: ["xp"]),
     ]
         + vendors.map { .library(name: "\($0)Adapter", targets: ["\($0)Adapter"]) },

@@ -55,6 +55,29 @@ let package = Package(
                 .product(name: "FlagshipAdapter", package: "swift-experimentation"),
             ]
         ),
+        .executableTarget(
+            name: "bench-engage",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                .product(name: "EngageAdapter", package: "swift-experimentation"),
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "MockVendors", package: "swift-experimentation"),
+            ]
+        ),
+        .executableTarget(
+            name: "bench-evergage",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                .product(name: "EvergageAdapter", package: "swift-experimentation"),
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "MockVendors", package: "swift-experimentation"),
+            ]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -7,8 +7,14 @@ extension EngageConfiguration {
     /// `host`, `clientID`, `clientSecret`, `refreshToken` and `listID` must be there; the host may also stand as
     /// `endpoints.host`. All else has the reference's defaults. Times are in seconds.
     ///
+    /// - Parameters:
+    ///   - settings: The file's settings.
+    ///   - registry: What the names under `augmentation.plugins` stand for.
     /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
-    public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+    public init(
+        reading settings: inout SettingsReader,
+        registry: EngageRegistry = EngageRegistry()
+    ) throws(ExperimentationError) {
         let endpoint = try settings.section("endpoints") { endpoints throws(ExperimentationError) in
             try endpoints.optionalEndpoint("host")
         }
@@ -47,6 +53,11 @@ extension EngageConfiguration {
         attributes = try settings.section("attributes", read: AttributeNames.init(reading:))
         recipients = try settings.section("recipients", read: Recipients.init(reading:))
         networking = try settings.section("networking", read: Networking.init(reading:))
+        location = try settings.section("location", read: Location.init(reading:))
+        let names = attributes
+        augmentation = try settings.section("augmentation") { section throws(ExperimentationError) in
+            try Augmentation(reading: &section, registry: registry, names: names)
+        }
         device = try settings.section("device", read: EngageDevice.init(reading:))
         do throws(ExperimentationError) {
             try validate()
@@ -105,6 +116,38 @@ extension EngageConfiguration.Networking {
         firstBackoff = try settings.seconds("firstBackoff", default: firstBackoff)
         longestBackoff = try settings.seconds("longestBackoff", default: longestBackoff)
         responseBytes = try settings.int("responseBytes", default: responseBytes, in: 1024...(1 << 30))
+    }
+}
+
+extension EngageConfiguration.Location {
+    init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        self.init()
+        isEnabled = try settings.bool("enabled", default: isEnabled)
+        dateFormat = try settings.string("dateFormat", default: dateFormat)
+        timestampColumn = try settings.string("timestampColumn", default: timestampColumn)
+        addressColumn = try settings.string("addressColumn", default: addressColumn)
+        distanceFilter = try settings.double("distanceFilter", default: distanceFilter, in: 0...40_000_000)
+        precision = try settings.optionalChoice("precision") ?? precision
+        cacheLifespan = try settings.seconds("cacheLifespan", default: cacheLifespan)
+        placemarkTimeout = try settings.seconds("placemarkTimeout", default: placemarkTimeout)
+        acquisitionTimeout = try settings.seconds("acquisitionTimeout", default: acquisitionTimeout)
+    }
+}
+
+extension EngageConfiguration.Augmentation {
+    init(
+        reading settings: inout SettingsReader,
+        registry: EngageRegistry,
+        names: EngageConfiguration.AttributeNames
+    ) throws(ExperimentationError) {
+        self.init()
+        timeout = try settings.seconds("timeout", default: timeout)
+        for name in try settings.strings("plugins") {
+            guard let named = registry.plugins(named: name, attributes: names) else {
+                throw settings.error("plugins", "no plug-in is registered as \(name)")
+            }
+            plugins += named
+        }
     }
 }
 

@@ -20,6 +20,17 @@ public struct EngageRegistry: Sendable {
         self.plugins = plugins
         self.places = places
     }
+
+    /// The plug-in of a class; none for one of the reference's own without a feed, and `nil` for an unknown class.
+    func plugins(named name: String, attributes: EngageConfiguration.AttributeNames) -> [any AugmentationPlugin]? {
+        if let plugin = plugins[name] { return [plugin] }
+        guard let place = Self.placePlugins.firstIndex(of: name) else { return nil }
+        return places.map { [$0.plugins(names: attributes)[place]] } ?? []
+    }
+
+    private static let placePlugins = [
+        "UBFCoordinatesAugmentationPlugin", "UBFPlacemarkAugmentationPlugin", "UBFLocationNameAugmentationPlugin",
+    ]
 }
 
 extension EngageConfiguration {
@@ -99,23 +110,14 @@ extension EngageConfiguration {
         if let classes = try list.texts("Augmentation", "augmentationPluginClasses") {
             augmentation.plugins = []
             for name in classes {
-                if let plugin = registry.plugins[name] {
-                    augmentation.plugins.append(plugin)
-                } else if let place = Self.placePlugins.firstIndex(of: name) {
-                    if let places = registry.places {
-                        augmentation.plugins.append(places.plugins(names: attributes)[place])
-                    }
-                } else {
+                guard let plugins = registry.plugins(named: name, attributes: attributes) else {
                     throw list.error("Augmentation", "augmentationPluginClasses", "no plug-in is registered as \(name)")
                 }
+                augmentation.plugins += plugins
             }
         }
         try readRecipients(&list, registry: registry)
     }
-
-    private static let placePlugins = [
-        "UBFCoordinatesAugmentationPlugin", "UBFPlacemarkAugmentationPlugin", "UBFLocationNameAugmentationPlugin",
-    ]
 
     private mutating func readRecipients(
         _ list: inout PropertyReader,

@@ -33,6 +33,7 @@ public struct EngageProvider: ExperimentationProvider {
 
     let environment: Environment
     let completed: CompletedEvents
+    let journal: EngageJournal
     let configurationError: ExperimentationError?
     private let resuming = ResumingTask()
 
@@ -87,8 +88,9 @@ public struct EngageProvider: ExperimentationProvider {
         let mergeLine = EngageCallLine(limit: 1)
         mobileIdentity = MobileIdentity(execution: execution, line: mergeLine)
         completed = CompletedEvents()
+        journal = EngageJournal(store: state, prefix: "engage/events/\(EngageDigest.of(scope))/")
         roles = ProviderRoles(
-            events: EngageSink(
+            events: EngageEventSink(
                 connection: connection,
                 profile: profile,
                 translation: EngageTranslation(configuration),
@@ -97,7 +99,8 @@ public struct EngageProvider: ExperimentationProvider {
                     timeout: configuration.augmentation.timeout,
                     time: environment.time
                 ),
-                completed: completed
+                completed: completed,
+                journal: journal
             ),
             identity: EngageLinker(execution: execution, line: mergeLine)
         )

@@ -31,7 +31,7 @@ public final class EvergageProvider: ExperimentationProvider {
     /// The settings.
     public let configuration: EvergageConfiguration
 
-    let delivery: EvergageDelivery
+    let delivery: EvergageEventSink
 
     /// Creates a provider.
     ///
@@ -45,7 +45,7 @@ public final class EvergageProvider: ExperimentationProvider {
         environment: Environment = Environment()
     ) {
         self.configuration = configuration
-        delivery = EvergageDelivery(
+        delivery = EvergageEventSink(
             configuration: configuration,
             transport: transport ?? DefaultTransport.make(),
             environment: environment

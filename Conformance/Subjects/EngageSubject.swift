@@ -66,7 +66,9 @@ public struct EngageSubject: ConformanceSubject {
         received: { mock, journal in
             let told = try await EngageTelling.behaviors(of: mock)
             return EngageTelling(journal: journal).received(told)
-        }
+        },
+        // The suite's secrets are words that a leak can be told by; what people find is documented.
+        prepareToServe: { mock in try await mock.load(EngageMock.standardWorld) }
     )
 
     private static func configuration(host: String) -> EngageConfiguration {

@@ -22,6 +22,8 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
     public var received: @Sendable (Vendor, [JournalEntry]) async throws -> [Received]
     /// Turns the vendor's kill switch; `nil` if it has none.
     public var setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)?
+    /// Makes a filled mock ready for people and other programs, who get no provider from here; `nil` if it is.
+    public var prepareToServe: (@Sendable (Vendor) async throws -> Void)?
 
     /// Creates a description of a vendor's wire.
     public init(
@@ -32,7 +34,8 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
         load: @escaping @Sendable (Vendor, World) async throws -> [WorldGap],
         makeProvider: @escaping @Sendable (MockServer, Environment) async throws -> any ExperimentationProvider,
         received: @escaping @Sendable (Vendor, [JournalEntry]) async throws -> [Received],
-        setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)? = nil
+        setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)? = nil,
+        prepareToServe: (@Sendable (Vendor) async throws -> Void)? = nil
     ) {
         self.operations = operations
         self.contentType = contentType
@@ -42,6 +45,7 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
         self.makeProvider = makeProvider
         self.received = received
         self.setKillSwitch = setKillSwitch
+        self.prepareToServe = prepareToServe
     }
 }
 
@@ -62,6 +66,9 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
         try await change(to: world)
         try await server.start()
     }
+
+    /// Makes the mock ready for people and other programs.
+    func prepareToServe() async throws { try await wire.prepareToServe?(vendor) }
 
     /// What of the world the vendor can't hold.
     public var gaps: [WorldGap] { found.withLock { $0 } }

@@ -9,7 +9,8 @@ public struct Vendor: Sendable {
     public let name: String
     /// The adapter with its mock, in each of its modes; the first is what a comparison shows.
     public let subjects: [any ConformanceSubject]
-    private let read: @Sendable (inout SettingsReader, Environment) throws -> any ExperimentationProvider
+    private let read:
+        @Sendable (inout SettingsReader, Environment, (any StateStore)?) throws -> any ExperimentationProvider
 
     /// Creates a vendor.
     ///
@@ -20,7 +21,9 @@ public struct Vendor: Sendable {
     public init(
         _ name: String,
         subjects: [any ConformanceSubject],
-        read: @escaping @Sendable (inout SettingsReader, Environment) throws -> any ExperimentationProvider
+        read:
+            @escaping @Sendable (inout SettingsReader, Environment, (any StateStore)?) throws
+            -> any ExperimentationProvider
     ) {
         self.name = name
         self.subjects = subjects
@@ -38,14 +41,16 @@ public struct Vendor: Sendable {
     /// - Parameters:
     ///   - settings: The file's settings, without the vendor's name.
     ///   - environment: What the provider takes from outside.
+    ///   - state: Where a provider keeps what is its own, beside the client; its process's memory if `nil`.
     /// - Returns: A provider that hasn't been started.
     /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
     public func provider(
         from settings: SettingsReader,
-        environment: Environment
+        environment: Environment,
+        state: (any StateStore)? = nil
     ) throws -> any ExperimentationProvider {
         var settings = settings
-        let provider = try read(&settings, environment)
+        let provider = try read(&settings, environment, state)
         try settings.finish()
         return provider
     }
@@ -65,6 +70,7 @@ public struct Vendor: Sendable {
         let vendor = served.mock
         let gaps = await stage.gaps
         await stage.close()
+        try await served.prepareToServe()
         return (vendor, gaps)
     }
 
@@ -79,6 +85,8 @@ public struct Vendor: Sendable {
 protocol ServedStage {
     /// The mock.
     var mock: any MockVendor { get }
+    /// Makes the mock ready for people and other programs.
+    func prepareToServe() async throws
 }
 
 extension MockStage: ServedStage {

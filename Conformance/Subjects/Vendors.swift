@@ -12,19 +12,23 @@ extension Vendor {
     private static let flagship = Vendor(
         "flagship",
         subjects: [FlagshipSubject(mode: .decisionAPI), FlagshipSubject(mode: .bucketing)]
-    ) { settings, environment in
+    ) { settings, environment, _ in
         FlagshipProvider(configuration: try FlagshipConfiguration(reading: &settings), environment: environment)
     }
 
-    private static let sigma = Vendor("sigma", subjects: [SigmaSubject()]) { settings, environment in
+    private static let sigma = Vendor("sigma", subjects: [SigmaSubject()]) { settings, environment, _ in
         SigmaProvider(configuration: try SigmaConfiguration(reading: &settings), environment: environment)
     }
 
-    private static let engage = Vendor("engage", subjects: [EngageSubject()]) { settings, environment in
-        EngageProvider(configuration: try EngageConfiguration(reading: &settings), environment: environment)
+    private static let engage = Vendor("engage", subjects: [EngageSubject()]) { settings, environment, state in
+        EngageProvider(
+            configuration: try EngageConfiguration(reading: &settings),
+            environment: environment,
+            state: state
+        )
     }
 
-    private static let evergage = Vendor("evergage", subjects: [EvergageSubject()]) { settings, environment in
+    private static let evergage = Vendor("evergage", subjects: [EvergageSubject()]) { settings, environment, _ in
         EvergageProvider(configuration: try EvergageConfiguration(reading: &settings), environment: environment)
     }
 }

@@ -161,6 +161,29 @@ public final class ExperimentationClient: Sendable {
     /// What waits to be delivered, and why.
     public func outboxStatus() async throws(ExperimentationError) -> OutboxStatus { try await core.outbox.status() }
 
+    /// The events that wait to be delivered, oldest first, page by page; they stay as they are.
+    ///
+    /// - Parameters:
+    ///   - sequence: The ``Envelope/sequence`` at which the last page ended; 0 at the beginning.
+    ///   - limit: How many at most.
+    /// - Returns: The next events; none at the end.
+    /// - Throws: ``ErrorCode/store``; ``ErrorCode/unsupported`` by a store that can't be looked into.
+    public func waitingEvents(
+        after sequence: Int64 = 0,
+        limit: Int = 1_000
+    ) async throws(ExperimentationError) -> [WaitingEvent] {
+        try await core.outbox.waitingEvents(after: sequence, limit: limit)
+    }
+
+    /// Removes every event that waits, whoever's it is.
+    ///
+    /// What is under way is stopped first, and what is removed counts as purged. Signals of withdrawn consent stay: they are owed to the users.
+    ///
+    /// - Returns: How many events were removed.
+    /// - Throws: As ``waitingEvents(after:limit:)``.
+    @discardableResult
+    public func removeWaitingEvents() async throws(ExperimentationError) -> Int { try await core.outbox.purgeAll() }
+
     /// Delivers what can be delivered, and waits for that.
     ///
     /// - Parameter duration: How long to wait at most; whatever is under way then goes on.

@@ -19,6 +19,22 @@ extension UserSession {
         at date: Date? = nil,
         on surface: String? = nil
     ) async throws(ExperimentationError) {
+        _ = try await accept(event, at: date, on: surface)
+    }
+
+    /// Accepts an event as ``track(_:at:on:)`` does, and says by which id it can be found while it waits.
+    ///
+    /// - Parameters:
+    ///   - event: What happened.
+    ///   - date: When; now if `nil`.
+    ///   - surface: The part of the application it happened in.
+    /// - Returns: The event's id; ``Envelope/id`` in ``ExperimentationClient/waitingEvents(after:limit:)``.
+    /// - Throws: As ``track(_:at:on:)``.
+    public func accept(
+        _ event: TrackingEvent,
+        at date: Date? = nil,
+        on surface: String? = nil
+    ) async throws(ExperimentationError) -> String {
         let user = try check(event)
         let envelope = envelope(event, at: date, surface: surface)
         let isHeld = core.holds(user.consent) && !event.isConsentSignal
@@ -29,6 +45,7 @@ extension UserSession {
             throw error
         }
         try await letGo(of: user.id, ifHeld: isHeld)
+        return envelope.id
     }
 
     /// Notes an event for callers who can't wait; it is accepted in a moment, in the order of the calls.

@@ -2,15 +2,8 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// An event that waits in a store, and why it hasn't been delivered.
-public struct WaitingEvent: Sendable, Hashable {
-    /// The event.
-    public var envelope: Envelope
-    /// Whether it waits for consent.
-    public var isHeld: Bool
-    /// Why the last attempt failed, if there was one.
-    public var reason: String?
-
+extension WaitingEvent {
+    /// A waiting event as it lies in the table.
     struct Row: Sendable {
         var sequence: Int64
         var isHeld: Bool

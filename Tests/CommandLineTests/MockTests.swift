@@ -4,12 +4,14 @@ import Testing
 /// A mock that was started by `xp mock`, and a configuration file for it.
 struct ServedMock {
     let running: Running
+    let line: String
     let head: JSONValue
     let folder: URL
 
     init(_ vendor: String, _ arguments: [String] = []) async throws {
         running = try Running(["mock", vendor] + arguments)
-        head = try JSONValue(try await running.firstLine())
+        line = try await running.firstLine()
+        head = try JSONValue(line)
         folder = try Tool.folder()
     }
 
@@ -18,11 +20,7 @@ struct ServedMock {
     /// A configuration file that points at the mock.
     func configuration(_ extra: String = "") throws -> String {
         let vendor = head["vendor"]?.string ?? ""
-        // What a mock takes may be more than an application configures: the schema says what a setting is.
-        let page = Tool.root.appending(path: "docs/schemas/configuration-\(vendor).schema.json")
-        let schema = try? JSONDecoder().decode(JSONValue.self, from: Data(contentsOf: page))
-        let known = schema?["properties"]?.object
-        let credentials = (head["credentials"]?.object ?? [:]).filter { known?[$0.key] != nil || known == nil }
+        let credentials = head["credentials"]?.object ?? [:]
         let endpoints = (head["endpoints"]?.object ?? [:])
             .compactMap { name, value in value.string.map { "\"\(name)\":\"\($0)\"" } }.sorted()
         let settings = credentials.compactMap { name, value in value.string.map { "\"\(name)\":\"\($0)\"" } }.sorted()
@@ -53,6 +51,39 @@ struct MockTests {
         let result = try await mock.end()
         #expect(result.status == 0)
         #expect(result.lines.count == 1)
+    }
+
+    @Test(
+        "what a mock prints is a configuration, as it is and put together by hand",
+        arguments: ["flagship", "sigma", "engage", "evergage"]
+    )
+    func printedConfiguration(vendor: String) async throws {
+        let mock = try await ServedMock(vendor)
+        let schema = try JSONSchema(named: "configuration-\(vendor)")
+        let byHand = try mock.configuration()
+        #expect(schema.problems(of: try JSONValue(String(contentsOfFile: byHand, encoding: .utf8))) == [])
+        let asItIs = try Tool.file(mock.line, "mock.json", in: mock.folder)
+        for path in [byHand, asItIs] {
+            let evaluated = try await Tool.run(
+                ["evaluate", "--config", path],
+                input: #"{"user":{"id":"a","consent":true}}"# + "\n"
+            )
+            let line = try JSONValue(evaluated.output)
+            if ["flagship", "sigma"].contains(vendor) {
+                #expect(evaluated.status == 0, "\(evaluated.errors)")
+                #expect(line["error"] == .null && line["decisions"]?.object?.isEmpty == false)
+            } else {
+                #expect(line["error"]?["code"]?.string == "UNSUPPORTED", "\(evaluated.errors)")
+            }
+            guard vendor != "sigma" else { continue }
+            let tracked = try await Tool.run(
+                ["track", "--config", path],
+                input: #"{"user":{"id":"a","consent":true},"event":{"type":"custom","name":"hello"}}"# + "\n"
+            )
+            #expect(tracked.status == 0, "\(tracked.errors)")
+            #expect(try JSONValue(tracked.lines.last ?? "")["ledger"]?["delivered"]?.number == 1)
+        }
+        _ = try await mock.end()
     }
 
     @Test("a port in use is status 69 and one line that names it")

@@ -180,6 +180,8 @@ struct BehaviorTests {
         try await session.track(.custom("1"))
         try await client.flush()
         #expect(try await client.ledger().pending == 1)
+        // What has ended does nothing more.
+        await client.setConnectivity(.offline)
         bench.time.advance(by: .seconds(600))
         let next = try await bench.client(bench.provider())
         try await next.flush()
@@ -194,6 +196,7 @@ struct BehaviorTests {
         bench.plan(.lostBefore, on: "*")
         try await session.track(.custom("1"))
         try await client.flush()
+        await client.setConnectivity(.offline)
         bench.time.advance(by: .seconds(86_400 * days))
         let next = try await bench.client(bench.provider())
         try await next.flush()

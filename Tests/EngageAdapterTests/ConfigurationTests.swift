@@ -256,7 +256,24 @@ struct ConfigurationTests {
         #expect(configuration.credentials.clientSecret.reveal() == "secret" && configuration.batchSize == 5)
         #expect(configuration.recipients.audit?.tableID == "9" && configuration.networking.timeout == .seconds(1.5))
         #expect(configuration.device.appName == "A" && configuration.recipients.autoAnonymous)
+        let places = try read(
+            #"{"host":"https://e.test/",\#(good),"location":{"enabled":false,"dateFormat":"MM-dd-yyyy","#
+                + #""timestampColumn":"T","addressColumn":"A","distanceFilter":2.5,"#
+                + #""precision":"kCLLocationAccuracyKilometer","cacheLifespan":60,"placemarkTimeout":2,"#
+                + #""acquisitionTimeout":3},"augmentation":{"timeout":4,"plugins":["UBFPlacemarkAugmentationPlugin"]}}"#
+        )
+        var location = EngageConfiguration.Location()
+        (location.isEnabled, location.dateFormat, location.timestampColumn) = (false, "MM-dd-yyyy", "T")
+        (location.addressColumn, location.distanceFilter, location.precision) = ("A", 2.5, .kilometer)
+        location.cacheLifespan = .seconds(60)
+        location.placemarkTimeout = .seconds(2)
+        location.acquisitionTimeout = .seconds(3)
+        #expect(places.location == location && places.augmentation.timeout == .seconds(4))
+        #expect(places.augmentation.plugins.isEmpty, "a plug-in for places without a feed is left out")
+        #expect(configuration.location == .init() && configuration.augmentation.timeout == .seconds(15))
         for bad in [
+            #"{"host":"https://e.test/",\#(good),"location":{"precision":"good"}}"#,
+            #"{"host":"https://e.test/",\#(good),"augmentation":{"plugins":["Nobody"]}}"#,
             "{\(good)}", #"{"host":"http://example.test/",\#(good)}"#,
             #"{"host":"https://e.test/",\#(good),"batchSize":0}"#,
             #"{"host":"https://e.test/",\#(good),"odd":1}"#, #"{"host":"https://e.test/","clientID":"c"}"#,

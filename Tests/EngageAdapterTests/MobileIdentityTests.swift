@@ -514,4 +514,22 @@ struct MobileIdentityTests {
         #expect(result.errorCode == 123)
         #expect(bench.exchanges("UpdateRecipient").count == 1)
     }
+
+    @Test("clearing the profile forgets ids, campaigns and a merge under way, also for the next start")
+    func clearProfile() async throws {
+        let provider = bench.provider()
+        try await provider.mobileIdentity.setupRecipient()
+        try await provider.profile.storeAnonymousID("A-1")
+        try await provider.profile.update { $0.merge = MergeIntent(id: "m", fields: ["a": "b"], mobileUserID: "x") }
+        try await provider.profile.update {
+            $0.campaigns.put(.init(name: "Spring", from: .distantPast, until: .distantFuture))
+        }
+        #expect(provider.profile.record != EngageRecord())
+        try await provider.profile.clear()
+        #expect(provider.profile.record == EngageRecord())
+        let next = bench.provider()
+        try await next.start()
+        #expect(next.profile.record == EngageRecord())
+        #expect(bench.operations == ["token", "AddRecipient"])
+    }
 }

@@ -358,10 +358,32 @@ struct XMLAPITests {
         #expect(bench.exchanges("AddRecipient").first?.response?.status == 200)
     }
 
-    @Test("E26 an unknown operation is fault 51")
-    func unknownOperation() async throws {
-        let result = try await bench.provider().xmlapi.send(XMLAPI("MakeCoffee"))
-        #expect(result.errorCode == .invalidXmlRequest)
+    @Test(
+        "E26 an unknown operation, or one in other letters, is fault 51",
+        arguments: ["MakeCoffee", "LOGIN", "addRecipient"]
+    )
+    func unknownOperation(name: String) async throws {
+        let result = try await bench.provider().xmlapi.send(XMLAPI(XMLAPIOperation(rawValue: name)))
+        #expect(result.errorCode == .invalidXmlRequest && !result.isSuccess)
+    }
+
+    @Test("E26 an envelope with a body in other letters is fault 51, with HTTP 200", arguments: ["body", "BODY"])
+    func unknownBody(name: String) async throws {
+        let login = "grant_type=refresh_token&client_id=client&client_secret=secret&refresh_token=refresh"
+        let form = MockRequest.Header("Content-Type", "application/x-www-form-urlencoded")
+        let token = MockRequest(method: "POST", path: "/oauth/token", headers: [form], body: Array(login.utf8))
+        #expect(await bench.mock.respond(to: token).status == 200)
+        let envelope = "<Envelope><\(name)><AddRecipient><LIST_ID>\(list)</LIST_ID></AddRecipient></\(name)></Envelope>"
+        let request = MockRequest(
+            method: "POST",
+            path: "/XMLAPI",
+            headers: [form, .init("Authorization", "Bearer at-0001")],
+            body: Array("xml=\(FormText.encode(envelope))".utf8)
+        )
+        let response = await bench.mock.respond(to: request)
+        #expect(response.status == 200)
+        #expect(try XMLAPIResult(reading: response.body).errorCode == .invalidXmlRequest)
+        #expect(try await bench.recipients().isEmpty)
     }
 
     @Test("E27 an empty value clears a column")

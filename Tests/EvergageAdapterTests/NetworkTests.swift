@@ -273,6 +273,17 @@ struct AnswerTests {
         #expect(found.last?.promotedItems == ["?": ["1"]])
     }
 
+    @Test("a campaign of a type that nobody knows counts by what it holds", arguments: ["zz", "", "ng"])
+    func unknownTypes(type: String) throws {
+        let text = """
+            {"campaignResponses":[{"type":"\(type)","campaignType":"Odd","displayMode":7,"experienceId":"x",
+              "serverSideMessages":[{"type":"?","id":"m","targetName":"a","data":"not JSON","dataMap":{"n":1}}]}],
+             "errorCode":0,"somethingNew":{}}
+            """
+        let found = try campaigns(text)
+        #expect(found.map(\.target) == ["a"] && found.first?.content == ["n": 1])
+    }
+
     @Test("campaigns that aren't published come in a test alone", arguments: ["Testing", "Disabled", "Odd"])
     func states(state: String) throws {
         let text =

@@ -11,6 +11,36 @@ import Testing
 @Suite("Start and identity")
 @MainActor
 struct StartTests {
+    @Test("the shared instance is the one that the application sets, and others are their own")
+    func sharedInstance() async throws {
+        let (app, other) = (try await App(), try await App())
+        #expect(Evergage.shared == nil)
+        Evergage.shared = app.evergage
+        defer { Evergage.shared = nil }
+        Evergage.shared?.globalContext?.trackAction("A")
+        try other.global.trackAction("B")
+        await app.settle()
+        await other.settle()
+        #expect(app.actions == ["A"] && other.actions == ["B"])
+    }
+
+    @Test(
+        "messages below the level aren't made, at each of the reference's levels",
+        arguments: [
+            (LogLevel.off, 0), (.error, 1), (.warning, 2), (.info, 3), (.debug, 3), (.trace, 3),
+        ]
+    )
+    func logLevels(level: LogLevel, count: Int) async {
+        let log = RecordingLog(level: level)
+        let evergage = Evergage(environment: Environment(time: ManualTime(), log: log))
+        // An error, a warning and a piece of information.
+        evergage.start(EvergageConfiguration(account: "", dataset: "engage"))
+        evergage.userID = " "
+        evergage.globalContext?.trackClickthrough(notification: ["aps": [:]], actionIdentifier: nil)
+        let expected: [LogLevel] = [.error, .warning, .info]
+        #expect(log.entries.map(\.level) == Array(expected.prefix(count)))
+    }
+
     @Test("V01 what is tracked before the start is sent after it")
     func beforeStart() async throws {
         let app = try await App(start: false)

@@ -231,6 +231,22 @@ struct OutboxContractTests {
         #expect(try await store.ledger() == Ledger(accepted: 1_000, delivered: 1_000))
     }
 
+    @Test("what waits can be looked at, page by page, and stays as it is", arguments: StoreKind.allCases)
+    func waiting(_ kind: StoreKind) async throws {
+        let store = try kind.open(folder)
+        try await store.append([.sample("a"), .sample("b", user: "bob")], isHeld: false)
+        try await store.append([.sample("c")], isHeld: true)
+        _ = try await store.lease(1, bytes: .max, now: noon, until: noon + 60)
+        try await store.settle([.retry(id: "a", at: noon + 5, attempts: 2, reason: "HTTP 400")])
+        let first = try await store.waiting(after: 0, limit: 2)
+        #expect(first.map(\.envelope.id) == ["a", "b"] && first.map(\.isHeld) == [false, false])
+        #expect(first.map(\.reason) == ["HTTP 400", nil] && first.map(\.envelope.attempts) == [2, 0])
+        let rest = try await store.waiting(after: try #require(first.last).envelope.sequence, limit: 2)
+        #expect(rest.map(\.envelope.id) == ["c"] && rest.map(\.isHeld) == [true])
+        #expect(try await store.waiting(after: try #require(rest.last).envelope.sequence, limit: 2).isEmpty)
+        #expect(try await store.leaseAll(at: noon + 6) == ["a", "b"])
+    }
+
     private func status(leased: Int, of store: any OutboxStore) async throws -> OutboxStatus {
         let bytes = try await store.status(now: noon).bytes
         return OutboxStatus(leased: leased, bytes: bytes, oldest: noon)

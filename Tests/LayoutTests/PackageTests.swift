@@ -12,6 +12,7 @@ struct PackageTests {
         "ExperimentationTesting": ["swift-http-types"],
         "ConformanceKit": [],
         "ComparisonKit": [],
+        "MockVendors": ["swift-nio"],
         "FlagshipAdapter": ["swift-http-types"],
         "SigmaAdapter": ["swift-http-types", "swift-crypto"],
         "EngageAdapter": ["swift-http-types"],

@@ -55,6 +55,61 @@ struct EvergageMockTests {
         return response.flatMap { $0.status == 200 ? EvergageJSON(parsing: $0.body) : nil }
     }
 
+    @Test(
+        "a named user without an encrypted id is error code 1 where one is demanded; an empty one always is, a wrong one 2"
+    )
+    func encryptedIDs() async throws {
+        let plain = #"{"action":"A","user":{"id":"u1"}}"#
+        let anonymous = #"{"action":"A","user":{"anonId":"a1"}}"#
+        let good = #"{"action":"A","user":{"encryptedId":"\#(Data("enc:u1".utf8).base64EncodedString())"}}"#
+        let lax = try await Self.vendor()
+        let strict = try await Self.vendor(#"{"options":{"encryptedIds":true}}"#)
+        for (text, codes) in [
+            (plain, [0, 1]), (anonymous, [0, 0]), (good, [0, 0]),
+            (#"{"action":"A","user":{"anonId":"a1","encryptedId":""}}"#, [1, 1]),
+            (#"{"action":"A","user":{"anonId":"a1","encryptedId":null}}"#, [1, 1]),
+            (#"{"action":"A","user":{"anonId":"a1","encryptedId":"%%"}}"#, [2, 2]),
+        ] {
+            for (vendor, code) in zip([lax, strict], codes) {
+                #expect(await Self.send(text, to: vendor)?["errorCode"] == .number(Double(code)), "\(text)")
+            }
+        }
+        #expect(await strict.received.map(\.isTaken) == [false, true, true, false, false, false])
+    }
+
+    @Test("faults of the vendor's own befall what they match: a status, an error code, a body, a lost connection")
+    func ownFaults() async throws {
+        let vendor = try await Self.vendor()
+        let server = MockServer(vendor)
+        try await server.start()
+        let client = RawClient(port: server.port)
+        func put(_ faults: String) async -> Int {
+            let request = MockRequest(method: "PUT", path: "/faults", body: Array(faults.utf8))
+            return await vendor.control(request)?.status ?? 0
+        }
+        #expect(
+            await put(
+                #"""
+                [{"match":"/api2/event","status":503,"retryAfter":7},{"match":"/api2/event","dropConnection":true},
+                 {"match":"/api2/event","rawBody":"<html>"},{"match":"/api2/event","times":2,"errorCode":3}]
+                """#
+            ) == 200
+        )
+        func get() async -> RawClient.Answer {
+            await client.get("/api2/event/engage?event=\(Data(Self.home.utf8).base64EncodedString())")
+        }
+        let refused = await get()
+        #expect(refused.status == 503 && refused.head.contains("Retry-After: 7"))
+        #expect(await get().status == 0)
+        #expect(await get().body == "<html>")
+        for _ in 0..<2 { #expect(await get().body.contains(#""errorCode":3"#)) }
+        #expect(await vendor.received.isEmpty, "what a fault befell was taken")
+        #expect(await get().body.contains(#""errorCode":0"#))
+        #expect(await vendor.received.count == 1)
+        for bad in ["{}", "[1]", "nonsense"] { #expect(await put(bad) == 400) }
+        await server.stop()
+    }
+
     static func send(_ text: String, to vendor: EvergageMock) async -> EvergageJSON? {
         EvergageJSON(parsing: await vendor.respond(to: EvergageRequest.json(text)).body)
     }

@@ -122,7 +122,7 @@ struct SigmaMockTests {
     @Test("the address and the token are told as an application configures them")
     func credentials() {
         #expect(sigma.endpoints(at: "http://127.0.0.1:1") == ["api": "http://127.0.0.1:1/api/v1/"])
-        #expect(sigma.credentials == ["token": SigmaMock.token])
+        #expect(sigma.credentials == ["projectToken": SigmaMock.token])
     }
 
     private func ask(

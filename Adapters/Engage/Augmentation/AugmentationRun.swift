@@ -17,46 +17,71 @@ struct AugmentationRun: Sendable {
         var isExpired: Bool
     }
 
+    /// How it ended.
+    private enum Ending { case complete, expired, cancelled }
+
     /// Completes a behaviour; what plug-ins that were through have added stays when the time is over.
+    ///
+    /// It ends at the deadline whatever a plug-in does with a cancellation; what comes later is not looked at.
     ///
     /// - Returns: `nil` if the task was cancelled.
     func complete(_ event: AugmentedEvent) async -> Outcome? {
         guard !plugins.isEmpty else { return Outcome(event: event, isExpired: false) }
         let begun = time.instant
         let deadline = begun.advanced(by: timeout)
-        var event = event
+        guard begun < deadline else { return Outcome(event: event, isExpired: true) }
+        let progress = Progress(event)
+        let race = Race<Ending>()
+        let worker = Task { race.finish(with: await takeThrough(progress, from: begun, until: deadline)) }
+        let time = time
+        let timer = Task {
+            guard (try? await time.sleep(until: deadline)) != nil else { return }
+            race.finish(with: .expired)
+        }
+        defer {
+            worker.cancel()
+            timer.cancel()
+        }
+        let ending = await withTaskCancellationHandler {
+            await race.winner()
+        } onCancel: {
+            race.finish(with: .cancelled)
+        }
+        guard ending != .cancelled else { return nil }
+        return Outcome(event: progress.event, isExpired: ending == .expired)
+    }
+
+    /// Takes a behaviour from plug-in to plug-in.
+    private func takeThrough(
+        _ progress: Progress,
+        from begun: ContinuousClock.Instant,
+        until deadline: ContinuousClock.Instant
+    ) async -> Ending {
         var queue = Array(plugins.indices)
         var place = 0
         while !queue.isEmpty {
-            if Task.isCancelled { return nil }
+            if Task.isCancelled { return .cancelled }
             if place >= queue.count {
                 // Everybody who may be passed over was: without a pause this would spin.
                 place = 0
-                guard await pause(until: deadline) else { return Outcome(event: event, isExpired: true) }
+                guard await pause(until: deadline) else { return .expired }
             }
             let plugin = plugins[queue[place]]
-            let waited = begun.duration(to: time.instant)
-            let current = event
-            let readiness = await within(deadline) { await plugin.readiness(for: current, waited: waited) }
-            switch readiness {
-            case nil: return Task.isCancelled ? nil : Outcome(event: event, isExpired: true)
+            let event = progress.event
+            switch await plugin.readiness(for: event, waited: begun.duration(to: time.instant)) {
             case .never:
                 queue.remove(at: place)
             case .ready:
-                let processed = await within(deadline) { () async -> AugmentedEvent in
-                    // What is thrown leaves the behaviour as it was.
-                    (try? await plugin.process(current)) ?? current
-                }
-                guard let processed else { return Task.isCancelled ? nil : Outcome(event: event, isExpired: true) }
-                event = processed
+                // What is thrown leaves the behaviour as it was.
+                progress.event = (try? await plugin.process(event)) ?? event
                 queue.remove(at: place)
             case .notYet where plugin.isSynchronous:
-                guard await pause(until: deadline) else { return Outcome(event: event, isExpired: true) }
+                guard await pause(until: deadline) else { return .expired }
             case .notYet:
                 place += 1
             }
         }
-        return Outcome(event: event, isExpired: false)
+        return .complete
     }
 
     /// Waits a little; `false` when the time is over.
@@ -66,27 +91,13 @@ struct AugmentationRun: Sendable {
         return time.instant < deadline
     }
 
-    /// Waits for a plug-in, but not longer than until the deadline, whatever the plug-in does with a cancellation.
-    private func within<Value: Sendable>(
-        _ deadline: ContinuousClock.Instant,
-        _ work: @escaping @Sendable () async -> Value
-    ) async -> Value? {
-        guard time.instant < deadline else { return nil }
-        let race = Race<Value>()
-        let worker = Task { race.finish(with: await work()) }
-        let time = time
-        let timer = Task {
-            guard (try? await time.sleep(until: deadline)) != nil else { return }
-            race.finish(with: nil)
-        }
-        defer {
-            worker.cancel()
-            timer.cancel()
-        }
-        return await withTaskCancellationHandler {
-            await race.winner()
-        } onCancel: {
-            race.finish(with: nil)
+    /// How far a behaviour has come.
+    private final class Progress: Sendable {
+        private let state: Mutex<AugmentedEvent>
+        init(_ event: AugmentedEvent) { state = Mutex(event) }
+        var event: AugmentedEvent {
+            get { state.withLock { $0 } }
+            set { state.withLock { $0 = newValue } }
         }
     }
 
@@ -94,13 +105,13 @@ struct AugmentationRun: Sendable {
     private final class Race<Value: Sendable>: Sendable {
         private enum State {
             case open
-            case awaited(CheckedContinuation<Value?, Never>)
-            case decided(Value?)
+            case awaited(CheckedContinuation<Value, Never>)
+            case decided(Value)
         }
         private let state = Mutex(State.open)
 
-        func finish(with value: Value?) {
-            let waiter = state.withLock { state -> CheckedContinuation<Value?, Never>? in
+        func finish(with value: Value) {
+            let waiter = state.withLock { state -> CheckedContinuation<Value, Never>? in
                 switch state {
                 case .open:
                     state = .decided(value)
@@ -114,14 +125,14 @@ struct AugmentationRun: Sendable {
             waiter?.resume(returning: value)
         }
 
-        func winner() async -> Value? {
+        func winner() async -> Value {
             await withCheckedContinuation { continuation in
-                let decided = state.withLock { state -> Value?? in
-                    if case .decided(let value) = state { return .some(value) }
+                let decided = state.withLock { state -> Value? in
+                    if case .decided(let value) = state { return value }
                     state = .awaited(continuation)
-                    return .none
+                    return nil
                 }
-                if case .some(let value) = decided { continuation.resume(returning: value) }
+                if let decided { continuation.resume(returning: decided) }
             }
         }
     }

@@ -127,7 +127,8 @@ public struct XMLAPIElement: Sendable, Hashable {
 
     init(_ element: XMLTree) {
         name = element.name
-        attributes = Dictionary(element.attributes.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        attributes = [:]
+        for attribute in element.attributes { attributes[attribute.name] = attribute.value }
         text = element.text.trimmingBlanks
         children = element.children.map(XMLAPIElement.init)
         key = element.name.lowercased()

@@ -11,6 +11,13 @@ uint64_t benchmark_allocations(void) { return atomic_load_explicit(&allocations,
 uint64_t benchmark_allocated_bytes(void) { return atomic_load_explicit(&bytes, memory_order_relaxed); }
 
 #if defined(__linux__)
+#include <malloc.h>
+
+uint64_t benchmark_live_bytes(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
 // glibc keeps its own under these names, so that a program may stand in for the usual ones.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -49,4 +56,6 @@ void *aligned_alloc(size_t alignment, size_t size) {
     count(size);
     return __libc_memalign(alignment, size);
 }
+#else
+uint64_t benchmark_live_bytes(void) { return 0; }
 #endif

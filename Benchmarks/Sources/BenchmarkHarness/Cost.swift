@@ -37,6 +37,9 @@ public func allocatedBytes(_ body: () -> Void) -> Int {
     return Int(benchmark_allocated_bytes() - before)
 }
 
+/// The number of bytes that are in use, by any thread.
+public func liveBytes() -> Int { Int(benchmark_live_bytes()) }
+
 /// Keeps the optimiser from seeing that a value isn't used.
 @inline(never)
 @_optimize(none)

@@ -50,7 +50,13 @@ public final class EngageMock: MockVendor {
         self.now = now
     }
 
-    /// What an application needs to be let in.
+    /// The world that there is before another is loaded, in the form that ``load(_:)`` takes.
+    public static var standardWorld: Data {
+        // Texts and numbers only: there is nothing in it that JSON couldn't hold.
+        (try? JSONEncoder().encode(EngageMockBackEnd.standard)) ?? Data()
+    }
+
+    /// What an application needs to be let in, under the names of its configuration.
     public var credentials: [String: String] {
         state.withLock {
             [
@@ -58,7 +64,6 @@ public final class EngageMock: MockVendor {
                 "clientSecret": $0.world.credentials.clientSecret,
                 "refreshToken": $0.world.credentials.refreshToken,
                 "listID": $0.world.lists.first.map { String($0.id) } ?? "",
-                "auditTableID": $0.world.tables.first.map { String($0.id) } ?? "",
             ]
         }
     }

@@ -87,7 +87,18 @@ struct EvergageEvent: Sendable, Hashable {
     }
 
     /// Why an event that can be parsed is not taken.
-    enum Invalid: Error, Hashable { case event, encryptedID }
+    enum Invalid: Error, Hashable {
+        case event, encryptedID, noEncryptedID
+
+        /// The vendor's number for it.
+        var errorCode: Int {
+            switch self {
+            case .noEncryptedID: 1
+            case .encryptedID: 2
+            case .event: 5
+            }
+        }
+    }
 
     init(_ json: EvergageJSON) throws(Invalid) {
         self.json = json
@@ -99,7 +110,10 @@ struct EvergageEvent: Sendable, Hashable {
             try readItems()
         }
         stats = (json["campaignStats"]?.array ?? []).compactMap { Stat($0) }
-        if json["user"]?["encryptedId"]?.string != nil, encryptedID == nil { throw .encryptedID }
+        if let encrypted = json["user"]?["encryptedId"] {
+            guard encrypted.text != nil else { throw .noEncryptedID }
+            guard encryptedID != nil else { throw .encryptedID }
+        }
         guard hasContent, hasIdentity else { throw .event }
     }
 

@@ -30,10 +30,10 @@ public actor EvergageMock: MockVendor {
     /// The one base address.
     public nonisolated func endpoints(at base: String) -> [String: String] { ["base": base] }
 
-    /// The account, a data set, and a pair of keys for the authenticated route.
-    public nonisolated var credentials: [String: String] {
-        ["account": "acme", "dataset": "engage", "key": "mock-key", "secret": "mock-secret"]
-    }
+    /// The account and a data set, under the names of an application's configuration.
+    ///
+    /// The keys of the authenticated route are no application's: they stand in the world.
+    public nonisolated var credentials: [String: String] { ["account": "acme", "dataset": "engage"] }
 
     /// Forgets events, users and orders; the world stays.
     public func reset() {
@@ -91,7 +91,11 @@ public actor EvergageMock: MockVendor {
             event = try EvergageEvent(json)
         } catch {
             state.refuseLast()
-            return answer(errorCode: error == .encryptedID ? 2 : 5)
+            return answer(errorCode: error.errorCode)
+        }
+        if world.options.encryptedIds, event.json["user"]?["id"]?.text != nil, event.encryptedID == nil {
+            state.refuseLast()
+            return answer(errorCode: EvergageEvent.Invalid.noEncryptedID.errorCode)
         }
         if let id { state.setProcessed(id) }
         if event.flag("doNotTrack") { return answer() }

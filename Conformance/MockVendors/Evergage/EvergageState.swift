@@ -142,17 +142,19 @@ struct EvergageFault: Sendable, Hashable {
     var delayMillis = 0
     var response: MockResponse?
 
-    /// Reads `[{"match":"/api2/event","times":2,"status":503,"retryAfter":1}, {"errorCode":3}, …]`.
+    /// Reads `[{"match":"/api2/event","times":2,"status":503,"retryAfter":1}, {"errorCode":3}, {"delayMillis":500},
+    /// {"rawBody":"<html>"}, {"dropConnection":true}]`.
     static func list(_ json: EvergageJSON) throws(MockWorldError) -> [EvergageFault] {
         guard let list = json.array else { throw MockWorldError("faults: expected a list") }
         var faults: [EvergageFault] = []
         for (index, one) in list.enumerated() {
-            if one["dropConnection"] != nil {
-                throw MockWorldError("faults[\(index)].dropConnection: ask /_mock/script for a reset instead")
-            }
+            guard one.object != nil else { throw MockWorldError("faults[\(index)]: expected an object") }
             var fault = EvergageFault(match: one["match"]?.string ?? "/", times: one["times"]?.whole ?? 1)
             fault.delayMillis = min(max(one["delayMillis"]?.whole ?? 0, 0), 60_000)
-            if let code = one["errorCode"]?.whole {
+            if one["dropConnection"]?.isTrue == true {
+                // Dropped before the event is taken: `/_mock/script` has the fault that drops it after.
+                fault.response = MockResponse(status: 500, fault: .reset)
+            } else if let code = one["errorCode"]?.whole {
                 fault.response = .json(#"{"campaignResponses":[],"errorCode":\#(code)}"#)
             } else if let raw = one["rawBody"]?.string {
                 fault.response = MockResponse(status: one["status"]?.whole ?? 200, type: "text/html", text: raw)

@@ -6,7 +6,7 @@
 /// {"datasets": ["engage", "test"],
 ///  "keys": [{"key": "mock-key", "secret": "mock-secret", "canSendEvents": true}],
 ///  "options": {"strictTestAuth": false, "strictChannels": false, "defaultCurrency": "USD",
-///              "pipelineIdentity": false, "busy": false},
+///              "pipelineIdentity": false, "busy": false, "encryptedIds": false},
 ///  "applications": {"com.acme.shop": {"enabled": true, "ttlMillis": 3600000}},
 ///  "campaigns": [{"campaignId": "c9", "campaignName": "Home hero", "experienceId": "xp7Qa",
 ///                 "experienceName": "A", "target": "featuredProduct", "data": {"name": "cameras"},
@@ -31,6 +31,8 @@ struct EvergageWorld: Sendable, Hashable {
         var defaultCurrency = "USD"
         var pipelineIdentity = false
         var busy = false
+        /// Whether a named user must be named by an encrypted id.
+        var encryptedIds = false
     }
 
     var datasets = ["engage", "test"]
@@ -97,6 +99,7 @@ extension EvergageWorld.Options {
             case ("strictChannels", .bool(let value)): strictChannels = value
             case ("pipelineIdentity", .bool(let value)): pipelineIdentity = value
             case ("busy", .bool(let value)): busy = value
+            case ("encryptedIds", .bool(let value)): encryptedIds = value
             case ("defaultCurrency", .string(let value)): defaultCurrency = value
             default: throw MockWorldError("options.\(name): unknown, or not of its type")
             }

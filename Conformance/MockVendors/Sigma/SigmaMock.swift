@@ -30,8 +30,8 @@ public final class SigmaMock: MockVendor {
         ["api": base + (base.hasSuffix("/") ? "" : "/") + "api/v1/"]
     }
 
-    /// The project token.
-    public var credentials: [String: String] { ["token": Self.token] }
+    /// The project token, under the name of an application's configuration.
+    public var credentials: [String: String] { ["projectToken": Self.token] }
 
     /// `config`, `geo` or `unknown`.
     public func operation(of request: MockRequest) -> String {

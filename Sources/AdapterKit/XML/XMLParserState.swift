@@ -6,7 +6,6 @@ struct XMLParserState {
     private let deepest: Int
     private var position = 0
     private var open: [XMLTree] = []
-    private var texts: [[UInt8]] = []
     private var root: XMLTree?
 
     init(_ bytes: [UInt8], deepest: Int) {
@@ -27,18 +26,18 @@ struct XMLParserState {
     }
 
     private mutating func markup() throws(ExperimentationError) {
-        if has("<!--") {
-            try comment()
-        } else if has("<![CDATA[") {
-            try section()
-        } else if has("<!") {
-            throw error("a document type or another declaration, which isn't read")
-        } else if has("<?") {
-            try instruction()
-        } else if has("</") {
-            try endTag()
-        } else {
-            try startTag()
+        switch position + 1 < bytes.count ? bytes[position + 1] : 0 {
+        case UInt8(ascii: "/"): try endTag()
+        case UInt8(ascii: "?"): try instruction()
+        case UInt8(ascii: "!"):
+            if has("<!--") {
+                try comment()
+            } else if has("<![CDATA[") {
+                try section()
+            } else {
+                throw error("a document type or another declaration, which isn't read")
+            }
+        default: try startTag()
         }
     }
 
@@ -58,7 +57,6 @@ struct XMLParserState {
             if current == UInt8(ascii: ">") {
                 position += 1
                 open.append(element)
-                texts.append([])
                 return
             }
             guard hadSpace else { throw error("expected space, > or />") }
@@ -70,16 +68,14 @@ struct XMLParserState {
 
     private mutating func endTag() throws(ExperimentationError) {
         position += 2
-        let name = try name()
+        let name = try nameRange()
         skipSpace()
         // Compared by bytes: to XML, composed and decomposed letters are different names.
-        guard var element = open.last, name.utf8.elementsEqual(element.name.utf8) else {
+        guard let last = open.indices.last, open[last].name.utf8.elementsEqual(bytes[name]) else {
             throw error("an end tag that doesn't fit")
         }
         try expect(UInt8(ascii: ">"))
-        open.removeLast()
-        element.text = String(decoding: texts.removeLast(), as: UTF8.self)
-        close(element)
+        close(open.removeLast())
     }
 
     private mutating func close(_ element: XMLTree) {
@@ -116,21 +112,45 @@ struct XMLParserState {
     }
 
     private mutating func name() throws(ExperimentationError) -> String {
+        String(decoding: bytes[try nameRange()], as: UTF8.self)
+    }
+
+    private mutating func nameRange() throws(ExperimentationError) -> Range<Int> {
         let start = position
-        while let byte = current, byte >= 0x80 || Self.isNameByte(byte) { position += 1 }
-        let name = String(decoding: bytes[start..<position], as: UTF8.self)
-        guard XMLCharacters.isName(name) else { throw error("expected a name") }
-        return name
+        var isPlain = true
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte >= 0x80 {
+                isPlain = false
+            } else if !Self.isNameByte(byte) {
+                break
+            }
+            position += 1
+        }
+        // A name of nothing but ASCII needs no look at its characters, save the first.
+        let isName =
+            isPlain
+            ? start < position && XMLCharacters.isNameStart(Unicode.Scalar(bytes[start]))
+            : XMLCharacters.isName(String(decoding: bytes[start..<position], as: UTF8.self))
+        guard isName else { throw error("expected a name") }
+        return start..<position
     }
 
     // MARK: Text
 
     private mutating func text() throws(ExperimentationError) {
-        guard !texts.isEmpty else {
+        guard let last = open.indices.last else {
             guard skipSpace() else { throw error("text outside of the root") }
             return
         }
-        var built: [UInt8] = []
+        let start = position
+        while position < bytes.count, !Self.isSpecial(bytes[position]) { position += 1 }
+        if current == UInt8(ascii: "<") {
+            // The usual text, which is taken as it stands.
+            open[last].text += String(decoding: bytes[start..<position], as: UTF8.self)
+            return
+        }
+        var built = Array(bytes[start..<position])
         while let byte = current, byte != UInt8(ascii: "<") {
             switch byte {
             case UInt8(ascii: "&"): built.append(contentsOf: try reference())
@@ -138,11 +158,16 @@ struct XMLParserState {
             default: take(into: &built)
             }
         }
-        texts[texts.count - 1].append(contentsOf: built)
+        open[last].text += String(decoding: built, as: UTF8.self)
+    }
+
+    /// Whether a byte of a text is more than itself, or ends it.
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "]") || byte == 0x0d
     }
 
     private mutating func section() throws(ExperimentationError) {
-        guard !texts.isEmpty else { throw error("text outside of the root") }
+        guard let last = open.indices.last else { throw error("text outside of the root") }
         position += 9
         var built: [UInt8] = []
         while !has("]]>") {
@@ -150,7 +175,7 @@ struct XMLParserState {
             take(into: &built)
         }
         position += 3
-        texts[texts.count - 1].append(contentsOf: built)
+        open[last].text += String(decoding: built, as: UTF8.self)
     }
 
     /// Takes a byte; every kind of line end becomes a line feed.

@@ -206,6 +206,18 @@ public final class InMemoryOutboxStore: OutboxStore {
         }
     }
 
+    /// The events that wait, oldest first, page by page.
+    public func waiting(
+        after sequence: Int64 = 0,
+        limit: Int = 1_000
+    ) async throws(ExperimentationError) -> [WaitingEvent] {
+        state.withLock { state in
+            state.rows.lazy.filter { $0.envelope.sequence > sequence }.prefix(max(1, limit)).map { row in
+                WaitingEvent(envelope: row.envelope, isHeld: row.isHeld, reason: row.failure)
+            }
+        }
+    }
+
     /// The accounts.
     public func ledger() async throws(ExperimentationError) -> Ledger {
         state.withLock { state in

@@ -337,7 +337,10 @@ actor Outbox {
 
     /// Removes a user's waiting events; when this returns, nothing of theirs is under way, and nothing will be sent but
     /// the consent signal.
-    func purge(userID: String) async throws(ExperimentationError) {
+    ///
+    /// - Returns: How many events were removed.
+    @discardableResult
+    func purge(userID: String) async throws(ExperimentationError) -> Int {
         deniedUsers.insert(userID)
         intake.withLock { $0.removeAll { $0.userID == userID && !$0.envelope.event.isConsentSignal } }
         while let taking = takingNoted { await taking.value }
@@ -349,7 +352,39 @@ actor Outbox {
             _ = await underWay.task.value
             await Task.yield()
         }
-        _ = try await store.purge(userID: userID)
+        return try await store.purge(userID: userID)
+    }
+
+    /// Removes the waiting events of all users, who go on as before.
+    ///
+    /// - Returns: How many events were removed.
+    func purgeAll() async throws(ExperimentationError) -> Int {
+        await takeInNoted()
+        var users: Set<String> = []
+        var last: Int64 = 0
+        while let end = try await collectUsers(after: last, into: &users) { last = end }
+        var purged = 0
+        for userID in users {
+            let isDenied = deniedUsers.contains(userID)
+            purged += try await purge(userID: userID)
+            if !isDenied { deniedUsers.remove(userID) }
+        }
+        return purged
+    }
+
+    private func collectUsers(
+        after sequence: Int64,
+        into users: inout Set<String>
+    ) async throws(ExperimentationError) -> Int64? {
+        let page = try await store.waiting(after: sequence, limit: 1_000)
+        users.formUnion(page.map(\.envelope.identity.id))
+        return page.last?.envelope.sequence
+    }
+
+    /// The events that wait, with everything noted taken in first.
+    func waitingEvents(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
+        await takeInNoted()
+        return try await store.waiting(after: sequence, limit: limit)
     }
 
     /// Ends delivery; what waits stays in the store.

@@ -49,6 +49,22 @@ public protocol OutboxStore: Sendable {
 
     /// The accounts.
     func ledger() async throws(ExperimentationError) -> Ledger
+
+    /// The events that wait, oldest first, page by page; they stay as they are.
+    ///
+    /// - Parameters:
+    ///   - sequence: The ``Envelope/sequence`` at which the last page ended; 0 at the beginning.
+    ///   - limit: How many at most.
+    /// - Returns: The next events; none at the end.
+    /// - Throws: ``ErrorCode/store``; ``ErrorCode/unsupported`` by a store that can't be looked into.
+    func waiting(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent]
+}
+
+extension OutboxStore {
+    /// Says that this store can't be looked into.
+    public func waiting(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
+        throw ExperimentationError(.unsupported, "This store can't be looked into.")
+    }
 }
 
 /// What became of one leased event.

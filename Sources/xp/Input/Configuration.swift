@@ -24,6 +24,7 @@ struct Configuration: Sendable {
             throw Failure(.input, "\(place): \"vendor\": there is no \"\(name)\"; expected one of \(known)")
         }
         self.vendor = vendor
+        Self.takeMock(&members)
         do {
             settings = try SettingsReader(
                 .object(members),
@@ -35,10 +36,21 @@ struct Configuration: Sendable {
         }
     }
 
+    /// What `xp mock` prints is a configuration as it is: its credentials are the vendor's settings.
+    private static func takeMock(_ members: inout [String: FlagValue]) {
+        guard members["url"] != nil, case .object(let credentials)? = members["credentials"] else { return }
+        members["url"] = nil
+        members["credentials"] = nil
+        members.merge(credentials) { own, _ in own }
+    }
+
     /// Makes the provider.
-    func provider(_ environment: Environment) throws -> any ExperimentationProvider {
+    func provider(
+        _ environment: Environment,
+        state: (any StateStore)? = nil
+    ) throws -> any ExperimentationProvider {
         do {
-            return try vendor.provider(from: settings, environment: environment)
+            return try vendor.provider(from: settings, environment: environment, state: state)
         } catch let error as ExperimentationError {
             throw Failure(.input, error.message)
         }
@@ -49,7 +61,7 @@ struct Configuration: Sendable {
         let environment = Environment()
         do {
             return try await ExperimentationClient(
-                provider: provider(environment),
+                provider: provider(environment, state: store.state),
                 store: store,
                 options: options,
                 environment: environment

@@ -37,6 +37,49 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: received.count, delivered: received.count))
     }
 
+    @Test(
+        "what waits can be seen and removed, whoever's it is; the users go on, and a store that can't be looked into says so"
+    )
+    func removal() async throws {
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))) { batch in
+            DeliveryReport(.delivered, for: batch)
+        }
+        let client = try await vendor.client(time: time)
+        let ada = client.session(for: User(id: "ada"))
+        let id = try await ada.accept(.numbered(1))
+        try await client.session(for: User(id: "bob")).track(.numbered(2))
+        let waiting = try await client.waitingEvents()
+        #expect(waiting.map(\.envelope.identity.id) == ["ada", "bob"])
+        #expect(waiting.first?.envelope.id == id)
+        #expect(try await client.removeWaitingEvents() == 2)
+        #expect(try await client.waitingEvents().isEmpty)
+        try await ada.track(.numbered(3))
+        try await client.flush()
+        try await client.expectBalance(Ledger(accepted: 3, delivered: 1, purged: 2))
+        #expect(vendor.record.received.map(\.event) == [.numbered(3)])
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await Opaque().waiting(after: 0, limit: 1)
+        }
+        #expect(error?.code == .unsupported)
+    }
+
+    /// A store of somebody's own that can't be looked into.
+    private struct Opaque: OutboxStore {
+        func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {}
+        func lease(
+            _ limit: Int,
+            bytes: Int,
+            now: Date,
+            until: Date
+        ) async throws(ExperimentationError) -> [Envelope] { [] }
+        func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {}
+        func release(userID: String) async throws(ExperimentationError) {}
+        func purge(userID: String) async throws(ExperimentationError) -> Int { 0 }
+        func expire(before date: Date) async throws(ExperimentationError) -> Int { 0 }
+        func status(now: Date) async throws(ExperimentationError) -> OutboxStatus { OutboxStatus() }
+        func ledger() async throws(ExperimentationError) -> Ledger { Ledger() }
+    }
+
     @Test("P05 concurrent producers lose nothing while events are flushed")
     func producers() async throws {
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 50, largest: 100, interval: .milliseconds(1)))

@@ -9,4 +9,7 @@ uint64_t benchmark_allocations(void);
 /// How many bytes have been asked for since the process began, by any thread.
 uint64_t benchmark_allocated_bytes(void);
 
+/// How many bytes are in use now, by any thread; 0 where that can't be told.
+uint64_t benchmark_live_bytes(void);
+
 #endif

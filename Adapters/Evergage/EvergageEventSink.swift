@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 
 /// Takes events to the vendor, one a request, as its public interface has it.
-final class EvergageDelivery: EventSink {
+final class EvergageEventSink: EventSink {
     let configuration: EvergageConfiguration
     let surfaces = EvergageSurfaces()
     private let transport: any HTTPTransport

@@ -7,11 +7,13 @@ import Foundation
 #endif
 
 /// A server that answers every request at once with an empty 200, on one thread for each connection.
-final class Collector: Sendable {
-    let port: UInt16
+public final class Collector: Sendable {
+    /// Where it listens, on 127.0.0.1.
+    public let port: UInt16
     private let descriptor: Int32
 
-    init() {
+    /// Starts it; it serves as long as the process lives.
+    public init() {
         #if canImport(Glibc)
             let stream = Int32(SOCK_STREAM.rawValue)
         #else

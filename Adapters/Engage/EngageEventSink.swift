@@ -1,15 +1,15 @@
 import AdapterKit
 import Experimentation
 import Foundation
-import Synchronization
 
 /// Takes the client's events to the endpoint for behaviours.
-struct EngageSink: EventSink {
+struct EngageEventSink: EventSink {
     let connection: EngageConnection
     let profile: EngageProfile
     let translation: EngageTranslation
     let augmentation: AugmentationRun
     let completed: CompletedEvents
+    let journal: EngageJournal
 
     var batching: BatchPolicy {
         let configuration = connection.configuration
@@ -51,6 +51,8 @@ struct EngageSink: EventSink {
             }
         }
         guard !behaviors.isEmpty else { return report }
+        completed.begin(posting: behaviors.map(\.id))
+        defer { completed.end(posting: behaviors.map(\.id)) }
         do throws(ExperimentationError) {
             try await prepare(behaviors)
         } catch {
@@ -59,7 +61,36 @@ struct EngageSink: EventSink {
         }
         guard let said = await complete(behaviors) else { return report }
         report.merge(await submit(behaviors, said: said))
+        await remember(behaviors, report)
         return report
+    }
+
+    /// Writes down what the outbox is about to forget.
+    private func remember(_ batch: [Envelope], _ report: DeliveryReport) async {
+        let attempts = connection.configuration.networking.attempts
+        let settled = batch.compactMap { envelope -> EngageJournal.Entry? in
+            let outcome: (isDelivered: Bool, reason: String)
+            switch report.verdicts[envelope.id] {
+            case .delivered: outcome = (true, "")
+            case .rejected(let reason): outcome = (false, reason)
+            case .failed(let reason) where envelope.attempts + 1 >= attempts: outcome = (false, reason)
+            default: return nil
+            }
+            return EngageJournal.Entry(
+                id: envelope.id,
+                code: translation.draft(of: envelope.event)?.type.rawValue ?? 0,
+                date: envelope.date,
+                isDelivered: outcome.isDelivered,
+                reason: outcome.reason.replacing(/[\t\n]/, with: " ")
+            )
+        }
+        completed.forget(settled.map(\.id))
+        do throws(ExperimentationError) {
+            try await journal.note(settled)
+        } catch {
+            // Only looking up suffers; the accounts are the outbox's.
+            connection.environment.log.log(.warning, "engage.journal", "not written: \(error.message)")
+        }
     }
 
     /// Learns the campaigns that these events bring, and gives the device an id if it has none.
@@ -134,7 +165,6 @@ struct EngageSink: EventSink {
                     .value(EngageErrors.verdict(on: reply, batch: batch.count, now: environment.time.now))
                 }
             )
-            if case .delivered = verdict { completed.forget(batch.map(\.id)) }
             return DeliveryReport(verdict, for: batch)
         } catch {
             let patience = await connection.authorization.patience
@@ -153,44 +183,6 @@ struct EngageSink: EventSink {
             return .delivered
         } catch {
             return error.code == .vendorFault ? .failed(error.message) : EngageErrors.verdict(on: error, after: nil)
-        }
-    }
-}
-
-/// What plug-ins have made of events that aren't delivered yet; the oldest are forgotten first.
-final class CompletedEvents: Sendable {
-    private struct State {
-        var known: [String: [String: String]] = [:]
-        var order: [String] = []
-        var underWay: Set<String> = []
-        var expired = 0
-    }
-
-    private let state = Mutex(State())
-    private let limit = 2_000
-
-    subscript(id: String) -> [String: String]? { state.withLock { $0.known[id] } }
-
-    /// How many events plug-ins are working on, and how many had to go without some, ever.
-    var counts: (underWay: Int, expired: Int) { state.withLock { ($0.underWay.count, $0.expired) } }
-
-    func begin(_ id: String) { state.withLock { _ = $0.underWay.insert(id) } }
-    func abandon(_ id: String) { state.withLock { _ = $0.underWay.remove(id) } }
-
-    func finish(_ id: String, _ outcome: AugmentationRun.Outcome) {
-        state.withLock { state in
-            state.underWay.remove(id)
-            if outcome.isExpired { state.expired += 1 }
-            if state.known.updateValue(outcome.event.attributes, forKey: id) == nil { state.order.append(id) }
-            while state.known.count > limit, !state.order.isEmpty { state.known[state.order.removeFirst()] = nil }
-        }
-    }
-
-    func forget(_ ids: [String]) {
-        let gone = Set(ids)
-        state.withLock { state in
-            for id in ids { state.known[id] = nil }
-            state.order.removeAll(where: gone.contains)
         }
     }
 }

@@ -1,0 +1,63 @@
+import Synchronization
+
+/// What plug-ins have made of events that aren't delivered yet; the oldest are forgotten first.
+final class CompletedEvents: Sendable {
+    private struct State {
+        var known: [String: [String: String]] = [:]
+        var order: [String] = []
+        var underWay: Set<String> = []
+        var posting: Set<String> = []
+        /// Those of the known that had to go without some plug-in.
+        var incomplete: Set<String> = []
+        var expired = 0
+    }
+
+    private let state = Mutex(State())
+    private let limit = 2_000
+
+    subscript(id: String) -> [String: String]? { state.withLock { $0.known[id] } }
+
+    /// How many events plug-ins are working on, and how many had to go without some, ever.
+    var counts: (underWay: Int, expired: Int) { state.withLock { ($0.underWay.count, $0.expired) } }
+
+    /// How it stands with an event that waits.
+    func state(of id: String) -> EngageEventState {
+        state.withLock { state in
+            if state.underWay.contains(id) { return .hold }
+            if state.posting.contains(id) { return .processing }
+            return state.incomplete.contains(id) ? .expired : .notPosted
+        }
+    }
+
+    func begin(posting ids: [String]) { state.withLock { $0.posting.formUnion(ids) } }
+    func end(posting ids: [String]) { state.withLock { $0.posting.subtract(ids) } }
+
+    func begin(_ id: String) { state.withLock { _ = $0.underWay.insert(id) } }
+    func abandon(_ id: String) { state.withLock { _ = $0.underWay.remove(id) } }
+
+    func finish(_ id: String, _ outcome: AugmentationRun.Outcome) {
+        state.withLock { state in
+            state.underWay.remove(id)
+            if outcome.isExpired {
+                state.expired += 1
+                state.incomplete.insert(id)
+            }
+            if state.known.updateValue(outcome.event.attributes, forKey: id) == nil { state.order.append(id) }
+            while state.known.count > limit, !state.order.isEmpty {
+                let oldest = state.order.removeFirst()
+                state.known[oldest] = nil
+                state.incomplete.remove(oldest)
+            }
+        }
+    }
+
+    func forget(_ ids: [String]) {
+        guard !ids.isEmpty else { return }
+        let gone = Set(ids)
+        state.withLock { state in
+            for id in ids { state.known[id] = nil }
+            state.incomplete.subtract(gone)
+            state.order.removeAll(where: gone.contains)
+        }
+    }
+}

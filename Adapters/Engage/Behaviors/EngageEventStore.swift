@@ -1,0 +1,145 @@
+import Experimentation
+import Foundation
+
+/// What the reference calls the status of an event, by its number.
+public enum EngageEventState: Int, Sendable, Hashable, Codable, CaseIterable {
+    /// Ready, waiting after a failure, or waiting for consent, which the reference doesn't know.
+    case notPosted = 1
+    /// The vendor has it.
+    case successfullyPosted = 2
+    /// It was refused as often as allowed, or for good.
+    case failedPost = 3
+    /// Plug-ins are completing it.
+    case hold = 4
+    /// It had to go without some plug-in and waits to be posted.
+    case expired = 5
+    /// It is being posted.
+    case processing = 6
+}
+
+/// An event of the store, as the reference lets it be looked up.
+public struct EngageEvent: Sendable, Hashable, Identifiable {
+    /// What `UserSession.accept` returned.
+    public var id: String
+    /// Its kind.
+    public var type: BehaviorType
+    /// When it happened.
+    public var date: Date
+    /// How it stands with it.
+    public var state: EngageEventState
+    /// Why it hasn't been taken yet, or why it was given up.
+    public var reason: String?
+}
+
+/// The queries and deletions of the reference's event store, over the client's outbox.
+///
+/// ```swift
+/// let events = engage.eventStore(of: client)
+/// let id = try await session.accept(.goalCompleted("LISTENED TO MVSTERMIND"))
+/// let event = try await events.event(id: id)
+/// ```
+///
+/// Events that wait are all there. Of those that the vendor has, and of those that were given up, the latest thousand
+/// are; ``EngageProvider/eventStates(in:)`` counts all of them.
+public struct EngageEventStore: Sendable {
+    let client: ExperimentationClient
+    let translation: EngageTranslation
+    let completed: CompletedEvents
+    let journal: EngageJournal
+    let retention: TimeInterval
+    let now: @Sendable () -> Date
+
+    /// The event with an id; `nil` if there is none, or it was settled too long ago.
+    public func event(id: String) async throws(ExperimentationError) -> EngageEvent? {
+        try await all().first { $0.id == id }
+    }
+
+    /// The events in some states, those that are settled first, otherwise by age.
+    public func events(
+        in states: Set<EngageEventState> = Set(EngageEventState.allCases)
+    ) async throws(ExperimentationError) -> [EngageEvent] {
+        try await all().filter { states.contains($0.state) }
+    }
+
+    /// The events that could be posted now: ``EngageEventState/notPosted`` and ``EngageEventState/expired``.
+    public func unpostedEvents() async throws(ExperimentationError) -> [EngageEvent] {
+        try await events(in: [.notPosted, .expired])
+    }
+
+    /// How many events of a kind there are; of all kinds if `nil`.
+    public func count(of type: BehaviorType? = nil) async throws(ExperimentationError) -> Int {
+        try await all().count { type == nil || $0.type == type }
+    }
+
+    /// How many events could be posted now.
+    public func unpostedCount() async throws(ExperimentationError) -> Int { try await unpostedEvents().count }
+
+    /// Removes all events, those that wait as well, which count as purged.
+    public func removeAll() async throws(ExperimentationError) {
+        try await client.removeWaitingEvents()
+        try await journal.clear()
+    }
+
+    /// Forgets settled events that are older than the days of retention.
+    ///
+    /// Those that wait for as long are dropped by the outbox, and counted there.
+    ///
+    /// - Returns: How many were forgotten.
+    /// - Throws: `ErrorCode.store`.
+    @discardableResult
+    public func removeExpired() async throws(ExperimentationError) -> Int {
+        try await journal.forget(before: now().addingTimeInterval(-retention))
+    }
+
+    private func all() async throws(ExperimentationError) -> [EngageEvent] {
+        var waiting: [EngageEvent] = []
+        var last: Int64 = 0
+        while true {
+            let page = try await client.waitingEvents(after: last)
+            guard let end = page.last else { break }
+            last = end.envelope.sequence
+            waiting += page.compactMap(event)
+        }
+        // An event may still wait although its journal says that it is settled, if the process ended in between.
+        let ids = Set(waiting.map(\.id))
+        let settled = try await journal.entries().filter { !ids.contains($0.id) }.map { entry in
+            EngageEvent(
+                id: entry.id,
+                type: BehaviorType(rawValue: entry.code),
+                date: entry.date,
+                state: entry.isDelivered ? .successfullyPosted : .failedPost,
+                reason: entry.reason.isEmpty ? nil : entry.reason
+            )
+        }
+        return settled + waiting
+    }
+
+    private func event(_ waiting: WaitingEvent) -> EngageEvent? {
+        guard let draft = translation.draft(of: waiting.envelope.event) else { return nil }
+        return EngageEvent(
+            id: waiting.envelope.id,
+            type: draft.type,
+            date: waiting.envelope.date,
+            state: completed.state(of: waiting.envelope.id),
+            reason: waiting.reason
+        )
+    }
+}
+
+extension EngageProvider {
+    /// The queries and deletions of the reference's event store.
+    ///
+    /// - Parameter client: The client that was made with this provider.
+    /// - Returns: The store.
+    public func eventStore(of client: ExperimentationClient) -> EngageEventStore {
+        let time = environment.time
+        return EngageEventStore(
+            client: client,
+            translation: EngageTranslation(configuration),
+            completed: completed,
+            journal: journal,
+            retention: Double(configuration.retentionDays) * 86_400,
+            now: { time.now }
+        )
+    }
+}

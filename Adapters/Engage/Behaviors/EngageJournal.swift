@@ -1,0 +1,152 @@
+import Experimentation
+import Foundation
+import Synchronization
+
+/// What became of the latest events: which the vendor has, and which were given up.
+///
+/// The outbox forgets an event as soon as it is settled; the reference keeps it to be looked up. The journal has the
+/// latest thousand, in segments, so that a batch costs a write of a few kilobytes and not of the whole. It names no
+/// users.
+final class EngageJournal: Sendable {
+    struct Entry: Sendable, Hashable {
+        var id: String
+        var code: Int
+        var date: Date
+        var isDelivered: Bool
+        /// Why it was given up.
+        var reason = ""
+    }
+
+    static let segmentLength = 64
+    static let segmentCount = 16
+    /// How many events are remembered at least, once there have been as many.
+    static let length = segmentLength * (segmentCount - 1)
+
+    private struct State {
+        /// In the order in which they were settled.
+        var entries: [Entry] = []
+        /// The number of the first one, counting from the first there ever was.
+        var first = 0
+        var isLoaded = false
+    }
+
+    private let state = Mutex(State())
+    private let store: (any StateStore)?
+    private let prefix: String
+    /// One change at a time, so that segments are written in order.
+    private let line = EngageCallLine(limit: 1)
+
+    init(store: (any StateStore)?, prefix: String) {
+        self.store = store
+        self.prefix = prefix
+    }
+
+    /// What is remembered, the earliest first.
+    func entries() async throws(ExperimentationError) -> [Entry] {
+        try await load()
+        return state.withLock(\.entries)
+    }
+
+    /// Remembers some more.
+    func note(_ new: [Entry]) async throws(ExperimentationError) {
+        guard !new.isEmpty else { return }
+        try await line.enter()
+        defer { line.leave() }
+        try await load()
+        let segments = state.withLock { state -> [(number: Int, text: [UInt8])] in
+            let begin = state.first + state.entries.count
+            state.entries += new
+            let end = state.first + state.entries.count
+            let current = (end - 1) / Self.segmentLength
+            let oldest = max(0, current - Self.segmentCount + 1) * Self.segmentLength
+            if oldest > state.first {
+                state.entries.removeFirst(oldest - state.first)
+                state.first = oldest
+            }
+            let earliest = max(begin, state.first) / Self.segmentLength
+            return (earliest...current).map { ($0, Self.text(of: $0, in: state)) }
+        }
+        for segment in segments { try await write(segment.text, to: segment.number) }
+    }
+
+    /// Forgets everything.
+    func clear() async throws(ExperimentationError) {
+        try await line.enter()
+        defer { line.leave() }
+        state.withLock { $0 = State(isLoaded: true) }
+        try await store?.removeAll(beginningWith: prefix)
+    }
+
+    /// Forgets what happened before a moment.
+    ///
+    /// - Returns: How many.
+    func forget(before date: Date) async throws(ExperimentationError) -> Int {
+        let kept = try await entries().filter { $0.date >= date }
+        let before = state.withLock(\.entries.count)
+        guard kept.count < before else { return 0 }
+        try await clear()
+        try await note(kept)
+        return before - kept.count
+    }
+
+    // MARK: In the store
+
+    private func load() async throws(ExperimentationError) {
+        guard !state.withLock(\.isLoaded) else { return }
+        var segments: [(first: Int, entries: [Entry])] = []
+        if let store {
+            for key in try await store.keys(beginningWith: prefix) {
+                guard let bytes = try await store.value(for: key), let segment = Self.segment(bytes) else { continue }
+                segments.append(segment)
+            }
+        }
+        segments.sort { $0.first < $1.first }
+        let read = segments
+        state.withLock { state in
+            guard !state.isLoaded else { return }
+            state.isLoaded = true
+            // A gap is a segment that couldn't be read; what was before it is as good as forgotten.
+            for segment in read {
+                if segment.first != state.first + state.entries.count {
+                    state.entries = []
+                    state.first = segment.first
+                }
+                state.entries += segment.entries
+            }
+        }
+    }
+
+    private func write(_ text: [UInt8], to segment: Int) async throws(ExperimentationError) {
+        try await store?.setValue(text, for: prefix + String(segment % Self.segmentCount))
+    }
+
+    /// A line for the number of the first event, and one for each event.
+    private static func text(of segment: Int, in state: State) -> [UInt8] {
+        let from = max(segment * segmentLength, state.first)
+        let until = min((segment + 1) * segmentLength, state.first + state.entries.count)
+        var text = String(from)
+        for entry in state.entries[(from - state.first)..<(until - state.first)] {
+            let milliseconds = Int(exactly: (entry.date.timeIntervalSince1970 * 1000).rounded()) ?? 0
+            let outcome = entry.isDelivered ? "1" : "0"
+            text += "\n\(entry.id)\t\(entry.code)\t\(milliseconds)\t\(outcome)\t\(entry.reason)"
+        }
+        return Array(text.utf8)
+    }
+
+    private static func segment(_ bytes: [UInt8]) -> (first: Int, entries: [Entry])? {
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        guard let first = lines.first.flatMap({ Int($0) }), first >= 0 else { return nil }
+        let entries = lines.dropFirst().compactMap { line -> Entry? in
+            let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+            guard fields.count == 5, let code = Int(fields[1]), let milliseconds = Int(fields[2]) else { return nil }
+            return Entry(
+                id: String(fields[0]),
+                code: code,
+                date: Date(timeIntervalSince1970: Double(milliseconds) / 1000),
+                isDelivered: fields[3] == "1",
+                reason: String(fields[4])
+            )
+        }
+        return entries.count == lines.count - 1 ? (first, entries) : nil
+    }
+}

@@ -1,0 +1,22 @@
+import BenchmarkHarness
+import Foundation
+
+/// Measures Engage: its documents, and the way of a behaviour to the vendor.
+@main
+enum Engage {
+    static func main() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "bench-engage-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        var table = Table("Engage (ratios within this run)")
+        // Parts can be named, to measure them alone.
+        let parts = Set(CommandLine.arguments.dropFirst())
+        if parts.isEmpty || parts.contains("xml") { try XMLCosts.measure(&table) }
+        if parts.isEmpty || parts.contains("behaviours") { try await BehaviorRates.measure(&table, folder: folder) }
+        if parts.contains("breakdown") { try await BehaviorRates.breakDown(&table, folder: folder) }
+        try? FileManager.default.removeItem(at: folder)
+        if table.missedBars > 0 {
+            print("\n\(table.missedBars) bars missed")
+            exit(1)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import BenchmarkHarness
+import EvergageAdapter
+import Experimentation
+import Foundation
+
+/// What a thousand screens leave behind that came, were seen, waited for campaigns, and went.
+@MainActor
+enum Remains {
+    static func measure(_ table: inout Table) async {
+        let evergage = Evergage(anonymousID: "anonymous", sendsLifecycleEvents: false)
+        evergage.start(
+            EvergageConfiguration(account: "acme", dataset: "engage", baseURL: "http://127.0.0.1:1", pace: nil)
+        )
+        await evergage.flush(within: .milliseconds(100))
+        await visit(evergage, screens: 20)
+        let (before, resident) = (liveBytes(), residentBytes())
+        await visit(evergage, screens: 1_000)
+        table.add("a thousand contexts leave", Double(liveBytes() - before) / 1e6, atMost: 1, unit: "MB")
+        table.add("growth of the process meanwhile", (residentBytes() - resident) / 1e6, unit: "MB")
+        evergage.reset()
+    }
+
+    private static func visit(_ evergage: Evergage, screens: Int) async {
+        for number in 0..<screens {
+            guard let screen = evergage.makeScreen(name: "Screen \(number)") else { return }
+            for target in ["banner", "hero", "footer"] {
+                screen.setCampaignHandler(forTarget: target) { campaign in consume((number, campaign)) }
+            }
+            screen.didAppear()
+            // Half of them go without having said that they do.
+            if number.isMultiple(of: 2) { screen.willDisappear() }
+        }
+        // What follows a context's end happens on the main actor a little later.
+        for _ in 0..<20 { try? await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    private static func residentBytes() -> Double {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8),
+            let pages = Double(text.split(separator: " ")[1])
+        else { return 0 }
+        return pages * 4_096
+    }
+}

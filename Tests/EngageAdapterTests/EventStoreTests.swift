@@ -1,0 +1,207 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import EngageAdapter
+
+@Suite("The event store")
+struct EventStoreTests {
+    let bench = EngageWorkbench()
+
+    private func start(
+        _ change: (inout EngageConfiguration) -> Void = { _ in }
+    ) async throws -> (ExperimentationClient, UserSession, EngageEventStore) {
+        let provider = bench.provider(change)
+        let client = try await bench.client(provider)
+        return (client, client.session(for: User(id: "u")), provider.eventStore(of: client))
+    }
+
+    @Test("an event is found by its id while it waits, when it is delivered, and by the next start")
+    func lookUp() async throws {
+        let (client, session, events) = try await start()
+        let id = try await session.accept(.goalCompleted("G"))
+        let waiting = EngageEvent(id: id, type: .goalCompleted, date: bench.time.now, state: .notPosted)
+        #expect(try await events.event(id: id) == waiting)
+        #expect(try await events.event(id: "another") == nil)
+        try await client.flush()
+        let (_, _, again) = try await start()
+        for store in [events, again] {
+            let found = try #require(try await store.event(id: id))
+            #expect(found.type == .goalCompleted && found.state == .successfullyPosted && found.reason == nil)
+            #expect(abs(found.date.timeIntervalSince(bench.time.now)) < 0.001)
+        }
+    }
+
+    @Test("an event that is refused for the third time has failed, with its reason, and not before")
+    func failed() async throws {
+        let (client, session, events) = try await start()
+        bench.plan(.status(400), on: "events", times: 3)
+        let id = try await session.accept(.custom("bad"))
+        for attempt in 1...3 {
+            try await client.flush()
+            bench.time.advance(by: .seconds(600))
+            let found = try #require(try await events.event(id: id))
+            #expect(found.state == (attempt < 3 ? .notPosted : .failedPost), "after attempt \(attempt)")
+            #expect(found.reason?.isEmpty == false)
+        }
+        #expect(try await events.events(in: [.failedPost]).map(\.id) == [id])
+        #expect(try await events.unpostedCount() == 0)
+    }
+
+    @Test("events are listed by state and counted by kind")
+    func queries() async throws {
+        let (client, session, events) = try await start()
+        try await session.track(.custom("1"))
+        try await session.track(.goalCompleted("2"))
+        try await client.flush()
+        await client.setConnectivity(.offline)
+        try await session.track(.custom("3"))
+        try await session.track(.custom("4"))
+        #expect(
+            try await events.events().map(\.state) == [
+                .successfullyPosted, .successfullyPosted, .notPosted, .notPosted,
+            ]
+        )
+        #expect(try await events.events(in: [.successfullyPosted]).map(\.type) == [.namedEvent, .goalCompleted])
+        #expect(try await events.count() == 4)
+        #expect(try await events.count(of: .namedEvent) == 3)
+        #expect(try await events.count(of: .installed) == 0)
+        #expect(try await events.unpostedEvents().map(\.type) == [.namedEvent, .namedEvent])
+        #expect(try await events.unpostedCount() == 2)
+    }
+
+    @Test("an event shows that plug-ins are at work, that it is being posted, and that it went without one")
+    func statesUnderWay() async throws {
+        let gate = Gate()
+        let (client, session, events) = try await start {
+            $0.augmentation.plugins = [gate]
+            $0.augmentation.timeout = .seconds(15)
+        }
+        bench.plan(.lostBefore, on: "events")
+        let id = try await session.accept(.custom("1"))
+        let flush = Task { try await client.flush() }
+        await gate.asked()
+        #expect(try await events.event(id: id)?.state == .hold)
+        bench.time.advance(by: .seconds(16))
+        _ = try await flush.value
+        #expect(try await events.event(id: id)?.state == .expired)
+        #expect(try await events.unpostedCount() == 1)
+        bench.time.advance(by: .seconds(600))
+        try await client.flush()
+        #expect(try await events.event(id: id)?.state == .successfullyPosted)
+        #expect(try await bench.behaviors().count == 1)
+    }
+
+    @Test("E68 an event whose plug-ins were at work when the process ended is completed and posted by the next")
+    func endedInHold() async throws {
+        let gate = Gate()
+        let (client, session, events) = try await start { $0.augmentation.plugins = [gate] }
+        let id = try await session.accept(.custom("1"))
+        let flush = Task { try await client.flush() }
+        await gate.asked()
+        #expect(try await events.event(id: id)?.state == .hold)
+        await client.setConnectivity(.offline)
+        await client.shutdown(within: .zero)
+        _ = try await flush.value
+        #expect(bench.exchanges("events").isEmpty)
+        bench.time.advance(by: .seconds(3_600))
+        let (next, _, after) = try await start { $0.augmentation.plugins = [Stamp()] }
+        try await next.flush()
+        #expect(try await after.event(id: id)?.state == .successfullyPosted)
+        #expect(try await bench.behaviors().map { $0["Stamp"] } == ["yes"])
+    }
+
+    /// A plug-in that is always ready.
+    private struct Stamp: AugmentationPlugin {
+        let isSynchronous = true
+        func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
+        func process(_ event: AugmentedEvent) -> AugmentedEvent {
+            var event = event
+            event["Stamp"] = "yes"
+            return event
+        }
+    }
+
+    @Test("deleting everything leaves nothing to post and nothing to find, and the accounts balance")
+    func removeAll() async throws {
+        let (client, session, events) = try await start()
+        let delivered = try await session.accept(.custom("1"))
+        try await client.flush()
+        await client.setConnectivity(.offline)
+        for name in ["2", "3"] { try await session.track(.custom(name)) }
+        try await client.session(for: User(id: "somebody else")).track(.custom("4"))
+        try await events.removeAll()
+        #expect(try await events.events().isEmpty)
+        #expect(try await events.event(id: delivered) == nil)
+        #expect(try await client.ledger() == Ledger(accepted: 4, delivered: 1, purged: 3))
+        let (_, _, again) = try await start()
+        #expect(try await again.events().isEmpty)
+        // Nobody has withdrawn anything: what comes next is taken.
+        await client.setConnectivity(.online)
+        try await session.track(.custom("5"))
+        try await client.flush()
+        #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1", "5"])
+    }
+
+    @Test("what was settled longer ago than the days of retention can be forgotten")
+    func removeExpired() async throws {
+        let (client, session, events) = try await start()
+        try await session.track(.custom("old"))
+        try await client.flush()
+        bench.time.advance(by: .seconds(86_400 * 20))
+        try await session.track(.goalCompleted("new"))
+        try await client.flush()
+        #expect(try await events.removeExpired() == 0)
+        bench.time.advance(by: .seconds(86_400 * 11))
+        #expect(try await events.removeExpired() == 1)
+        #expect(try await events.events().map(\.type) == [.goalCompleted])
+        let (_, _, again) = try await start()
+        #expect(try await again.events().map(\.type) == [.goalCompleted])
+    }
+
+    @Test("the latest thousand are remembered, in order and over restarts", arguments: [1, 7, 64, 100, 1_500])
+    func journal(batch: Int) async throws {
+        let store = InMemoryStateStore()
+        let journal = EngageJournal(store: store, prefix: "j/")
+        let all = (0..<2_000).map { number -> EngageJournal.Entry in
+            EngageJournal.Entry(
+                id: "id-\(number)",
+                code: 17,
+                date: Date(timeIntervalSince1970: Double(number)),
+                isDelivered: number % 3 != 0,
+                reason: number % 3 == 0 ? "refused" : ""
+            )
+        }
+        for start in stride(from: 0, to: all.count, by: batch) {
+            try await journal.note(Array(all[start..<min(start + batch, all.count)]))
+        }
+        let kept = try await journal.entries()
+        #expect(kept.count >= EngageJournal.length)
+        #expect(kept == Array(all.suffix(kept.count)))
+        #expect(try await store.keys(beginningWith: "j/").count <= EngageJournal.segmentCount)
+        let again = EngageJournal(store: store, prefix: "j/")
+        #expect(try await again.entries() == kept)
+        // A segment that can't be read takes along what was before it.
+        let last = all.count / EngageJournal.segmentLength
+        let segment = (last - 2) % EngageJournal.segmentCount
+        try await store.setValue(Array("nonsense".utf8), for: "j/" + String(segment))
+        let damaged = try await EngageJournal(store: store, prefix: "j/").entries()
+        #expect(damaged == Array(all.suffix(damaged.count)))
+        #expect(damaged.count < kept.count && !damaged.isEmpty)
+    }
+
+    /// A plug-in that is never ready, and says when it was first asked.
+    private final class Gate: AugmentationPlugin {
+        let isSynchronous = true
+        private let asking = AsyncStream<Void>.makeStream()
+
+        func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness {
+            asking.continuation.yield()
+            return .notYet
+        }
+        func process(_ event: AugmentedEvent) -> AugmentedEvent { event }
+        func asked() async { for await _ in asking.stream { return } }
+    }
+}
