@@ -29,6 +29,8 @@ enum Remains {
             screen.didAppear()
             // Half of them go without having said that they do.
             if number.isMultiple(of: 2) { screen.willDisappear() }
+            // Screens come one after the other, with turns of the main actor between them.
+            await Task.yield()
         }
         // What follows a context's end happens on the main actor a little later.
         for _ in 0..<20 { try? await Task.sleep(for: .milliseconds(10)) }
