@@ -81,7 +81,7 @@ struct EngageEventSink: EventSink {
                 code: translation.draft(of: envelope.event)?.type.rawValue ?? 0,
                 date: envelope.date,
                 isDelivered: outcome.isDelivered,
-                reason: outcome.reason.replacing(/[\t\n]/, with: " ")
+                reason: outcome.reason.isEmpty ? "" : outcome.reason.replacing(/[\t\n]/, with: " ")
             )
         }
         completed.forget(settled.map(\.id))
@@ -113,32 +113,32 @@ struct EngageEventSink: EventSink {
             for envelope in batch { said[envelope.id] = translation.attributes(of: envelope.event) }
             return said
         }
-        return await withTaskGroup(of: (String, [String: String])?.self) { group in
-            for envelope in batch {
-                group.addTask {
-                    if let known = completed[envelope.id] { return (envelope.id, known) }
-                    guard let draft = translation.draft(of: envelope.event) else { return (envelope.id, [:]) }
-                    let event = AugmentedEvent(
-                        type: draft.type,
-                        date: envelope.date,
-                        userID: envelope.identity.id,
-                        attributes: translation.attributes(of: envelope.event)
-                    )
-                    completed.begin(envelope.id)
-                    guard let outcome = await augmentation.complete(event) else {
-                        completed.abandon(envelope.id)
-                        return nil
-                    }
-                    completed.finish(envelope.id, outcome)
-                    return (envelope.id, outcome.event.attributes)
-                }
+        var rest: [(id: String, event: AugmentedEvent)] = []
+        for envelope in batch {
+            if let known = completed[envelope.id] {
+                said[envelope.id] = known
+            } else if let draft = translation.draft(of: envelope.event) {
+                let event = AugmentedEvent(
+                    type: draft.type,
+                    date: envelope.date,
+                    userID: envelope.identity.id,
+                    attributes: translation.attributes(of: envelope.event)
+                )
+                rest.append((envelope.id, event))
+                completed.begin(envelope.id)
             }
-            var isWhole = true
-            for await result in group {
-                if let result { said[result.0] = result.1 } else { isWhole = false }
-            }
-            return isWhole ? said : nil
         }
+        var isWhole = true
+        for (id, outcome) in zip(rest.map(\.id), await augmentation.complete(rest.map(\.event))) {
+            if let outcome {
+                completed.finish(id, outcome)
+                said[id] = outcome.event.attributes
+            } else {
+                completed.abandon(id)
+                isWhole = false
+            }
+        }
+        return isWhole ? said : nil
     }
 
     private func submit(_ batch: [Envelope], said: [String: [String: String]]) async -> DeliveryReport {

@@ -20,35 +20,46 @@ struct AugmentationRun: Sendable {
     /// How it ended.
     private enum Ending { case complete, expired, cancelled }
 
-    /// Completes a behaviour; what plug-ins that were through have added stays when the time is over.
+    /// Completes one behaviour; `nil` if the task was cancelled.
+    func complete(_ event: AugmentedEvent) async -> Outcome? { await complete([event]).first ?? nil }
+
+    /// Completes behaviours, all at once and each by itself; what plug-ins that were through have added stays when the
+    /// time is over.
     ///
     /// It ends at the deadline whatever a plug-in does with a cancellation; what comes later is not looked at.
     ///
-    /// - Returns: `nil` if the task was cancelled.
-    func complete(_ event: AugmentedEvent) async -> Outcome? {
-        guard !plugins.isEmpty else { return Outcome(event: event, isExpired: false) }
+    /// - Returns: What became of each; `nil` for those that weren't through when the task was cancelled.
+    func complete(_ events: [AugmentedEvent]) async -> [Outcome?] {
+        guard !plugins.isEmpty else { return events.map { Outcome(event: $0, isExpired: false) } }
         let begun = time.instant
         let deadline = begun.advanced(by: timeout)
-        guard begun < deadline else { return Outcome(event: event, isExpired: true) }
-        let progress = Progress(event)
-        let race = Race<Ending>()
-        let worker = Task { race.finish(with: await takeThrough(progress, from: begun, until: deadline)) }
+        guard begun < deadline else { return events.map { Outcome(event: $0, isExpired: true) } }
+        let runs = events.map { (progress: Progress($0), race: Race<Ending>()) }
+        let workers = runs.map { run in
+            Task { run.race.finish(with: await takeThrough(run.progress, from: begun, until: deadline)) }
+        }
         let time = time
+        // They began together, so one alarm serves all.
         let timer = Task {
             guard (try? await time.sleep(until: deadline)) != nil else { return }
-            race.finish(with: .expired)
+            for run in runs { run.race.finish(with: .expired) }
         }
         defer {
-            worker.cancel()
+            for worker in workers { worker.cancel() }
             timer.cancel()
         }
-        let ending = await withTaskCancellationHandler {
-            await race.winner()
+        return await withTaskCancellationHandler {
+            var outcomes: [Outcome?] = []
+            for run in runs {
+                let ending = await run.race.winner()
+                outcomes.append(
+                    ending == .cancelled ? nil : Outcome(event: run.progress.event, isExpired: ending == .expired)
+                )
+            }
+            return outcomes
         } onCancel: {
-            race.finish(with: .cancelled)
+            for run in runs { run.race.finish(with: .cancelled) }
         }
-        guard ending != .cancelled else { return nil }
-        return Outcome(event: progress.event, isExpired: ending == .expired)
     }
 
     /// Takes a behaviour from plug-in to plug-in.
