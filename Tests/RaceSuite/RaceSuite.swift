@@ -1,26 +1,35 @@
+import AdapterKit
 import Experimentation
 import ExperimentationSQLite
 import ExperimentationTesting
 import Foundation
+import HTTPTypes
+import RaceLocks
+import Synchronization
 
 /// Uses everything that tasks share from many tasks at once, for the thread sanitizer to watch.
 ///
-/// It runs alone, in long loops: a short race beside other busy work is easily missed. With `--planted` it commits a race on
-/// purpose; the sanitizer must report that one, or its silence about the others means nothing.
+/// It runs alone, in long loops: a short race beside other busy work is easily missed. Nothing is suppressed. With `--planted`
+/// it commits a race on purpose, beside a lock that another task takes; the sanitizer must report that one, or its silence
+/// about the others means nothing.
 @main
 enum RaceSuite {
     static let tasks = 8
 
     static func main() async throws {
-        if CommandLine.arguments.contains("--planted") {
-            await planted()
-            return
+        switch CommandLine.arguments.last {
+        case "race": return await plantedRace()
+        case "lock": return await plantedBesideLock()
+        default: break
         }
+        print("races: built for the sanitizer: \(race_locks_are_seen())")
+        await locking()
         try await reading()
-        try await delivering(store: .inMemory())
+        try await sending()
+        try await delivering(store: .inMemory(), each: 2_000)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("races-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        try await delivering(store: .sqlite(at: folder.appendingPathComponent("events.sqlite")))
+        try await delivering(store: .sqlite(at: folder.appendingPathComponent("events.sqlite")), each: 400)
         print("races: done")
     }
 
@@ -70,16 +79,42 @@ enum RaceSuite {
         await client.shutdown()
     }
 
+    /// Sends requests that nobody answers, gives some of them up, and closes the engine under others.
+    static func sending() async throws {
+        let request = try Endpoint("http://127.0.0.1:1").request(.get, path: ["nobody"])
+        for _ in 0..<4 {
+            let transport = DefaultTransport.make()
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<tasks {
+                    group.addTask {
+                        for index in 0..<60 {
+                            let limits = HTTPLimits(deadline: .milliseconds(1 + (index * 7 + number) % 40))
+                            _ = try? await transport.send(request, body: [], limits: limits)
+                        }
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<60 {
+                        let task = Task { try await transport.send(request, body: [], limits: HTTPLimits()) }
+                        await Task.yield()
+                        task.cancel()
+                        _ = try? await task.value
+                    }
+                }
+            }
+        }
+    }
+
     /// Tracks from many tasks while deliveries fail and succeed, consent flips, the network goes and comes.
-    static func delivering(store: ClientStore) async throws {
+    static func delivering(store: ClientStore, each: Int) async throws {
         let provider = InMemoryProvider(batching: BatchPolicy(count: 5, interval: .milliseconds(5)))
         provider.setVerdict { $0.sequence % 3 == 0 && $0.attempts == 0 ? .failed("once") : .delivered }
         let client = try await ExperimentationClient(provider: provider, store: store)
-        let sessions = (0..<tasks).map { client.session(for: User(id: "user \($0)", consent: .granted)) }
+        let sessions = (0..<2 * tasks).map { client.session(for: User(id: "user \($0)", consent: .granted)) }
         await withTaskGroup(of: Void.self) { group in
             for session in sessions {
                 group.addTask {
-                    for index in 0..<200 { try? await session.track(.custom("event \(index)")) }
+                    for index in 0..<each { try? await session.track(.custom("event \(index)")) }
                 }
             }
             group.addTask {
@@ -106,11 +141,43 @@ enum RaceSuite {
         await client.shutdown()
     }
 
+    /// Counts under one lock that everybody wants; reported as a race if the sanitizer doesn't see the lock.
+    static func locking() async {
+        final class Counter: Sendable { let count = Mutex(0) }
+        let counter = Counter()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<tasks { group.addTask { for _ in 0..<50_000 { counter.count.withLock { $0 += 1 } } } }
+        }
+        guard counter.count.withLock({ $0 }) == tasks * 50_000 else {
+            print("races: the lock doesn't keep tasks apart")
+            exit(2)
+        }
+    }
+
     /// A race that the sanitizer must see.
-    static func planted() async {
+    static func plantedRace() async {
         nonisolated(unsafe) var shared = 0
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<tasks { group.addTask { for _ in 0..<200_000 { shared &+= 1 } } }
+        }
+        print("planted: \(shared)")
+    }
+
+    /// A race that the sanitizer must see although locks are taken all the time: each task has one of its own.
+    static func plantedBesideLock() async {
+        nonisolated(unsafe) var shared = 0
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<tasks {
+                group.addTask {
+                    let own = Mutex(0)
+                    for _ in 0..<200_000 {
+                        own.withLock { own in
+                            own &+= 1
+                            shared &+= 1
+                        }
+                    }
+                }
+            }
         }
         print("planted: \(shared)")
     }
