@@ -30,13 +30,18 @@ struct CampaignsAnswer: Sendable {
 
     /// Reads an answer.
     ///
-    /// - Throws: ``ErrorCode/parseError`` when it isn't an object.
+    /// - Throws: ``ErrorCode/parseError`` when it isn't an object, or its campaigns are no list: that isn't an answer without
+    ///   campaigns, which would take everybody's flags away.
     init(_ json: FlagValue) throws(ExperimentationError) {
         guard let members = json.objectValue else {
             throw ExperimentationError(.parseError, "the Decision API's answer: an object is expected at the top")
         }
+        let list = members["campaigns"] ?? .null
+        guard list == .null || list.arrayValue != nil else {
+            throw ExperimentationError(.parseError, "the Decision API's answer: campaigns must be a list")
+        }
         isPanicking = members["panic"]?.boolValue ?? false
-        campaigns = (members["campaigns"]?.arrayValue ?? []).compactMap(\.objectValue).compactMap(Self.campaign)
+        campaigns = (list.arrayValue ?? []).compactMap(\.objectValue).compactMap(Self.campaign)
         settings = members["extras"]?.objectValue?["accountSettings"]?.objectValue.map(AccountSettings.init)
     }
 

@@ -8,8 +8,11 @@ import Foundation
 /// The vendor limits how many tokens are made in an hour, gives the same one again for some hours, and asks for patience
 /// after failures.
 actor EngageAuthorization {
-    /// A token, and how long it is good.
-    struct Token: Sendable, Hashable {
+    /// A token, and how long it is good; printed and dumped without being seen.
+    struct Token: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+        var description: String { "<secret>" }
+        var customMirror: Mirror { Mirror(self, children: [(label: String?, value: Any)]()) }
+
         let value: String
         /// From when on a new one is asked for.
         let renewal: ContinuousClock.Instant?

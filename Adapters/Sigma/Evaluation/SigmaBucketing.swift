@@ -50,7 +50,7 @@ public struct SigmaBucketing: Sendable {
     }
 
     /// The inferred formula over the bytes of a text.
-    static func bucket(of text: [UInt8]) -> Double {
+    package static func bucket(of text: [UInt8]) -> Double {
         var sum = Insecure.MD5()
         text.withUnsafeBytes { sum.update(bufferPointer: $0) }
         let first = sum.finalize().withUnsafeBytes { $0.loadUnaligned(as: UInt64.self).bigEndian }

@@ -1,7 +1,7 @@
 /// A value of a flag, of an attribute or of an event's field: one of JSON's kinds, with whole numbers told apart.
 ///
 /// Literals make it easy to write: `["vip": true, "age": 41, "plan": "pro"]`.
-public enum FlagValue: Sendable, Hashable {
+public enum FlagValue: Sendable {
     /// No value.
     case null
     /// True or false; never read as a number.
@@ -119,7 +119,7 @@ extension FlagValue {
         return true
     }
 
-    private var isContainer: Bool {
+    var isContainer: Bool {
         switch self {
         case .array, .object: true
         default: false
@@ -149,7 +149,15 @@ extension FlagValue: Codable {
     }
 
     /// Encodes the value as JSON has it.
+    ///
+    /// - Throws: What the encoder throws, and an `EncodingError` for a value nested deeper than any encoder's stack can bear.
     public func encode(to encoder: any Encoder) throws {
+        if isContainer, encoder.codingPath.count > Self.deepestWritten {
+            throw EncodingError.invalidValue(
+                self,
+                EncodingError.Context(codingPath: [], debugDescription: "The value is nested too deep.")
+            )
+        }
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
@@ -159,22 +167,6 @@ extension FlagValue: Codable {
         case .string(let value): try container.encode(value)
         case .array(let value): try container.encode(value)
         case .object(let value): try container.encode(value)
-        }
-    }
-}
-
-extension FlagValue: CustomStringConvertible {
-    /// The value in JSON-like form with sorted names, for people.
-    public var description: String {
-        switch self {
-        case .null: "null"
-        case .bool(let value): String(value)
-        case .int(let value): String(value)
-        case .double(let value): String(value)
-        case .string(let value): "\"\(value)\""
-        case .array(let values): "[" + values.map(\.description).joined(separator: ", ") + "]"
-        case .object(let values):
-            "{" + values.sorted { $0.key < $1.key }.map { "\"\($0.key)\": \($0.value)" }.joined(separator: ", ") + "}"
         }
     }
 }

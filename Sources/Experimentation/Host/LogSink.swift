@@ -33,17 +33,44 @@ public struct LogEntry: Sendable, Hashable {
     public var level: LogLevel
     /// A stable name, such as `delivery.retry`.
     public var event: String
-    /// What happened, for a person; it holds neither secrets nor personal data.
-    public var message: String
-    /// The same for programs; values are redacted as the message is.
-    public var fields: [String: String]
+    /// What happened, for a person, in one line; it holds neither secrets nor personal data.
+    public let message: String
+    /// The same for programs; values are redacted as the message is, and each is one line.
+    public let fields: [String: String]
 
     /// Creates a message.
+    ///
+    /// What a name from outside could use to forge a line, hide one or turn it round is written as an escape, `\u{a}`:
+    /// control characters, line and paragraph separators, and marks that change the direction of writing.
     public init(_ level: LogLevel, _ event: String, _ message: String, fields: [String: String] = [:]) {
         self.level = level
         self.event = event
-        self.message = message
-        self.fields = fields
+        self.message = OneLine.of(message)
+        self.fields = fields.mapValues(OneLine.of)
+    }
+}
+
+/// Texts that stay in their line, however they are shown.
+private enum OneLine {
+    static func of(_ text: String) -> String {
+        // Nearly every text is plain, and found to be so without looking at characters.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }
+        var line = ""
+        for scalar in text.unicodeScalars {
+            if isPlain(scalar) {
+                line.unicodeScalars.append(scalar)
+            } else {
+                line += "\\u{\(String(scalar.value, radix: 16))}"
+            }
+        }
+        return line
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7f..<0xa0, 0x61c, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069, 0xfeff: false
+        default: true
+        }
     }
 }
 

@@ -1,60 +1,58 @@
 import Synchronization
 
-/// Decisions of the users who were asked about last, for evaluations without a session; bounded, in shards.
+/// Decisions of the users who were asked about last, for evaluations without a session.
+///
+/// There are never more than the limit. Up to a thousand they stand in one place, and the one unused for longest goes; beyond,
+/// they stand in eight, so that threads don't wait for each other, and the one unused for longest of its eighth goes.
 final class DecisionCache: Sendable {
     private struct Entry {
         var decisions: Decisions
         var attributes: Attributes
-        var used: UInt64
     }
 
-    private struct Shard {
-        var entries: [String: Entry] = [:]
-        var clock: UInt64 = 0
+    private final class Shard: Sendable {
+        let entries: Mutex<RecentlyUsed<Entry>>
+        init(limit: Int) { entries = Mutex(RecentlyUsed(limit: limit)) }
     }
 
-    private final class ShardBox: Sendable {
-        let state = Mutex(Shard())
-    }
-
-    private let shards: [ShardBox]
-    private let limitPerShard: Int
+    private let shards: [Shard]
 
     init(limit: Int) {
-        shards = (0..<8).map { _ in ShardBox() }
-        limitPerShard = max(1, (max(limit, 1) + 7) / 8)
+        let limit = max(limit, 1)
+        let count = limit <= 1_000 ? 1 : 8
+        shards = (0..<count).map { Shard(limit: limit / count + ($0 < limit % count ? 1 : 0)) }
     }
 
-    private func shard(_ id: String) -> ShardBox { shards[Int(UInt(bitPattern: id.hashValue) & 7)] }
+    private func shard(_ id: ExactText) -> Shard {
+        shards.count == 1 ? shards[0] : shards[Int(UInt(bitPattern: id.hashValue) % UInt(shards.count))]
+    }
+
+    /// How many users' decisions are kept.
+    var count: Int { shards.reduce(0) { $0 + $1.entries.withLock { $0.count } } }
 
     /// The decisions for a user with these attributes, or `nil`.
     func decisions(for user: User) -> Decisions? {
-        shard(user.id).state.withLock { shard in
-            guard let entry = shard.entries[user.id], entry.attributes == user.attributes else { return nil }
-            shard.clock += 1
-            shard.entries[user.id]?.used = shard.clock
+        let id = ExactText(user.id)
+        return shard(id).entries.withLock { entries in
+            guard let entry = entries.use(id), entry.attributes == user.attributes else { return nil }
             return entry.decisions
         }
     }
 
     /// Keeps decisions, and lets go of the ones unused for longest.
     func keep(_ decisions: Decisions, for user: User) {
-        shard(user.id).state.withLock { shard in
-            shard.clock += 1
-            shard.entries[user.id] = Entry(decisions: decisions, attributes: user.attributes, used: shard.clock)
-            while shard.entries.count > limitPerShard,
-                let oldest = shard.entries.min(by: { $0.value.used < $1.value.used })
-            {
-                shard.entries[oldest.key] = nil
-            }
-        }
+        let id = ExactText(user.id)
+        shard(id).entries.withLock { $0.keep(Entry(decisions: decisions, attributes: user.attributes), for: id) }
     }
 
     /// Forgets everybody.
-    func removeAll() { for shard in shards { shard.state.withLock { $0.entries = [:] } } }
+    func removeAll() { for shard in shards { shard.entries.withLock { $0.removeAll() } } }
 
     /// Forgets a user.
-    func forget(_ userID: String) { shard(userID).state.withLock { $0.entries[userID] = nil } }
+    func forget(_ userID: String) {
+        let id = ExactText(userID)
+        shard(id).entries.withLock { $0.remove(id) }
+    }
 }
 
 /// Remembers the exposures recorded without a session last, so that each is recorded once in a while; bounded.
@@ -89,13 +87,13 @@ final class RecentExposures: Sendable {
 
 /// What makes two exposures the same.
 struct ExposureKey: Hashable, Sendable {
-    var userID: String
+    var userID: ExactText
     var experiment: String
     var group: String
     var variation: String
 
     init(userID: String, assignment: Assignment) {
-        self.userID = userID
+        self.userID = ExactText(userID)
         experiment = assignment.experiment.id
         group = assignment.group
         variation = assignment.variation.id

@@ -45,6 +45,20 @@ public struct User: Sendable, Hashable, Codable {
     }
 }
 
+extension User {
+    /// Compares users; ids are equal only byte by byte, however Unicode would have it.
+    public static func == (one: User, other: User) -> Bool {
+        one.identity == other.identity && one.consent == other.consent && one.attributes == other.attributes
+    }
+
+    /// Hashes what is compared.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(identity)
+        hasher.combine(consent)
+        hasher.combine(attributes)
+    }
+}
+
 /// Who did something: a user's ids at one moment.
 public struct Identity: Sendable, Hashable, Codable {
     /// The id that the vendor decides by.
@@ -59,5 +73,18 @@ public struct Identity: Sendable, Hashable, Codable {
         self.id = id
         self.anonymousID = anonymousID
         self.isAuthenticated = isAuthenticated
+    }
+
+    /// Compares ids byte by byte: two that Unicode calls equal can be two people's.
+    public static func == (one: Identity, other: Identity) -> Bool {
+        one.isAuthenticated == other.isAuthenticated && ExactText(one.id) == ExactText(other.id)
+            && one.anonymousID.map(ExactText.init) == other.anonymousID.map(ExactText.init)
+    }
+
+    /// Hashes the ids' bytes.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ExactText(id))
+        hasher.combine(anonymousID.map(ExactText.init))
+        hasher.combine(isAuthenticated)
     }
 }

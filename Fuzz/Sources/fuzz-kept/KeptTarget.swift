@@ -1,0 +1,25 @@
+import Foundation
+
+@testable import Experimentation
+
+/// Reads what the client keeps between runs: rules with their head, decisions, assignments, the progress of a linking.
+///
+/// A digest stands before each of them; here it is as if it had been right.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = Array(UnsafeBufferPointer(start: start, count: count))
+    if let stored = StoredRuleset(written: bytes) {
+        guard let again = StoredRuleset(written: stored.written), again.raw == stored.raw else {
+            fatalError("rules don't survive being written")
+        }
+    }
+    let data = Data(bytes)
+    if let stored = try? JSONDecoder().decode(StoredDecisions.self, from: data) {
+        let decisions = stored.decisions
+        for key in decisions.keys { _ = decisions[key] }
+        _ = StoredDecisions(decisions, date: stored.date)
+    }
+    _ = try? JSONDecoder().decode([String: String].self, from: data)
+    _ = try? JSONDecoder().decode(LinkProgress.self, from: data)
+    return 0
+}

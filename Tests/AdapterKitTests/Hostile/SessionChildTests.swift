@@ -1,0 +1,139 @@
+#if os(Linux)
+    import AdapterKit
+    import Experimentation
+    import Foundation
+    import Glibc
+    import HTTPTypes
+    import Testing
+
+    /// What a child does; as a test of the parent it does nothing.
+    @Suite("HostileParts")
+    struct HostileParts {
+        static let variable = "HOSTILE_CHILD"
+
+        @Test("HostileParts exchanges once through Foundation's session")
+        func exchangesOnce() async throws {
+            guard let value = ProcessInfo.processInfo.environment[Self.variable] else { return }
+            let words = value.split(separator: "\t").map(String.init)
+            let request = HTTPRequest(
+                method: .post,
+                scheme: words[0],
+                authority: "127.0.0.1:\(words[1])",
+                path: "/x"
+            )
+            let outcome: String
+            let start = ContinuousClock.now
+            do throws(ExperimentationError) {
+                let limits = HTTPLimits(deadline: .milliseconds(1_500), responseBytes: 1 << 20)
+                let reply = try await SessionEngine(connectionsPerHost: 4).send(request, body: [1], limits: limits)
+                outcome = "status \(reply.status) with \(reply.body.count) bytes"
+            } catch {
+                outcome = error.code.rawValue
+            }
+            let took = (ContinuousClock.now - start) / .seconds(1)
+            // The session's own threads may still end the process; what was found out is on the disk by then.
+            try Data("\(outcome)\t\(took)".utf8).write(to: URL(filePath: words[2]))
+        }
+    }
+
+    @Suite("Foundation's session on Linux, in a process of its own", .serialized)
+    struct SessionChildTests {
+        /// How an exchange ended.
+        enum Ending: Sendable, Hashable, CustomStringConvertible {
+            case error(String, seconds: Double)
+            case answer(String)
+            case death
+
+            var description: String {
+                switch self {
+                case .error(let code, let seconds): "\(code) after \(seconds) s"
+                case .answer(let text): text
+                case .death: "the process ended"
+                }
+            }
+        }
+
+        private func play(scheme: String, port: Int) async throws -> Ending {
+            let file = FileManager.default.temporaryDirectory.appending(path: "hostile-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: file) }
+            let process = Process()
+            let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            process.executableURL = URL(filePath: program)
+            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
+            let isHelped = bundle.map { $0 != program } ?? false
+            process.arguments =
+                (isHelped ? ["--test-bundle-path", bundle ?? ""] : [])
+                + ["--testing-library", "swift-testing", "--filter", "HostileParts"]
+            process.environment = ProcessInfo.processInfo.environment.merging([
+                HostileParts.variable: "\(scheme)\t\(port)\t\(file.path)"
+            ]) { $1 }
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                process.terminationHandler = { _ in continuation.resume() }
+                do { try process.run() } catch { continuation.resume(throwing: error) }
+            }
+            guard let text = try? String(contentsOf: file, encoding: .utf8) else { return .death }
+            let parts = text.split(separator: "\t").map(String.init)
+            if parts[0].hasPrefix("status") { return .answer(parts[0]) }
+            return .error(parts[0], seconds: Double(parts[1]) ?? 0)
+        }
+
+        /// Every fifth row in a quick run, since each takes a process; all of them in the long one.
+        private static func some<Row>(_ rows: [Row]) -> [Row] {
+            isSoak ? rows : rows.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
+        }
+
+        @Test(
+            "P10 with Foundation's session, too, a broken answer is never taken for one",
+            arguments: some(BrokenAnswerTests.answers)
+        )
+        func broken(_ broken: BrokenAnswerTests.Broken) async throws {
+            let server = try RawServer { connection in
+                connection.readRequest()
+                connection.send(broken.bytes)
+                if broken.resets { connection.resetOnClose() }
+            }
+            defer { server.stop() }
+            let ending = try await play(scheme: "http", port: server.port)
+            print("session: \(broken.testDescription): \(ending)")
+            if case .answer(let text) = ending { Issue.record("taken for \(text)") }
+        }
+
+        @Test(
+            "P35 with Foundation's session, too, a call ends by its deadline",
+            arguments: some(DeadlineTests.Delay.allCases)
+        )
+        func slow(_ delay: DeadlineTests.Delay) async throws {
+            let server = try RawServer { delay.play($0) }
+            defer { server.stop() }
+            let ending = try await play(scheme: delay == .slowHandshake ? "https" : "http", port: server.port)
+            print("session: \(delay): \(ending)")
+            switch ending {
+            case .error(let code, let seconds):
+                #expect(code == "TIMEOUT")
+                #expect(seconds < (isSoak ? 1.75 : 5))
+            case .answer(let text): Issue.record("taken for \(text)")
+            case .death: break
+            }
+        }
+
+        @Test("P50 with Foundation's session, too, an answer over the limit is given up", arguments: [true, false])
+        func endless(announced: Bool) async throws {
+            let server = try RawServer { connection in
+                connection.readRequest()
+                let length = announced ? "Content-Length: 104857600\r\n" : "Connection: close\r\n"
+                connection.send("HTTP/1.1 200 OK\r\n\(length)\r\n")
+                let chunk = [UInt8](repeating: 120, count: 1 << 16)
+                for _ in 0..<1600 where !connection.send(chunk) { return }
+            }
+            defer { server.stop() }
+            let ending = try await play(scheme: "http", port: server.port)
+            print("session: 100 MB, announced \(announced): \(ending), \(server.bytesSent >> 20) MB sent")
+            if case .answer(let text) = ending { Issue.record("taken for \(text)") }
+        }
+    }
+
+    /// Whether the figures of the long run are asked for.
+    let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
+#endif

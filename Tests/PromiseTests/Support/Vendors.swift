@@ -1,0 +1,175 @@
+import AdapterKit
+import EngageAdapter
+import EvergageAdapter
+import Experimentation
+import ExperimentationTesting
+import FlagshipAdapter
+import Foundation
+import HTTPTypes
+import SigmaAdapter
+import Synchronization
+import Testing
+
+/// A transport whose answers a test replaces, also while it waits for one.
+final class SwitchedTransport: HTTPTransport {
+    typealias Answer = @Sendable (ScriptedTransport.Exchange) async -> ScriptedTransport.Answer
+
+    private struct State {
+        var answer: Answer
+        var exchanges: [ScriptedTransport.Exchange] = []
+        var underWay = 0
+        var most = 0
+    }
+    private let state: Mutex<State>
+
+    init(_ answer: @escaping Answer) { state = Mutex(State(answer: answer)) }
+
+    var requests: [ScriptedTransport.Exchange] { state.withLock { $0.exchanges } }
+    /// How many requests were under way at once, at most.
+    var most: Int { state.withLock { $0.most } }
+
+    func answer(_ answer: @escaping Answer) { state.withLock { $0.answer = answer } }
+    func answer(_ answer: ScriptedTransport.Answer) { self.answer { _ in answer } }
+
+    func send(
+        _ request: HTTPRequest,
+        body: [UInt8],
+        limits: HTTPLimits
+    ) async throws(ExperimentationError) -> HTTPReply {
+        let exchange = ScriptedTransport.Exchange(request: try request.validated(), body: body, limits: limits)
+        let answer = state.withLock { state in
+            state.exchanges.append(exchange)
+            state.underWay += 1
+            state.most = max(state.most, state.underWay)
+            return state.answer
+        }
+        let result = await answer(exchange)
+        state.withLock { $0.underWay -= 1 }
+        switch result {
+        case .reply(let reply): return reply
+        case .failure(let error): throw error
+        case .silence: throw ExperimentationError(.timeout, "no answer")
+        }
+    }
+}
+
+/// The four vendors, Flagship in both its modes, with all that a test needs to play them.
+enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case flagshipAsked, flagshipComputed, sigma, engage, evergage
+
+    /// The ones that decide about flags.
+    static let deciding: [Vendor] = [.flagshipAsked, .flagshipComputed, .sigma]
+    /// The ones that take events.
+    static let tracking: [Vendor] = [.flagshipAsked, .engage, .evergage]
+
+    var testDescription: String { rawValue }
+
+    func provider(
+        _ transport: any HTTPTransport,
+        environment: Environment = Environment(),
+        secrets: (key: Secret, token: Secret) = ("key-canary", "token-canary")
+    ) -> any ExperimentationProvider {
+        switch self {
+        case .flagshipAsked, .flagshipComputed:
+            FlagshipProvider(
+                configuration: FlagshipConfiguration(
+                    environmentID: "bkk9glocmjcg0vtmdlng",
+                    apiKey: secrets.key,
+                    mode: self == .flagshipAsked ? .decisionAPI : .bucketing
+                ),
+                transport: transport,
+                environment: environment
+            )
+        case .sigma:
+            SigmaProvider(
+                configuration: SigmaConfiguration(projectToken: secrets.key),
+                transport: transport,
+                environment: environment
+            )
+        case .engage: engage(transport, environment, secrets)
+        case .evergage:
+            EvergageProvider(
+                configuration: EvergageConfiguration(account: "acme", dataset: "shop"),
+                transport: transport,
+                environment: environment
+            )
+        }
+    }
+
+    private func engage(
+        _ transport: any HTTPTransport,
+        _ environment: Environment,
+        _ secrets: (key: Secret, token: Secret)
+    ) -> EngageProvider {
+        var configuration = EngageConfiguration(
+            host: "https://example.com",
+            credentials: .init(clientID: "client", clientSecret: secrets.key, refreshToken: secrets.token),
+            listID: "1"
+        )
+        // Time stands still here: nobody may wait for a token.
+        configuration.networking.patience = .zero
+        return EngageProvider(configuration: configuration, transport: transport, environment: environment)
+    }
+
+    /// An answer with flags `f0`, `f1` …, each of a campaign or rule of its own, whose value is the number of its version.
+    func answer(flags count: Int, version: Int = 1) -> String {
+        let parts = (0..<count).map { number in
+            switch self {
+            case .flagshipAsked:
+                #"""
+                {"id":"c\#(number)","variationGroupId":"g\#(number)","variation":{"id":"v\#(number)","reference":false,
+                 "modifications":{"type":"FLAG","value":{"f\#(number)":"v\#(version)"}}}}
+                """#
+            case .flagshipComputed:
+                #"""
+                {"id":"c\#(number)","type":"ab","variationGroups":[{"id":"g\#(number)",
+                 "targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"fs_all_users","value":""}]}]},
+                 "variations":[{"id":"v\#(number)","allocation":100,"reference":false,
+                 "modifications":{"type":"FLAG","value":{"f\#(number)":"v\#(version)"}}}]}]}
+                """#
+            default:
+                #"""
+                {"name":"f\#(number)","type":"string","rules":[{"is_default":true,"value":"v\#(version)",
+                 "conditional_statement":"-","conditions":[]}]}
+                """#
+            }
+        }.joined(separator: ",")
+        return switch self {
+        case .flagshipAsked: #"{"visitorId":"ada","campaigns":[\#(parts)]}"#
+        case .flagshipComputed: #"{"panic":false,"campaigns":[\#(parts)]}"#
+        default: #"{"use_geo":false,"feature_flags":[\#(parts)],"experiments":[]}"#
+        }
+    }
+}
+
+/// The same numbers for the same seed.
+struct Dice: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: Int) { state = UInt64(bitPattern: Int64(seed)) }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+}
+
+/// Whether the figures of the long run are asked for.
+let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
+
+/// Where the package's own files stand.
+let packageRoot = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+extension Environment {
+    /// Time that stands still, no jitter, so that no wait between attempts takes time.
+    static func still(_ time: ManualTime = ManualTime(), log: any LogSink = NoLog()) -> Environment {
+        Environment(time: time, jitter: { 0 }, log: log)
+    }
+}
