@@ -4,12 +4,17 @@ import PackageDescription
 // A package of its own: without `--sanitize fuzzer` these programs have no `main`, so a plain build must not meet them.
 let kit: Target.Dependency = .product(name: "AdapterKit", package: "swift-experimentation")
 let core: Target.Dependency = .product(name: "Experimentation", package: "swift-experimentation")
+let conformance: [Target.Dependency] = ["ConformanceKit", "ComparisonKit"].map {
+    .product(name: $0, package: "swift-experimentation")
+}
 let vendors = ["Flagship", "Sigma", "Engage", "Evergage"]
 
 let package = Package(
     name: "Fuzz",
     platforms: [.macOS(.v15)],
-    products: ["json", "xml", "dates", "settings"].map { .executable(name: "fuzz-\($0)", targets: ["fuzz-\($0)"]) }
+    products: ["json", "xml", "dates", "settings", "kept", "envelopes", "lines", "documents"].map {
+        .executable(name: "fuzz-\($0)", targets: ["fuzz-\($0)"])
+    }
         + vendors.map { .executable(name: "fuzz-\($0.lowercased())", targets: ["fuzz-\($0.lowercased())"]) },
     dependencies: [
         .package(name: "swift-experimentation", path: ".."),
@@ -25,6 +30,10 @@ let package = Package(
         .executableTarget(name: "fuzz-xml", dependencies: [kit, core]),
         .executableTarget(name: "fuzz-dates", dependencies: [kit, core]),
         .executableTarget(name: "fuzz-settings", dependencies: [kit, core]),
+        .executableTarget(name: "fuzz-kept", dependencies: [core]),
+        .executableTarget(name: "fuzz-envelopes", dependencies: [core]),
+        .executableTarget(name: "fuzz-lines", dependencies: [kit, core] + conformance),
+        .executableTarget(name: "fuzz-documents", dependencies: [core] + conformance),
     ]
         + vendors.map { vendor in
             .executableTarget(

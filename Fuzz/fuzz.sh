@@ -1,12 +1,21 @@
 #!/usr/bin/env bash
-# Fuzzes every parser: ./fuzz.sh [SECONDS] [NAME...]. Ends with 1 when one crashes, takes over a second or over 512 MB.
+# Fuzzes every parser: ./fuzz.sh [SECONDS] [NAME...]. With RUNS in the environment it ends after so many executions instead.
+# Ends with 1 when an input crashes, takes over a second or over 512 MB; the input is kept in .build/finds.
 set -eu
 cd "$(dirname "$0")"
 seconds=${1:-30}
 [ $# -gt 0 ] && shift
-names=${*:-json xml dates settings flagship sigma engage evergage}
+names=${*:-json xml dates settings kept envelopes lines documents flagship sigma engage evergage}
+limit=(-max_total_time="$seconds")
+[ -n "${RUNS:-}" ] && limit+=(-runs="$RUNS")
+export ASAN_OPTIONS=detect_leaks=0
 for name in $names; do
-  swift build --sanitize fuzzer --product "fuzz-$name" 2>&1 | grep -E "error|warning: unre|Compiling|Build" | tail -1
+  if ! swift build --sanitize fuzzer --product "fuzz-$name" > ".build-$name.log" 2>&1; then
+    grep -E "error" ".build-$name.log" | head -20
+    echo "fuzz-$name: can't be built"
+    exit 1
+  fi
+  rm -f ".build-$name.log"
   corpus=".build/corpus/$name"
   mkdir -p "$corpus" ".build/finds"
   seeds=()
@@ -17,9 +26,13 @@ for name in $names; do
       *) [ "$(basename "$folder" | tr '[:upper:]' '[:lower:]')" = "$name" ] && seeds+=("$folder") ;;
     esac
   done
-  echo "fuzz-$name: $seconds s"
-  ".build/debug/fuzz-$name" -max_total_time="$seconds" -timeout=1 -rss_limit_mb=512 -max_len=8192 -print_final_stats=1 \
-    -artifact_prefix=".build/finds/$name-" "$corpus" ${seeds[@]+"${seeds[@]}"} > ".build/$name.log" 2>&1 ||
-    { tail -40 ".build/$name.log"; echo "fuzz-$name: failed; the input is in Fuzz/.build/finds"; exit 1; }
-  grep -E "number_of_executed_units|peak_rss_mb" ".build/$name.log" | sed "s/^stat::/  /"
+  if ! ".build/debug/fuzz-$name" "${limit[@]}" -timeout=1 -rss_limit_mb=512 -max_len=8192 -print_final_stats=1 \
+    -artifact_prefix=".build/finds/$name-" "$corpus" ${seeds[@]+"${seeds[@]}"} > ".build/$name.log" 2>&1; then
+    tail -40 ".build/$name.log"
+    echo "fuzz-$name: failed; the input is in Fuzz/.build/finds"
+    exit 1
+  fi
+  figure() { grep "stat::$1:" ".build/$name.log" | grep -oE "[0-9]+$"; }
+  echo "fuzz-$name: $(figure number_of_executed_units) executions, $(figure average_exec_per_sec) a second," \
+    "slowest $(figure slowest_unit_time_sec) s, $(figure peak_rss_mb) MB"
 done

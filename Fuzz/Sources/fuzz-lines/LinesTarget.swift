@@ -1,8 +1,9 @@
 import AdapterKit
 import ComparisonKit
 import ConformanceKit
-import Experimentation
 import Foundation
+
+@testable import Experimentation
 
 /// Reads a line as `xp track` and `xp evaluate` do: a user, and perhaps an event, which can be stored if it makes sense.
 @_cdecl("LLVMFuzzerTestOneInput")
