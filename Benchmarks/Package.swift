@@ -36,6 +36,14 @@ let package = Package(
             ]
         ),
         .executableTarget(
+            name: "bench-parsing",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                .product(name: "Experimentation", package: "swift-experimentation"),
+            ]
+        ),
+        .executableTarget(
             name: "bench-sigma",
             dependencies: [
                 "BenchmarkHarness",
