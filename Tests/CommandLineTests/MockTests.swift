@@ -295,7 +295,12 @@ struct MockTests {
         let running = try Running([
             "track", "--config", configuration, "--store", store, "--input", path, "--deadline", "60",
         ])
-        try await Task.sleep(for: .seconds(2))
+        // It is asked to end while it tries to deliver: once everything is accepted, and not before.
+        var accepted: Double? = 0
+        for _ in 0..<200 where accepted != 2000 {
+            let status = try await Tool.run(["outbox", "status", "--store", store, "--format", "json"])
+            accepted = try? JSONValue(status.output)["ledger"]?["accepted"]?.number
+        }
         let start = ContinuousClock.now
         running.terminate()
         let result = try await running.result(within: 20)

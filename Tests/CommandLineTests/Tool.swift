@@ -102,13 +102,19 @@ final class Running: Sendable {
 
     /// Waits for the first line of output.
     func firstLine(within limit: Double = 30) async throws -> String {
-        let deadline = Date().addingTimeInterval(limit)
-        while Date() < deadline {
-            if let line = output.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first {
+        let process = process
+        let alarm = Task {
+            try await Task.sleep(for: .seconds(limit))
+            kill(process.processIdentifier, SIGKILL)
+        }
+        defer { alarm.cancel() }
+        while true {
+            let (text, isOver) = output.state
+            if let line = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first {
                 return String(line)
             }
-            if !process.isRunning { break }
-            try await Task.sleep(for: .milliseconds(10))
+            if isOver { break }
+            await output.untilMore(than: text.utf8.count)
         }
         throw Missing(what: "a first line; standard error: \(errors.text)")
     }
@@ -144,23 +150,50 @@ final class Running: Sendable {
 
 /// What a pipe brought.
 private final class Collected: Sendable {
-    private let state = Mutex<(data: Data, isOver: Bool)>((Data(), false))
+    private struct State {
+        var data = Data()
+        var isOver = false
+        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+    private let kept = Mutex(State())
 
     func collect(_ handle: FileHandle) {
         Thread.detachNewThread {
             // What is there now: `read(upToCount:)` waits until it has that much.
             while true {
                 let data = handle.availableData
-                if data.isEmpty { break }
-                self.state.withLock { $0.data.append(data) }
+                self.note(data)
+                if data.isEmpty { return }
             }
-            self.state.withLock { $0.isOver = true }
         }
     }
 
-    var text: String { state.withLock { String(decoding: $0.data, as: UTF8.self) } }
-
-    func untilEnd() async {
-        for _ in 0..<500 where !state.withLock({ $0.isOver }) { try? await Task.sleep(for: .milliseconds(10)) }
+    /// Adds what came; nothing means that nothing more will.
+    private func note(_ data: Data) {
+        let content = kept.withLock { state in
+            state.data.append(data)
+            state.isOver = data.isEmpty
+            let (isOver, count) = (state.isOver, state.data.count)
+            defer { state.waiters.removeAll { isOver || $0.count < count } }
+            return state.waiters.filter { isOver || $0.count < count }.map(\.continuation)
+        }
+        for continuation in content { continuation.resume() }
     }
+
+    var text: String { kept.withLock { String(decoding: $0.data, as: UTF8.self) } }
+    var state: (text: String, isOver: Bool) { kept.withLock { (String(decoding: $0.data, as: UTF8.self), $0.isOver) } }
+
+    /// Waits until there are more bytes than so many, or no more will come.
+    func untilMore(than count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = kept.withLock { state in
+                if state.isOver || state.data.count > count { return true }
+                state.waiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    func untilEnd() async { await untilMore(than: .max - 1) }
 }

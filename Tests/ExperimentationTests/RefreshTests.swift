@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Refreshing")
 struct RefreshTests {
-    @Test("a failed refresh keeps the last good values, as stale, with their age")
+    @Test("P30 a failed refresh keeps the last good values, as stale, with their age")
     func stale() async throws {
         let time = ManualTime()
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
@@ -69,7 +69,7 @@ struct RefreshTests {
         #expect(session.details("a", default: false).reason == .cached)
     }
 
-    @Test("what another account or an edited file left is not used")
+    @Test("P45 what another account or an edited file left is not used")
     func swapped() async throws {
         let store = ClientStore.inMemory()
         let flags = [InMemoryFlag("a", true)]
@@ -144,7 +144,7 @@ struct RefreshTests {
         #expect(other.details("user", default: "").errorCode == .providerNotReady)
     }
 
-    @Test("the kill switch reaches every session, holds over a restart, and lifts cleanly")
+    @Test("P36 the kill switch reaches every session, holds over a restart, and lifts cleanly")
     func killSwitch() async throws {
         let store = ClientStore.inMemory()
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])

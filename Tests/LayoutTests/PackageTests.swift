@@ -19,7 +19,7 @@ struct PackageTests {
         "EvergageAdapter": ["swift-http-types"],
     ]
 
-    @Test("a library product pulls in just the packages that are written down here")
+    @Test("P69 a library product pulls in just the packages that are written down here")
     func productsPullInTheseAlone() throws {
         let manifest = try Manifest.read()
         var found: [String: Set<String>] = [:]
@@ -27,7 +27,7 @@ struct PackageTests {
         #expect(found == Self.expected)
     }
 
-    @Test("every dependency is declared with a lower bound, and NIO is 2.100 or later")
+    @Test("P69 every dependency is declared with a lower bound, and NIO is 2.100 or later")
     func dependenciesHaveLowerBounds() throws {
         let text = try #require(Tree.text(of: "Package.swift"))
         let lines = text.split(separator: "\n").filter { $0.contains(".package(url:") }

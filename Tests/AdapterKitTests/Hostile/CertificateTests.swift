@@ -2,6 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 @Suite("Certificates", .enabled(if: TLSServer.isAvailable, "openssl isn't installed"))
@@ -57,14 +58,48 @@ final class TLSServer: Sendable {
     let authority: String
     private let folder: URL
     private let pid: Int32
-    private let log: URL
+    private let log: Log
     private let port: Int
 
     var request: HTTPRequest {
         HTTPRequest(method: .post, scheme: "https", authority: "127.0.0.1:\(port)", path: "/")
     }
 
-    var output: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
+    var output: String { log.text.withLock { $0 } }
+
+    /// What the server says, as it says it.
+    private final class Log: Sendable {
+        let text = Mutex("")
+        private let accepts = DispatchSemaphore(value: 0)
+
+        init(_ handle: FileHandle) {
+            Thread {
+                while true {
+                    let data = handle.availableData
+                    let isReady = self.text.withLock { text in
+                        let wasReady = self.line(in: text) != nil
+                        text += String(decoding: data, as: UTF8.self)
+                        return !wasReady && self.line(in: text) != nil
+                    }
+                    if isReady || data.isEmpty { self.accepts.signal() }
+                    if data.isEmpty { return }
+                }
+            }.start()
+        }
+
+        /// The line that names the address, once it is whole.
+        func line(in text: String) -> Substring? {
+            text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first { $0.hasPrefix("ACCEPT") }
+        }
+
+        /// Waits until the server listens, or has ended.
+        func port() -> Int {
+            accepts.wait()
+            return text.withLock { text in
+                line(in: text)?.split(separator: ":").last.flatMap { Int($0) } ?? 0
+            }
+        }
+    }
 
     /// Makes the certificates and starts the server.
     static func start(_ kind: String) async throws -> TLSServer {
@@ -78,7 +113,6 @@ final class TLSServer: Sendable {
         let process = Process()
         folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        log = folder.appending(path: "log")
         authority = folder.appending(path: "authority.pem").path
         let name = kind == "wrong-host" ? "DNS:elsewhere.example" : "IP:127.0.0.1"
         try "subjectAltName=\(name)\n".write(to: folder.appending(path: "ext"), atomically: true, encoding: .utf8)
@@ -154,25 +188,18 @@ final class TLSServer: Sendable {
                 "2"
             )
         }
-        try Data().write(to: log)
         process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
         process.currentDirectoryURL = folder
         process.arguments = ["s_server", "-accept", "127.0.0.1:0", "-cert", "cert.pem", "-key", "key.pem"]
         if kind == "good" { process.arguments?.append("-www") }
         process.standardInput = Pipe()
-        let handle = try FileHandle(forWritingTo: log)
-        process.standardOutput = handle
-        process.standardError = handle
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        log = Log(pipe.fileHandleForReading)
         try process.run()
         pid = process.processIdentifier
-        var found: Int?
-        for _ in 0..<500 where found == nil {
-            Thread.sleep(forTimeInterval: 0.01)
-            let output = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-            let line = output.split(separator: "\n").first { $0.hasPrefix("ACCEPT") }
-            found = line?.split(separator: ":").last.flatMap { Int($0) }
-        }
-        port = found ?? 0
+        port = log.port()
     }
 
     func stop() {

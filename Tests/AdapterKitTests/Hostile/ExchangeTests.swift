@@ -112,9 +112,15 @@ struct ExchangeTests {
     }
 
     @Test(
-        "any status is a response",
+        "P10 over the wire any status is a response, and only one of 2xx is a delivery",
         arguments: Engine.allCases,
-        [200, 204, 304, 400, 401, 403, 404, 407, 418, 429, 500, 503, 599]
+        [
+            200, 201, 202, 203, 204, 206, 207, 208, 226, 300, 301, 302, 303, 304, 305, 307, 308, 400, 401, 402, 403,
+            404,
+            405, 406, 407, 408, 409, 410, 412, 413, 415, 418, 421, 422, 425, 429, 431, 451, 500, 501, 502, 503, 504,
+            511,
+            599,
+        ]
     )
     func statuses(engine: Engine, status: Int) async throws {
         let server = try RawServer { connection in
@@ -129,6 +135,7 @@ struct ExchangeTests {
         if status == 401, !Engine.hardened.contains(engine) { return }
         let outcome = await exchange(engine, server, .post, body: "b", limits: HTTPLimits(deadline: .seconds(2)))
         #expect(outcome.status == status)
+        #expect((DeliveryVerdict.of(status: outcome.status ?? 0) == .delivered) == (200...299).contains(status))
         #expect(server.received.count == 1)
     }
 

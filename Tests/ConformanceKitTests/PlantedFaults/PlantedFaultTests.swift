@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A provider that is wrong on purpose is caught")
 struct PlantedFaultTests {
-    @Test("by the case that is meant for it, and by none that blames something else", arguments: PlantedFault.all)
+    @Test("P73 by the case that is meant for it, and by none that blames something else", arguments: PlantedFault.all)
     func caught(_ fault: PlantedFault) async throws {
         let report = await ConformanceRunner(width: 8).run(
             ConformanceCase.all,
