@@ -107,7 +107,8 @@
                 let before = ContinuousClock.now
                 let value = session.int("a", default: -1)
                 times.append(ContinuousClock.now - before)
-                #expect(value == 7)
+                if value != 7 { Issue.record("read \(value)") }
+                if times.count % 64 == 0 { await Task.yield() }
             }
             other.kill()
             for task in waiting { _ = await task.result }
