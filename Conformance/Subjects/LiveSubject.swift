@@ -4,6 +4,7 @@ import Experimentation
 /// A vendor's real account as a subject: nothing can be arranged there, so only cases that read can run.
 public struct LiveSubject: ConformanceSubject {
     private let vendor: Vendor
+    private let declared: Set<Capability>
     private let make: @Sendable (Environment) throws -> any ExperimentationProvider
 
     /// Creates a subject.
@@ -11,18 +12,37 @@ public struct LiveSubject: ConformanceSubject {
     /// - Parameters:
     ///   - vendor: The vendor.
     ///   - make: Makes a provider for the account.
+    /// - Throws: When no provider can be made for the account.
     public init(
         _ vendor: Vendor,
         making make: @escaping @Sendable (Environment) throws -> any ExperimentationProvider
-    ) {
+    ) throws {
         self.vendor = vendor
         self.make = make
+        // Asked of the provider, because what a vendor can do may hang on how it is configured.
+        declared = try make(Environment()).capabilities
+    }
+
+    /// Sees whether the account can be reached at all, so that an absent vendor isn't taken for a broken promise.
+    ///
+    /// - Throws: Why it can't be reached or lets nobody in; what else may be wrong is the cases' to find.
+    public func reach() async throws {
+        let client = try await ExperimentationClient(
+            provider: make(Environment()),
+            store: .inMemory(),
+            environment: Environment()
+        )
+        let session = client.session(for: User(id: "conformance", consent: .granted))
+        var refusal: ExperimentationError?
+        do throws(ExperimentationError) { try await session.refresh() } catch { refusal = error }
+        await client.shutdown(within: .milliseconds(200))
+        if let refusal, [.transport, .timeout, .unauthorized].contains(refusal.code) { throw refusal }
     }
 
     /// The vendor's name, and that this is no stand-in.
     public var name: String { "\(vendor.name)-live" }
     /// What the adapter declares.
-    public var capabilities: Set<Capability> { vendor.capabilities }
+    public var capabilities: Set<Capability> { declared }
     /// Why the rest isn't there.
     public var reasons: [Capability: String] { vendor.reasons }
     /// Nothing: what the vendor takes can't be seen from here.

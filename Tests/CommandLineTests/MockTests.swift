@@ -152,20 +152,48 @@ struct MockTests {
         _ = try await mock.end()
     }
 
-    @Test("the cases that only read run against a configured address, and no other")
-    func live() async throws {
-        let mock = try await ServedMock("flagship")
+    @Test(
+        "the cases that only read run against a configured address of every vendor, and no other",
+        arguments: ["flagship", "sigma", "engage", "evergage"]
+    )
+    func live(vendor: String) async throws {
+        let mock = try await ServedMock(vendor)
         let result = try await Tool.run([
             "conform", "--config", try mock.configuration(), "--live", "--format", "json",
         ])
-        #expect(result.status == 0)
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
         let subject = try JSONValue(result.output)["subjects"]?[0]
-        #expect(subject?["name"]?.string == "flagship-live")
+        #expect(subject?["name"]?.string == "\(vendor)-live")
         let cases = subject?["cases"]?.array?.compactMap { $0["name"]?.string } ?? []
         let listed = try await Tool.run(["conform", "--list", "--format", "json"])
         let safe = try JSONValue(listed.output)["cases"]?.array?.filter { $0["live"] == .bool(true) } ?? []
         #expect(cases == safe.compactMap { $0["name"]?.string })
-        #expect(!cases.isEmpty)
+        #expect(cases.count >= 10)
+        _ = try await mock.end()
+    }
+
+    @Test("a live run takes the configured mode for what it is")
+    func liveMode() async throws {
+        let mock = try await ServedMock("flagship")
+        let result = try await Tool.run([
+            "conform", "--config", try mock.configuration(",\"mode\":\"bucketing\""), "--live", "--format", "json",
+        ])
+        #expect(result.status == 0, "\(result.output)")
+        let declared = try JSONValue(result.output)["subjects"]?[0]?["capabilities"]?.array?.compactMap(\.string)
+        #expect(declared?.contains("local-evaluation") == true)
+        _ = try await mock.end()
+    }
+
+    @Test("a live run against a vendor that isn't there is status 69 and one line, not a broken promise")
+    func liveAbsent() async throws {
+        let mock = try await ServedMock("flagship")
+        let path = try mock.configuration()
+        mock.running.terminate()
+        _ = try await mock.running.result(within: 10)
+        let result = try await Tool.run(["conform", "--config", path, "--live"])
+        #expect(result.status == 69)
+        #expect(result.complaint.hasPrefix("xp: TRANSPORT"), "\(result.errors)")
+        #expect(result.output == "")
         _ = try await mock.end()
     }
 

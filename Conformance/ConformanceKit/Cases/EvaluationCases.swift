@@ -141,6 +141,7 @@ extension ConformanceCase {
             promise: 1,
             "Before the first decisions every read is the default, with PROVIDER_NOT_READY",
             requires: [.flags],
+            isSafeLive: true,
             world: .oneFlag
         ) { probe in
             let session = try await probe.session()
@@ -173,6 +174,7 @@ extension ConformanceCase {
             promise: 1,
             "A user without any id is refused with TARGETING_KEY_MISSING, and the vendor isn't asked",
             requires: [.flags],
+            isSafeLive: true,
             world: .oneFlag
         ) { probe in
             let session = try await probe.session(for: User(id: "", consent: .granted))
@@ -202,6 +204,7 @@ extension ConformanceCase {
             "evaluation/attributes-too-deep",
             promise: 1,
             "An attribute nested ten thousand levels deep is refused with INVALID_CONTEXT and traps nobody",
+            isSafeLive: true,
             world: .oneFlag
         ) { probe in
             let session = try await probe.session()

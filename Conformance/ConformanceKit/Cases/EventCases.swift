@@ -122,6 +122,7 @@ extension ConformanceCase {
                 "campaigns/unsupported-is-said",
                 promise: 9,
                 "A vendor without campaigns refuses handlers with UNSUPPORTED; one with campaigns refuses a blank target",
+                isSafeLive: true,
                 world: .empty
             ) { probe in
                 let session = try await probe.session()

@@ -7,6 +7,7 @@ extension ConformanceCase {
             "privacy/no-secrets-in-dumps",
             promise: 20,
             "Printing or dumping the provider shows no secret",
+            isSafeLive: true,
             world: .oneFlag
         ) { probe in
             let provider = try await probe.provider()

@@ -93,9 +93,9 @@ struct ConformCommand: AsyncParsableCommand {
     private func chosenSubjects() async throws -> [any ConformanceSubject] {
         if let config {
             let configuration = try Configuration(at: config)
-            // Read once before the run, so that a mistake in it is told as what it is.
-            _ = try configuration.provider(Environment())
-            return [LiveSubject(configuration.vendor) { try configuration.provider($0) }]
+            let subject = try LiveSubject(configuration.vendor) { try configuration.provider($0) }
+            do { try await subject.reach() } catch let error as ExperimentationError { throw Failure(error) }
+            return [subject]
         }
         if let subject {
             do { return [try await RemoteSubject.connect(to: subject)] } catch {
