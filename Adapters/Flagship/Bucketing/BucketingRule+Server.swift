@@ -1,0 +1,72 @@
+import Experimentation
+
+extension BucketingRule {
+    /// Whether the condition holds by the server's rules; `nil` if it can't be judged, which spoils its whole group.
+    func holdsOnServer(for context: EvaluationContext) -> Bool? {
+        if case .everybody = subject { return true }
+        guard let comparison else { return nil }
+        let value = value(for: context).flatMap { $0 == .null ? nil : $0 }
+        if comparison == .exists || comparison == .notExists {
+            guard case .one(.bool(let wanted)) = target else { return nil }
+            return ((value != nil) == wanted) == (comparison == .exists)
+        }
+        guard let value else { return false }
+        guard case .array(let elements) = value else { return serverHolds(comparison, value) }
+        var any = false
+        var all = true
+        for element in elements {
+            guard let holds = serverHolds(comparison, element) else { return nil }
+            any = any || holds
+            all = all && holds
+        }
+        return comparison.isNegative ? all : any
+    }
+
+    private func serverHolds(_ comparison: Comparison, _ value: FlagValue) -> Bool? {
+        switch target {
+        case .none: nil
+        case .one(let operand): Self.serverHolds(comparison, value, operand)
+        case .list(let list):
+            switch comparison {
+            case .equals, .contains, .startsWith, .endsWith:
+                list.contains { Self.serverHolds(comparison, value, $0) ?? false }
+            case .notEquals, .notContains: list.allSatisfy { Self.serverHolds(comparison, value, $0) ?? false }
+            default: false
+            }
+        }
+    }
+
+    private static func serverHolds(_ comparison: Comparison, _ value: FlagValue, _ operand: Operand) -> Bool? {
+        switch (value, operand) {
+        case (.string(let value), .string(let operand)):
+            let value = value.lowercased()
+            return switch comparison {
+            case .contains: operand.isEmpty || value.contains(operand)
+            case .notContains: !(operand.isEmpty || value.contains(operand))
+            case .startsWith: value.hasPrefix(operand)
+            case .endsWith: value.hasSuffix(operand)
+            default: order(comparison, value, operand)
+            }
+        case (.bool(let value), .bool(let operand)):
+            return switch comparison {
+            case .equals: value == operand
+            case .notEquals: value != operand
+            default: nil
+            }
+        default:
+            guard let value = number(Operand(value)), let operand = number(operand) else { return nil }
+            return switch comparison {
+            case .contains, .notContains: false
+            default: order(comparison, value, operand)
+            }
+        }
+    }
+
+    private static func number(_ operand: Operand) -> Double? {
+        switch operand {
+        case .int(let value): Double(value)
+        case .double(let value): value
+        case .bool, .string, .other: nil
+        }
+    }
+}

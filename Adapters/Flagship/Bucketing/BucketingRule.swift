@@ -1,0 +1,161 @@
+import Experimentation
+
+/// Whose rules decide which variation a visitor gets, where two of the vendor's programs disagree.
+public enum FlagshipRules: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The SDK for iOS: a visitor keeps the variation that the SDK being replaced would give.
+    case ios
+    /// The Decision API: what the vendor's server would give, ranges of buckets and one test per visitor included.
+    case server
+}
+
+/// A condition, prepared so that judging it allocates nothing.
+struct BucketingRule: Sendable {
+    /// Whose value is compared.
+    enum Subject: Sendable {
+        /// The visitor's id, whatever the context says.
+        case visitor
+        /// Everybody.
+        case everybody
+        /// A value of the context.
+        case attribute(String)
+    }
+
+    enum Comparison: String, Sendable {
+        case equals = "EQUALS"
+        case notEquals = "NOT_EQUALS"
+        case contains = "CONTAINS"
+        case notContains = "NOT_CONTAINS"
+        case greaterThan = "GREATER_THAN"
+        case lowerThan = "LOWER_THAN"
+        case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
+        case lowerThanOrEquals = "LOWER_THAN_OR_EQUALS"
+        case startsWith = "STARTS_WITH"
+        case endsWith = "ENDS_WITH"
+        case exists = "EXISTS"
+        case notExists = "NOT_EXISTS"
+
+        var isNegative: Bool { self == .notEquals || self == .notContains }
+    }
+
+    /// What is compared with.
+    enum Target: Sendable {
+        case none
+        case one(Operand)
+        case list([Operand])
+    }
+
+    /// A value that can be compared; whole numbers are told from others however they are written.
+    enum Operand: Sendable {
+        case bool(Bool)
+        case int(Int)
+        case double(Double)
+        case string(String)
+        case other
+
+        init(_ value: FlagValue) {
+            switch value {
+            case .bool(let value): self = .bool(value)
+            case .int(let value): self = .int(value)
+            case .double(let value): self = .double(value)
+            case .string(let value): self = .string(value)
+            case .null, .array, .object: self = .other
+            }
+        }
+    }
+
+    var subject: Subject
+    /// What an attribute is that the application doesn't set but the device knows.
+    var fallback: FlagValue?
+    var comparison: Comparison?
+    var target: Target
+
+    /// Prepares a condition.
+    ///
+    /// - Parameters:
+    ///   - rule: The condition as it is written.
+    ///   - rules: Whose rules it will be judged by.
+    ///   - automatic: The context that the device knows by itself.
+    init(_ rule: BucketingFile.Rule, rules: FlagshipRules, automatic: [String: FlagValue]) {
+        switch rule.key {
+        case FlagshipContextKey.users: subject = .visitor
+        case FlagshipContextKey.allUsers: subject = .everybody
+        default: subject = .attribute(rule.key)
+        }
+        fallback = automatic[rule.key]
+        comparison = Comparison(rawValue: rule.comparison)
+        switch rules {
+        case .ios:
+            switch comparison {
+            case .startsWith, .endsWith, .exists, .notExists: comparison = nil
+            default: break
+            }
+            target = Self.iosTarget(rule.target)
+        case .server:
+            target = Self.serverTarget(rule.target)
+        }
+    }
+
+    /// What the condition is judged by: `nil` if there is nothing.
+    func value(for context: EvaluationContext) -> FlagValue? {
+        switch subject {
+        case .visitor: .string(context.user.id)
+        case .everybody: context.user.attributes.values[FlagshipContextKey.allUsers] ?? ""
+        case .attribute(let key): context.user.attributes.values[key] ?? fallback
+        }
+    }
+
+    private static func iosTarget(_ value: FlagValue) -> Target {
+        guard let list = value.arrayValue else {
+            return switch number(value) {
+            case .null, .array, .object: .none
+            case let scalar: .one(Operand(scalar))
+            }
+        }
+        let elements = list.map { number($0) }
+        // A list is all whole numbers, else all texts, else all numbers, else one that can't be read.
+        let ints = elements.allSatisfy { if case .int = $0 { true } else { false } }
+        let strings = elements.allSatisfy { if case .string = $0 { true } else { false } }
+        if ints || strings { return .list(elements.map(Operand.init)) }
+        let numbers = elements.compactMap { element -> Double? in
+            switch element {
+            case .int(let value): Double(value)
+            case .double(let value): value
+            default: nil
+            }
+        }
+        return numbers.count == elements.count ? .list(numbers.map { .double($0) }) : .none
+    }
+
+    private static func serverTarget(_ value: FlagValue) -> Target {
+        func folded(_ value: FlagValue) -> Operand {
+            if case .string(let text) = value { .string(text.lowercased()) } else { Operand(value) }
+        }
+        return switch value {
+        case .array(let list): .list(list.map(folded))
+        case .null: .none
+        case let scalar: .one(folded(scalar))
+        }
+    }
+
+    /// A number as the original reads it: one without a fraction is whole, also when it is written `4.0`.
+    private static func number(_ value: FlagValue) -> FlagValue {
+        if case .double(let number) = value, let whole = Int(exactly: number) { .int(whole) } else { value }
+    }
+
+    /// Compares two values of one type; `nil` for a comparison that isn't one of order.
+    static func order<Value: Comparable>(
+        _ comparison: Comparison,
+        _ value: Value,
+        _ operand: Value
+    ) -> Bool? {
+        switch comparison {
+        case .equals: value == operand
+        case .notEquals: value != operand
+        case .greaterThan: value > operand
+        case .lowerThan: value < operand
+        case .greaterThanOrEquals: value >= operand
+        case .lowerThanOrEquals: value <= operand
+        default: nil
+        }
+    }
+}

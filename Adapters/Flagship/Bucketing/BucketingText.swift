@@ -1,0 +1,29 @@
+/// Searching in texts without allocating where both are plain.
+enum BucketingText {
+    /// Whether a text contains another, by canonical equivalence; nothing contains an empty text.
+    static func contains(_ text: String, _ part: String) -> Bool {
+        guard !part.isEmpty else { return false }
+        let found = text.utf8.withContiguousStorageIfAvailable { text in
+            part.utf8.withContiguousStorageIfAvailable { part in search(text, part) }
+        }
+        // No contiguous bytes, or letters beyond ASCII: the slow way, by whole characters.
+        if case .some(.some(.some(let isThere))) = found { return isThere }
+        return text.contains(part)
+    }
+
+    /// Searches plain ASCII byte by byte; `nil` if either isn't plain.
+    private static func search(
+        _ text: UnsafeBufferPointer<UInt8>,
+        _ part: UnsafeBufferPointer<UInt8>
+    ) -> Bool? {
+        for byte in text where byte >= 0x80 { return nil }
+        for byte in part where byte >= 0x80 { return nil }
+        guard part.count <= text.count else { return false }
+        for start in 0...(text.count - part.count) {
+            var length = 0
+            while length < part.count, text[start + length] == part[length] { length += 1 }
+            if length == part.count { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,92 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
+import Testing
+
+@testable import FlagshipAdapter
+
+@Suite("Flagship: the context")
+struct ContextTests {
+    @Test("F44 a bucketing fetch tells the context in one hit of texts, once for each context, and not without consent")
+    func segment() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship(.bucketing)
+        let visitor = await flagship.newVisitor("ada", hasConsented: true)
+            .context(["age": 41, "vip": true, "ratio": 2.0, "city": "lyon"]).build()
+        for _ in 0..<2 { await visitor.fetchFlags() }
+        let denied = await flagship.newVisitor("dan", hasConsented: false).build()
+        await denied.fetchFlags()
+        try await flagship.client?.flush()
+        let segments = await bench.hits.filter { $0["t"] == "SEGMENT" }
+        #expect(segments.count == 1)
+        let context = try #require(segments.first?["s"]?.objectValue)
+        #expect(context["age"] == "41" && context["vip"] == "true" && context["ratio"] == "2.0")
+        #expect(context["city"] == "lyon" && context["sdk_osName"] == "iOS" && context["fs_users"] == "ada")
+        visitor.updateContext("age", 42)
+        await visitor.fetchFlags()
+        try await flagship.client?.flush()
+        #expect(await bench.hits.filter { $0["t"] == "SEGMENT" }.count == 2)
+    }
+
+    @Test(
+        "the automatic keys are there on every platform, the application's word counts more, and clearing takes all away"
+    )
+    func automaticKeys() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship { $0.device = .current }
+        let first = await flagship.newVisitor("ada", hasConsented: true).build()
+        let second = await flagship.newVisitor("ada", hasConsented: true).context(["sdk_osName": "Amiga"]).build()
+        for key in FlagshipContextKey.allCases where key.isAutomatic {
+            let value = try #require(first.context()[key.rawValue], "\(key)")
+            #expect(key.objection(to: value) == nil)
+            #expect(value != "")
+        }
+        #expect(first.context()["sdk_firstTimeInit"] == true)
+        #expect(second.context()["sdk_firstTimeInit"] == false)
+        #expect(second.context()["sdk_osName"] == "Amiga")
+        #expect(first.context()["OS_VERSION_CODE"] == nil)
+        second.clearContext()
+        #expect(second.context() == [:])
+        #expect(second.fetchReason == .visitorCreate)
+        await second.fetchFlags()
+        #expect(second.flag("cta").value(default: "none") == "new")
+    }
+
+    static let predefined: [(FlagshipContextKey, good: FlagValue, bad: FlagValue)] = [
+        (.firstTimeInit, true, "true"), (.locale, "fr", 1), (.deviceType, "Tablet", 1), (.deviceModel, "X", true),
+        (.locationCity, "toulouse", 1), (.locationRegion, "occitanie", 1), (.locationCountry, "France", 1),
+        (.locationLatitude, 43.6, "43.6"), (.locationLongitude, 1.4, 181), (.ip, "10.0.0.1", "10.0.0.256"),
+        (.ip, "2001:db8::1", "2001:db8"), (.ip, "::ffff:10.0.0.1", "1::2::3"), (.osName, "iOS", 1),
+        (.osVersionName, "iOS", 1), (.osVersionCode, "18.0", 18), (.carrierName, "SFR", 1), (.devMode, true, 1),
+        (.internetConnection, "3g", 1), (.appVersionName, "1.1", 1), (.appVersionCode, 40, "40"),
+        (.flagshipVersion, "4.0.3", 4), (.interfaceName, "ProductPage", 1),
+    ]
+
+    @Test("each predefined key takes its type and no other", arguments: predefined.indices)
+    func predefinedKeys(index: Int) async throws {
+        let (key, good, bad) = Self.predefined[index]
+        let bench = try await Bench()
+        let visitor = await bench.flagship().newVisitor("ada", hasConsented: true).build()
+        let before = visitor.context()[key.rawValue]
+        #expect(visitor.updateContext(key, bad) == false)
+        #expect(visitor.context()[key.rawValue] == before)
+        #expect(visitor.updateContext(key, good))
+        #expect(visitor.context()[key.rawValue] == good)
+    }
+
+    @Test("F72 values that Flagship has no type for are left out, and the others apply; at creation too")
+    func contextTypes() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true)
+            .context(["list": [1], "nan": .double(.nan), "good": 1]).build()
+        #expect(visitor.context()["list"] == nil && visitor.context()["nan"] == nil && visitor.context()["good"] == 1)
+        visitor.updateContext(["object": ["a": 1], "nothing": nil, "age": 41, "ratio": 0.5, "vip": true, "name": "Ada"])
+        let context = visitor.context()
+        #expect(context["object"] == nil && context["nothing"] == nil)
+        #expect([context["age"], context["ratio"], context["vip"], context["name"]] == [41, 0.5, true, "Ada"])
+        #expect(bench.log.entries.filter { $0.event == "flagship.UPDATE_CONTEXT" && $0.level == .error }.count == 4)
+    }
+}

@@ -1,0 +1,206 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
+import Testing
+
+@testable import FlagshipAdapter
+
+@Suite("Flagship: flags and exposures")
+struct FlagTests {
+    static func fetched(
+        _ bench: Bench,
+        _ change: (inout FlagshipOptions) -> Void = { _ in }
+    ) async -> (Flagship, FlagshipVisitor) {
+        let flagship = await bench.flagship(.decisionAPI, change)
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).context(["city": "lyon"]).build()
+        await visitor.fetchFlags()
+        return (flagship, visitor)
+    }
+
+    static func activations(_ bench: Bench, _ flagship: Flagship) async throws -> [String] {
+        try await flagship.client?.flush()
+        return await bench.mock.receivedActivations.map(\.variation)
+    }
+
+    @Test("F48 without a default the value comes as the type that is asked for, or not at all")
+    func withoutDefault() async throws {
+        let bench = try await Bench()
+        let (flagship, visitor) = await Self.fetched(bench)
+        #expect(visitor.flag("size").value(as: Int.self) == 7)
+        #expect(visitor.flag("size").value(as: String.self) == nil)
+        #expect(visitor.flag("nobody").value(as: Int.self) == nil)
+        #expect(try await Self.activations(bench, flagship) == ["var-plain"])
+    }
+
+    @Test("F49 a value can be read without an exposure, which is reported later once")
+    func laterExposure() async throws {
+        let bench = try await Bench()
+        let (flagship, visitor) = await Self.fetched(bench)
+        #expect(visitor.flag("cta").value(default: "none", visitorExposed: false) == "new")
+        #expect(try await Self.activations(bench, flagship) == [])
+        visitor.flag("cta").visitorExposed()
+        visitor.flag("cta").visitorExposed()
+        visitor.flag("nobody").visitorExposed()
+        #expect(try await Self.activations(bench, flagship) == ["var-b"])
+    }
+
+    @Test("a policy brings back the original's habit of one exposure for every read")
+    func everyRead() async throws {
+        let bench = try await Bench()
+        let (flagship, visitor) = await Self.fetched(bench) { $0.exposurePolicy = .everyRead }
+        for _ in 0..<3 { _ = visitor.flag("cta").value(default: "none") }
+        #expect(try await Self.activations(bench, flagship) == ["var-b", "var-b", "var-b"])
+    }
+
+    @Test("F51 exposing all of three variations makes three exposures")
+    func exposeAll() async throws {
+        let bench = try await Bench()
+        let (flagship, visitor) = await Self.fetched(bench)
+        visitor.flags().filter { key, _ in ["cta", "size", "color"].contains(key) }.exposeAll()
+        #expect(try await Self.activations(bench, flagship) == ["var-lyon", "var-b", "var-plain"])
+    }
+
+    @Test("F52 the callback isn't called for a failed exposure, and later for all that the vendor has taken")
+    func exposureCallback() async throws {
+        let bench = try await Bench()
+        let heard = Heard<(FlagshipExposedVisitor, FlagshipExposedFlag)>()
+        let (flagship, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { heard.add(($0, $1)) } }
+        let client = try #require(flagship.client)
+        bench.transport.fail("activate", .status(500))
+        _ = visitor.flag("cta").value(default: "none")
+        _ = try? await client.flush(within: .zero)
+        #expect(await bench.eventually { bench.transport.exchanges("activate").count == 1 })
+        #expect(heard.values.isEmpty)
+        _ = visitor.flag("size").value(default: 0)
+        for _ in 0..<200 where try await client.ledger().pending > 0 {
+            bench.time.advance(by: .seconds(120))
+            _ = try? await client.flush(within: .zero)
+            await Task.yield()
+        }
+        #expect(heard.values.map(\.1.key).sorted() == ["cta", "size"])
+        let cta = try #require(heard.values.first { $0.1.key == "cta" })
+        #expect(cta.0.id == "ada" && cta.0.context["city"] == "lyon")
+        #expect(
+            cta.1.toDictionary() == [
+                "key": "cta", "value": "new", "defaultValue": "none",
+                "metadata": [
+                    "campaignId": "camp-test", "campaignName": "Test", "variationGroupId": "grp-test",
+                    "variationGroupName": "Everybody", "variationId": "var-b", "variationName": "B",
+                    "isReference": false, "campaignType": "ab", "slug": "the-test",
+                ],
+            ]
+        )
+        // The two forms say the same.
+        #expect(try JSON.parse(try #require(cta.1.toJson())) == .object(cta.1.toDictionary()))
+        #expect(try JSON.parse(try #require(cta.0.toJson())) == .object(cta.0.toDictionary()))
+        #expect(cta.0.toDictionary()["anonymousId"] == nil)
+    }
+
+    @Test("what is exposed as the reference is told as the reference")
+    func referenceIsTold() async throws {
+        let bench = try await Bench()
+        let heard = Heard<FlagshipExposedFlag>()
+        let (flagship, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { heard.add($1) } }
+        _ = visitor.flag("color").value(default: "none")
+        #expect(try await Self.activations(bench, flagship) == ["var-lyon"])
+        #expect(heard.values.map(\.metadata.isReference) == [true])
+    }
+
+    @Test(
+        "F53 a flag's status for every fetch status",
+        arguments: [
+            (FlagshipFetchStatus.fetched, FlagshipFlagStatus.fetched, FlagshipFlagStatus.notFound),
+            (.fetching, .fetchRequired, .notFound), (.fetchRequired, .fetchRequired, .notFound),
+            (.panic, .panic, .panic),
+        ]
+    )
+    func flagStatus(fetch: FlagshipFetchStatus, known: FlagshipFlagStatus, unknown: FlagshipFlagStatus) {
+        #expect(FlagshipFlagStatus(fetchStatus: fetch, isKnown: true) == known)
+        #expect(FlagshipFlagStatus(fetchStatus: fetch, isKnown: false) == unknown)
+    }
+
+    @Test("a flag's status is worked out when it is asked")
+    func liveStatus() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        let flag = visitor.flag("cta")
+        #expect(flag.status == .notFound && !flag.exists())
+        await visitor.fetchFlags()
+        #expect(flag.status == .fetched && flag.exists())
+        visitor.updateContext("age", 41)
+        #expect(flag.status == .fetchRequired)
+    }
+
+    @Test("F54 the collection's JSON holds each value as hexadecimal bytes that read back")
+    func collectionJSON() async throws {
+        let bench = try await Bench()
+        let (_, visitor) = await Self.fetched(bench)
+        let list = try #require(try JSON.parse(visitor.flags().toJson()).arrayValue?.compactMap(\.objectValue))
+        #expect(list.count == visitor.flags().count)
+        for entry in list {
+            let key = try #require(entry["key"]?.stringValue)
+            let hex = Array(try #require(entry["hex"]?.stringValue))
+            let bytes = stride(from: 0, to: hex.count, by: 2).compactMap {
+                UInt8(String(hex[$0...($0 + 1)]), radix: 16)
+            }
+            #expect(try JSON.parse(bytes) == ["v": visitor.decisions[key]?.value ?? .null])
+            #expect(entry["variationGroupId"] == .string(visitor.flag(key).metadata().variationGroupId))
+        }
+        let on = try #require(list.first { $0["key"] == "on" })
+        #expect(on["hex"] == "7b2276223a747275657d")
+    }
+
+    @Test("F55 metadata have all members, and empty ones for a flag that nobody knows")
+    func metadata() async throws {
+        let bench = try await Bench()
+        let (_, visitor) = await Self.fetched(bench)
+        let metadata = visitor.flag("cta").metadata()
+        #expect(metadata.campaignName == "Test" && metadata.slug == "the-test" && !metadata.isReference)
+        _ = visitor.flag("cta").value(default: 5)
+        #expect(visitor.flag("cta").metadata() == metadata)
+        #expect(visitor.flag("nobody").metadata() == FlagshipFlagMetadata())
+        #expect(
+            FlagshipFlagMetadata().toJson()
+                == #"{"campaignId":"","campaignName":"","campaignType":"","isReference":false,"slug":"","variationGroupId":"","variationGroupName":"","variationId":"","variationName":""}"#
+        )
+    }
+
+    @Test("F56 a whole number is read as an Int and as a Double, a fraction as a Double alone")
+    func wholeNumbers() async throws {
+        let bench = try await Bench()
+        let (_, visitor) = await Self.fetched(bench)
+        #expect(visitor.flag("size").value(default: 0) == 7)
+        #expect(visitor.flag("size").value(default: 0.0) == 7.0)
+        #expect(visitor.flag("whole").value(default: 0) == 3)
+        #expect(visitor.flag("whole").value(default: 0.0) == 3.0)
+        #expect(visitor.flag("ratio").value(default: 0.0) == 0.5)
+        #expect(visitor.flag("ratio").value(default: 4) == 4)
+        #expect(visitor.flag("on").value(default: 4) == 4)
+        #expect(visitor.flag("theme").value(default: [String: FlagValue]()) == ["dark": false])
+        #expect(visitor.flag("list").value(default: [FlagValue]()) == [1, 2])
+    }
+
+    @Test("the collection: subscript for reading and setting, keys, filter, iteration, count, metadata")
+    func collection() async throws {
+        let bench = try await Bench()
+        let (flagship, visitor) = await Self.fetched(bench)
+        var flags = visitor.flags()
+        #expect(flags.keys() == ["color", "cta", "list", "on", "onlyA", "ratio", "size", "theme", "whole"])
+        #expect(flags.count == 9 && !flags.isEmpty && flags.metadatas().count == 9)
+        #expect(flags["nobody"].value(default: "none") == "none")
+        #expect(flags["nobody"].status == .notFound)
+        flags["nobody"].visitorExposed()
+        flags["copy"] = flags["cta"]
+        #expect(flags.count == 10 && flags["copy"].value(default: "none", visitorExposed: false) == "new")
+        let reference = flags.filter { $1.metadata().variationName == "L" }
+        #expect(reference.keys() == ["color"])
+        #expect(flags.map(\.key) == flags.keys())
+        #expect(try await Self.activations(bench, flagship) == [])
+        await bench.mock.setPanic(true)
+        await visitor.fetchFlags()
+        #expect(visitor.flags().isEmpty && visitor.flags().toJson() == "")
+    }
+}
