@@ -25,6 +25,8 @@ final class EngageJournal: Sendable {
     private struct State {
         /// In the order in which they were settled.
         var entries: [Entry] = []
+        /// The same as they are written down: a segment is written several times, an event is put into words once.
+        var lines: [String] = []
         /// The number of the first one, counting from the first there ever was.
         var first = 0
         var isLoaded = false
@@ -56,11 +58,13 @@ final class EngageJournal: Sendable {
         let segments = state.withLock { state -> [(number: Int, text: [UInt8])] in
             let begin = state.first + state.entries.count
             state.entries += new
+            state.lines += new.map(Self.line(of:))
             let end = state.first + state.entries.count
             let current = (end - 1) / Self.segmentLength
             let oldest = max(0, current - Self.segmentCount + 1) * Self.segmentLength
             if oldest > state.first {
                 state.entries.removeFirst(oldest - state.first)
+                state.lines.removeFirst(oldest - state.first)
                 state.first = oldest
             }
             let earliest = max(begin, state.first) / Self.segmentLength
@@ -109,9 +113,11 @@ final class EngageJournal: Sendable {
             for segment in read {
                 if segment.first != state.first + state.entries.count {
                     state.entries = []
+                    state.lines = []
                     state.first = segment.first
                 }
                 state.entries += segment.entries
+                state.lines += segment.entries.map(Self.line(of:))
             }
         }
     }
@@ -125,12 +131,13 @@ final class EngageJournal: Sendable {
         let from = max(segment * segmentLength, state.first)
         let until = min((segment + 1) * segmentLength, state.first + state.entries.count)
         var text = String(from)
-        for entry in state.entries[(from - state.first)..<(until - state.first)] {
-            let milliseconds = Int(exactly: (entry.date.timeIntervalSince1970 * 1000).rounded()) ?? 0
-            let outcome = entry.isDelivered ? "1" : "0"
-            text += "\n\(entry.id)\t\(entry.code)\t\(milliseconds)\t\(outcome)\t\(entry.reason)"
-        }
+        for line in state.lines[(from - state.first)..<(until - state.first)] { text += line }
         return Array(text.utf8)
+    }
+
+    private static func line(of entry: Entry) -> String {
+        let milliseconds = Int(exactly: (entry.date.timeIntervalSince1970 * 1000).rounded()) ?? 0
+        return "\n\(entry.id)\t\(entry.code)\t\(milliseconds)\t\(entry.isDelivered ? "1" : "0")\t\(entry.reason)"
     }
 
     private static func segment(_ bytes: [UInt8]) -> (first: Int, entries: [Entry])? {
