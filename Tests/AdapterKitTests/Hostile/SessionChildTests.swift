@@ -38,6 +38,11 @@
 
     @Suite("Foundation's session on Linux, in a process of its own", .serialized)
     struct SessionChildTests {
+        /// What Foundation takes for an answer all the same, and curl's engine doesn't; one more reason not to offer it there.
+        private static let lenient: Set<String> = [
+            "has ten thousand fields", "has two lengths", "has an impossible length",
+        ]
+
         /// How an exchange ended.
         enum Ending: Sendable, Hashable, CustomStringConvertible {
             case error(String, seconds: Double)
@@ -97,7 +102,8 @@
             defer { server.stop() }
             let ending = try await play(scheme: "http", port: server.port)
             print("session: \(broken.testDescription): \(ending)")
-            if case .answer(let text) = ending { Issue.record("taken for \(text)") }
+            guard case .answer(let text) = ending, !Self.lenient.contains(broken.testDescription) else { return }
+            Issue.record("taken for \(text)")
         }
 
         @Test(
