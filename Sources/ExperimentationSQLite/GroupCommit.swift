@@ -149,10 +149,12 @@ final class GroupCommit: Sendable {
             return tell
         }
         do {
-            try database.beginTransaction(group.contains { $0.kind == .write } ? .immediate : .deferred)
+            // Kept statements: to have these two parsed each time costs as much as a small insert.
+            let writes = group.contains { $0.kind == .write }
+            try database.cachedStatement(sql: writes ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED").execute()
             try changed.refresh(database)
             let tell = try group.map { try $0.work(database, &changed) }
-            try database.commit()
+            try database.cachedStatement(sql: "COMMIT").execute()
             table = changed
             return tell
         } catch {

@@ -9,13 +9,9 @@ public enum EnvelopeCoding {
     ///
     /// - Throws: ``ErrorCode/tooLarge`` over the limit, ``ErrorCode/invalidArgument`` for what JSON can't hold.
     public static func encode(_ envelope: Envelope, limit: Int = .max) throws(ExperimentationError) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Seconds with microseconds: exact for the times that vendors can hold, and readable.
-        encoder.dateEncodingStrategy = .secondsSince1970
-        let data: Data
+        let bytes: [UInt8]
         do {
-            data = try encoder.encode(envelope)
+            bytes = try EnvelopeWriter(envelope).bytes
         } catch {
             throw ExperimentationError(
                 .invalidArgument,
@@ -23,17 +19,27 @@ public enum EnvelopeCoding {
                 cause: error
             )
         }
-        guard data.count <= limit else {
+        guard bytes.count <= limit else {
             throw ExperimentationError(
                 .tooLarge,
-                "The event \"\(envelope.event.type)\" takes \(data.count) bytes; \(limit) are allowed."
+                "The event \"\(envelope.event.type)\" takes \(bytes.count) bytes; \(limit) are allowed."
             )
         }
-        return Array(data)
+        return bytes
+    }
+
+    /// The encoder whose form this is.
+    static func encoder() -> JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Seconds with microseconds: exact for the times that vendors can hold, and readable.
+        encoder.dateEncodingStrategy = .secondsSince1970
+        return encoder
     }
 
     /// Decodes what ``encode(_:limit:)`` wrote.
     public static func decode(_ bytes: [UInt8]) throws(ExperimentationError) -> Envelope {
+        if let envelope = EnvelopeReader.read(bytes) { return envelope }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
         do {

@@ -1,0 +1,207 @@
+import Foundation
+
+/// Reads the written form of common envelopes; whatever else there is, `JSONDecoder` reads.
+///
+/// It takes only what ``EnvelopeWriter`` writes by itself and gives up at the first byte that it doesn't expect, so that
+/// it never has an opinion of its own on what is valid.
+struct EnvelopeReader {
+    /// The bytes are for somebody else to read, or to refuse.
+    private struct GivesUp: Error {}
+
+    private let bytes: [UInt8]
+    private var index = 0
+
+    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Reads an envelope, or gives `nil` if it isn't a common one.
+    static func read(_ bytes: [UInt8]) -> Envelope? {
+        var reader = EnvelopeReader(bytes)
+        guard let envelope = try? reader.envelope(), reader.index == bytes.count else { return nil }
+        return envelope
+    }
+
+    private mutating func envelope() throws -> Envelope {
+        try expect("{\"attempts\":")
+        let attempts = try integer()
+        try expect(",\"attributeChanges\":")
+        let changes = try object(0)
+        let batch = skip(",\"batch\":") ? try string() : nil
+        try expect(",\"date\":")
+        let date = try double()
+        try expect(",\"event\":{")
+        let event = try event()
+        try expect(",\"id\":")
+        let id = try string()
+        try expect(",\"identity\":{")
+        var anonymousID: String?
+        if skip("\"anonymousID\":") {
+            anonymousID = try string()
+            try expect(",")
+        }
+        try expect("\"id\":")
+        let user = try string()
+        try expect(",\"isAuthenticated\":")
+        let isAuthenticated = skip("true")
+        if !isAuthenticated { try expect("false") }
+        try expect("},\"sequence\":")
+        let sequence = try integer()
+        try expect(",\"session\":")
+        let session = try string()
+        let surface = skip(",\"surface\":") ? try string() : nil
+        try expect("}")
+        return Envelope(
+            id: id,
+            sequence: Int64(sequence),
+            identity: Identity(id: user, anonymousID: anonymousID, isAuthenticated: isAuthenticated),
+            session: session,
+            surface: surface,
+            event: event,
+            date: Date(timeIntervalSince1970: date),
+            attributeChanges: Attributes(changes),
+            attempts: attempts,
+            batch: batch
+        )
+    }
+
+    private mutating func event() throws -> TrackingEvent {
+        var attributes: [String: FlagValue] = [:]
+        if skip("\"attributes\":") {
+            attributes = try object(0)
+            try expect(",")
+        }
+        let kind: TrackingEvent.Kind
+        if skip("\"name\":") {
+            let name = try string()
+            try expect(",\"type\":")
+            switch try string() {
+            case "custom": kind = .custom(name: name, value: skip(",\"value\":") ? try double() : nil)
+            case "screenView": kind = .screenView(name: name)
+            case "goalCompleted": kind = .goalCompleted(name: name)
+            case "goalAbandoned": kind = .goalAbandoned(name: name)
+            default: throw GivesUp()
+            }
+        } else if skip("\"type\":\"pageView\",\"url\":") {
+            kind = .pageView(url: try string())
+        } else {
+            throw GivesUp()
+        }
+        try expect("}")
+        return TrackingEvent(kind, attributes: Attributes(attributes))
+    }
+
+    // MARK: JSON
+
+    private mutating func object(_ depth: Int) throws -> [String: FlagValue] {
+        try expect("{")
+        var values: [String: FlagValue] = [:]
+        if skip("}") { return values }
+        repeat {
+            let name = try string()
+            try expect(":")
+            guard values.updateValue(try value(depth + 1), forKey: name) == nil else { throw GivesUp() }
+        } while skip(",")
+        try expect("}")
+        return values
+    }
+
+    private mutating func value(_ depth: Int) throws -> FlagValue {
+        guard index < bytes.count, depth <= EnvelopeCoding.maximumDepth else { throw GivesUp() }
+        switch bytes[index] {
+        case 0x22: return .string(try string())
+        case 0x7B: return .object(try object(depth))
+        case 0x5B:
+            index += 1
+            var values: [FlagValue] = []
+            if skip("]") { return .array(values) }
+            repeat { values.append(try value(depth + 1)) } while skip(",")
+            try expect("]")
+            return .array(values)
+        case 0x74:
+            try expect("true")
+            return true
+        case 0x66:
+            try expect("false")
+            return false
+        case 0x6E:
+            try expect("null")
+            return .null
+        default:
+            let start = index
+            if let whole = try? integer() { return .int(whole) }
+            index = start
+            // Whether a number with an exponent is a whole one is the decoder's to say.
+            let number = try double()
+            guard Int(exactly: number) == nil, !bytes[start..<index].contains(0x65) else { throw GivesUp() }
+            return .double(number)
+        }
+    }
+
+    private mutating func string() throws -> String {
+        try expect("\"")
+        let start = index
+        while index < bytes.count, bytes[index] != 0x22 {
+            // Escapes and control characters are seldom.
+            guard bytes[index] != 0x5C, bytes[index] >= 0x20 else { throw GivesUp() }
+            index += 1
+        }
+        guard index < bytes.count, let text = String(validating: bytes[start..<index], as: UTF8.self) else {
+            throw GivesUp()
+        }
+        index += 1
+        return text
+    }
+
+    private mutating func integer() throws -> Int {
+        let isNegative = skip("-")
+        let start = index
+        var number = 0
+        while index < bytes.count, (0x30...0x39).contains(bytes[index]) {
+            // Eighteen digits always fit.
+            guard index - start < 18 else { throw GivesUp() }
+            number = number * 10 + Int(bytes[index] - 0x30)
+            index += 1
+        }
+        let isFraction = index < bytes.count && [0x2E, 0x45, 0x65].contains(bytes[index])
+        let hasLeadingZero = index > start && bytes[start] == 0x30 && (index > start + 1 || isNegative)
+        guard index > start, !isFraction, !hasLeadingZero else { throw GivesUp() }
+        return isNegative ? -number : number
+    }
+
+    private mutating func double() throws -> Double {
+        let start = index
+        if let whole = try? integer() { return Double(whole) }
+        index = start
+        while index < bytes.count,
+            [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains(bytes[index])
+                || (0x30...0x39).contains(bytes[index])
+        {
+            index += 1
+        }
+        guard isNumber(bytes[start..<index]),
+            let number = Double(String(decoding: bytes[start..<index], as: UTF8.self)), number.isFinite
+        else { throw GivesUp() }
+        return number
+    }
+
+    /// Whether JSON calls this a number; Swift is more liberal with zeros and points.
+    private func isNumber(_ token: ArraySlice<UInt8>) -> Bool {
+        func isDigit(_ byte: UInt8?) -> Bool { byte.map { (0x30...0x39).contains($0) } ?? false }
+        let digits = token.first == 0x2D ? token.dropFirst() : token
+        guard isDigit(digits.first), digits.first != 0x30 || !isDigit(digits.dropFirst().first) else { return false }
+        guard let point = digits.firstIndex(of: 0x2E) else { return true }
+        return isDigit(digits[(point + 1)...].first)
+    }
+
+    private mutating func skip(_ text: StaticString) -> Bool {
+        text.withUTF8Buffer { text in
+            guard bytes.count - index >= text.count else { return false }
+            for offset in 0..<text.count where bytes[index + offset] != text[offset] { return false }
+            index += text.count
+            return true
+        }
+    }
+
+    private mutating func expect(_ text: StaticString) throws {
+        guard skip(text) else { throw GivesUp() }
+    }
+}

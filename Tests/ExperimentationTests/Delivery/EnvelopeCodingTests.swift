@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+@testable import Experimentation
+
+@Suite("Envelopes are written as JSONEncoder writes them")
+struct EnvelopeCodingTests {
+    private static func text(_ dice: Dice) -> String {
+        if dice.below(8) > 0 { return ["spun-wheel", "zoë", ""][dice.below(3)] }
+        let parts = [
+            "a", "zoë", "e\u{301}", "\"", "\\", "/", "\n", "\r\n", "\t", "\u{8}", "\u{c}", "\u{0}", "\u{1f}", "\u{7f}",
+            "\u{2028}", "\u{1F469}\u{200D}\u{1F680}", "0", " ", "</script>",
+        ]
+        return (0..<dice.below(5)).map { _ in parts[dice.below(parts.count)] }.joined()
+    }
+
+    private static func value(_ dice: Dice, _ depth: Int) -> FlagValue {
+        let doubles = [0.5, -1.25, 1e300, 1e-300, 3, -0.0, 1e16, 123_456_789.123_456_78, 9_007_199_254_740_992]
+        switch dice.below(depth > 3 ? 5 : 7) {
+        case 0: return .null
+        case 1: return .bool(dice.below(2) == 0)
+        case 2: return .int([0, -1, .max, .min, 42, 999_999_999_999_999_999][dice.below(6)])
+        case 3: return .double(doubles[dice.below(doubles.count)])
+        case 4: return .string(text(dice))
+        case 5: return .array((0..<dice.below(3)).map { _ in value(dice, depth + 1) })
+        default: return .object(object(dice, depth + 1))
+        }
+    }
+
+    private static func object(_ dice: Dice, _ depth: Int) -> [String: FlagValue] {
+        // Names in ASCII: the order of others is the encoder's own.
+        let names = ["a", "B", "b1", "b10", "b2", "_", "z", ""]
+        return Dictionary(
+            (0..<dice.below(4)).map { _ in (names[dice.below(names.count)], value(dice, depth)) },
+            uniquingKeysWith: { $1 }
+        )
+    }
+
+    private static func envelope(_ dice: Dice) -> Envelope {
+        let kinds: [TrackingEvent.Kind] = [
+            .custom(name: text(dice), value: nil), .custom(name: text(dice), value: 2),
+            .custom(name: text(dice), value: 0.1), .screenView(name: text(dice)), .pageView(url: text(dice)),
+            .goalCompleted(name: text(dice)), .goalAbandoned(name: text(dice)), .viewItem(nil), .installed,
+            .sessionStarted, .sessionEnded(seconds: 12.5), .consentChanged(granted: dice.below(2) == 0),
+            .purchase(Order(id: text(dice), total: 9.99)),
+            .native(NativeEvent(type: text(dice), payload: object(dice, 0))),
+        ]
+        return Envelope(
+            id: text(dice),
+            sequence: Int64(dice.below(1_000)),
+            identity: Identity(
+                id: text(dice),
+                anonymousID: dice.below(2) == 0 ? nil : text(dice),
+                isAuthenticated: dice.below(2) == 0
+            ),
+            session: text(dice),
+            surface: dice.below(2) == 0 ? nil : text(dice),
+            event: TrackingEvent(kinds[dice.below(kinds.count)], attributes: Attributes(object(dice, 0))),
+            date: Date(timeIntervalSince1970: Double(dice.below(2_000_000_000)) + dice.fraction()),
+            attributeChanges: Attributes(object(dice, 0)),
+            attempts: dice.below(3),
+            batch: dice.below(2) == 0 ? nil : text(dice)
+        )
+    }
+
+    @Test("P26 whatever an event holds, its bytes are the encoder's, and what is read is what the decoder reads")
+    func equality() throws {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        var quick = 0
+        for seed in 0..<(isSoak ? 20_000 : 2_000) {
+            let envelope = Self.envelope(Dice(seed))
+            let written = try EnvelopeCoding.encode(envelope)
+            let expected = try EnvelopeCoding.encoder().encode(envelope)
+            #expect(written == Array(expected), "seed \(seed): \(String(decoding: written, as: UTF8.self))")
+            let read = try EnvelopeCoding.decode(written)
+            let decoded = try decoder.decode(Envelope.self, from: expected)
+            #expect(read == decoded, "seed \(seed): \(String(decoding: written, as: UTF8.self))")
+            if EnvelopeReader.read(written) != nil { quick += 1 }
+            // The limit is one of bytes, not of characters.
+            #expect(throws: ExperimentationError.self) { try EnvelopeCoding.encode(envelope, limit: written.count - 1) }
+            #expect(try EnvelopeCoding.encode(envelope, limit: written.count) == written)
+        }
+        #expect(quick > 100)
+    }
+
+    @Test("what isn't whole is refused, wherever it ends and whichever byte is wrong")
+    func damage() throws {
+        var envelope = Envelope(
+            id: "e-1",
+            identity: Identity(id: "ada"),
+            event: .custom("spun", value: 2.5, attributes: ["a": ["b": [1, true, .null]]]),
+            date: Date(timeIntervalSince1970: 1_795_262_400.25)
+        )
+        envelope.surface = "home"
+        let written = try EnvelopeCoding.encode(envelope)
+        #expect(EnvelopeReader.read(written) == envelope)
+        for end in written.indices {
+            #expect(EnvelopeReader.read(Array(written[..<end])) == nil)
+            #expect(throws: ExperimentationError.self) { try EnvelopeCoding.decode(Array(written[..<end])) }
+        }
+        #expect(EnvelopeReader.read(written + [0x7D]) == nil)
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        for index in written.indices {
+            for byte: UInt8 in [0x00, 0x22, 0x30, 0x5C, 0x7B, 0x80, 0xFF, 0x2E] {
+                var damaged = written
+                damaged[index] = byte
+                // Whatever the quick reader takes, the decoder takes in the same way.
+                guard let read = EnvelopeReader.read(damaged) else { continue }
+                #expect(read == (try? decoder.decode(Envelope.self, from: Data(damaged))), "byte \(index)")
+            }
+        }
+    }
+}
