@@ -22,7 +22,7 @@ struct EnvelopeReader {
 
     private mutating func envelope() throws -> Envelope {
         try expect("{\"attempts\":")
-        let attempts = try integer()
+        let attempts = try whole()
         try expect(",\"attributeChanges\":")
         let changes = try object(0)
         let batch = skip(",\"batch\":") ? try string() : nil
@@ -44,7 +44,7 @@ struct EnvelopeReader {
         let isAuthenticated = skip("true")
         if !isAuthenticated { try expect("false") }
         try expect("},\"sequence\":")
-        let sequence = try integer()
+        let sequence = try whole()
         try expect(",\"session\":")
         let session = try string()
         let surface = skip(",\"surface\":") ? try string() : nil
@@ -126,12 +126,13 @@ struct EnvelopeReader {
             try expect("null")
             return .null
         default:
+            if let whole = integer() { return .int(whole) }
             let start = index
-            if let whole = try? integer() { return .int(whole) }
-            index = start
-            // Whether a number with an exponent is a whole one is the decoder's to say.
+            // Whether long numbers, and numbers with an exponent, are whole ones is the decoder's to say.
             let number = try double()
-            guard Int(exactly: number) == nil, !bytes[start..<index].contains(0x65) else { throw GivesUp() }
+            let token = bytes[start..<index]
+            let isPlain = token.contains(0x2E) && !token.contains(0x45) && !token.contains(0x65)
+            guard isPlain, Int(exactly: number) == nil else { throw GivesUp() }
             return .double(number)
         }
     }
@@ -151,26 +152,35 @@ struct EnvelopeReader {
         return text
     }
 
-    private mutating func integer() throws -> Int {
+    private mutating func whole() throws -> Int {
+        guard let number = integer() else { throw GivesUp() }
+        return number
+    }
+
+    /// Reads a whole number, or reads nothing.
+    private mutating func integer() -> Int? {
+        let before = index
         let isNegative = skip("-")
         let start = index
         var number = 0
-        while index < bytes.count, (0x30...0x39).contains(bytes[index]) {
-            // Eighteen digits always fit.
-            guard index - start < 18 else { throw GivesUp() }
+        while index < bytes.count, bytes[index] >= 0x30, bytes[index] <= 0x39, index - start < 18 {
             number = number * 10 + Int(bytes[index] - 0x30)
             index += 1
         }
-        let isFraction = index < bytes.count && [0x2E, 0x45, 0x65].contains(bytes[index])
+        let next = index < bytes.count ? bytes[index] : 0
+        // Eighteen digits always fit; a nineteenth, a fraction or an exponent make it something else.
+        let goesOn = next == 0x2E || next == 0x45 || next == 0x65 || (next >= 0x30 && next <= 0x39)
         let hasLeadingZero = index > start && bytes[start] == 0x30 && (index > start + 1 || isNegative)
-        guard index > start, !isFraction, !hasLeadingZero else { throw GivesUp() }
+        guard index > start, !goesOn, !hasLeadingZero else {
+            index = before
+            return nil
+        }
         return isNegative ? -number : number
     }
 
     private mutating func double() throws -> Double {
+        if let whole = integer() { return Double(whole) }
         let start = index
-        if let whole = try? integer() { return Double(whole) }
-        index = start
         while index < bytes.count,
             [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains(bytes[index])
                 || (0x30...0x39).contains(bytes[index])

@@ -69,17 +69,17 @@ struct EnvelopeWriter {
         case .screenView(let name), .goalCompleted(let name), .goalAbandoned(let name):
             raw("\"name\":")
             string(name)
-            type(of: event)
+            kind(of: event)
         case .pageView(let url):
             raw("\"type\":\"pageView\",\"url\":")
             string(url)
         case .consentChanged(let granted):
             raw(granted ? "\"granted\":true" : "\"granted\":false")
-            type(of: event)
+            kind(of: event)
         case .sessionEnded(let seconds):
             raw("\"seconds\":")
             try double(seconds)
-            type(of: event)
+            kind(of: event)
         case .installed: raw("\"type\":\"installed\"")
         case .sessionStarted: raw("\"type\":\"sessionStarted\"")
         default:
@@ -90,23 +90,37 @@ struct EnvelopeWriter {
         raw("}")
     }
 
-    private mutating func type(of event: TrackingEvent) {
+    private mutating func kind(of event: TrackingEvent) {
         raw(",\"type\":\"")
         bytes += event.type.utf8
         raw("\"")
     }
 
     private mutating func object(_ values: [String: FlagValue]) throws {
+        if values.count < 2 {
+            raw("{")
+            for (name, value) in values { try member(name, value) }
+            return raw("}")
+        }
+        // In which order other names come is the encoder's own affair.
+        guard values.keys.allSatisfy({ $0.utf8.allSatisfy { $0 < 0x80 } }) else {
+            bytes += try EnvelopeCoding.encoder().encode(values)
+            return
+        }
         raw("{")
         var isFirst = true
-        for name in values.count < 2 ? Array(values.keys) : values.keys.sorted() {
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             if !isFirst { raw(",") }
             isFirst = false
-            string(name)
-            raw(":")
-            try value(values[name] ?? .null)
+            try member(name, value)
         }
         raw("}")
+    }
+
+    private mutating func member(_ name: String, _ value: FlagValue) throws {
+        string(name)
+        raw(":")
+        try self.value(value)
     }
 
     private mutating func value(_ value: FlagValue) throws {
@@ -135,13 +149,24 @@ struct EnvelopeWriter {
 
     private mutating func double(_ number: Double) throws {
         guard number.isFinite else { throw NotFinite() }
-        let text = number.description.utf8
+        bytes += number.description.utf8
         // Whole numbers are written without a fraction.
-        bytes += text.suffix(2).elementsEqual(".0".utf8) ? text.dropLast(2) : text[...]
+        if bytes.count > 2, bytes[bytes.count - 1] == 0x30, bytes[bytes.count - 2] == 0x2E { bytes.removeLast(2) }
     }
 
     private mutating func string(_ text: String) {
         bytes.append(0x22)
+        let start = bytes.count
+        bytes += text.utf8
+        // Most texts go as they are; only then they are gone through again.
+        if bytes[start...].contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }) {
+            bytes.removeSubrange(start...)
+            escaped(text)
+        }
+        bytes.append(0x22)
+    }
+
+    private mutating func escaped(_ text: String) {
         for byte in text.utf8 {
             switch byte {
             case 0x22, 0x5C: bytes += [0x5C, byte]
@@ -157,6 +182,5 @@ struct EnvelopeWriter {
             default: bytes.append(byte)
             }
         }
-        bytes.append(0x22)
     }
 }

@@ -14,13 +14,26 @@ struct EnvelopeCodingTests {
         return (0..<dice.below(5)).map { _ in parts[dice.below(parts.count)] }.joined()
     }
 
+    private static let doubles = [
+        0.5, -1.25, 1e300, 1e-300, 3, 0, -0.0, 1e15, 1e16, 1e17, 1e18, 9.3e18, -9.3e18, 1.5e19, 1e22,
+        123_456_789.123_456_78,
+        9_007_199_254_740_992, 9_007_199_254_740_994, 0.1, 0.000_1, 0.000_01, 1e-5, .leastNonzeroMagnitude,
+        .greatestFiniteMagnitude, -.greatestFiniteMagnitude, .pi, 1 / 3, 4_503_599_627_370_495.5,
+    ]
+
+    private static func double(_ dice: Dice) -> Double {
+        if dice.below(3) > 0 { return doubles[dice.below(doubles.count)] }
+        // Any bit pattern that is a number at all.
+        let number = Double(bitPattern: UInt64(bitPattern: Int64(dice.below(.max))) << 1 | UInt64(dice.below(2)))
+        return number.isFinite ? number : dice.fraction()
+    }
+
     private static func value(_ dice: Dice, _ depth: Int) -> FlagValue {
-        let doubles = [0.5, -1.25, 1e300, 1e-300, 3, -0.0, 1e16, 123_456_789.123_456_78, 9_007_199_254_740_992]
         switch dice.below(depth > 3 ? 5 : 7) {
         case 0: return .null
         case 1: return .bool(dice.below(2) == 0)
         case 2: return .int([0, -1, .max, .min, 42, 999_999_999_999_999_999][dice.below(6)])
-        case 3: return .double(doubles[dice.below(doubles.count)])
+        case 3: return .double(double(dice))
         case 4: return .string(text(dice))
         case 5: return .array((0..<dice.below(3)).map { _ in value(dice, depth + 1) })
         default: return .object(object(dice, depth + 1))
@@ -28,8 +41,11 @@ struct EnvelopeCodingTests {
     }
 
     private static func object(_ dice: Dice, _ depth: Int) -> [String: FlagValue] {
-        // Names in ASCII: the order of others is the encoder's own.
-        let names = ["a", "B", "b1", "b10", "b2", "_", "z", ""]
+        let names = [
+            "a", "A", "B", "b1", "b10", "b2", "_", "-", "a b", "a-b", "aB", "\u{7F}", "z", "", "é", "e\u{301}z",
+            "\u{10FFFF}",
+            "\u{FB01}", "ß", "z\u{301}",
+        ]
         return Dictionary(
             (0..<dice.below(4)).map { _ in (names[dice.below(names.count)], value(dice, depth)) },
             uniquingKeysWith: { $1 }
@@ -39,9 +55,9 @@ struct EnvelopeCodingTests {
     private static func envelope(_ dice: Dice) -> Envelope {
         let kinds: [TrackingEvent.Kind] = [
             .custom(name: text(dice), value: nil), .custom(name: text(dice), value: 2),
-            .custom(name: text(dice), value: 0.1), .screenView(name: text(dice)), .pageView(url: text(dice)),
+            .custom(name: text(dice), value: double(dice)), .screenView(name: text(dice)), .pageView(url: text(dice)),
             .goalCompleted(name: text(dice)), .goalAbandoned(name: text(dice)), .viewItem(nil), .installed,
-            .sessionStarted, .sessionEnded(seconds: 12.5), .consentChanged(granted: dice.below(2) == 0),
+            .sessionStarted, .sessionEnded(seconds: double(dice)), .consentChanged(granted: dice.below(2) == 0),
             .purchase(Order(id: text(dice), total: 9.99)),
             .native(NativeEvent(type: text(dice), payload: object(dice, 0))),
         ]
