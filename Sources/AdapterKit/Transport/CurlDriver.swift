@@ -12,6 +12,8 @@
             var cancelled: [CurlTicket] = []
             var isStopped = false
             var hasThread = false
+            /// Whether there has ever been a thread, and so perhaps connections that are kept.
+            var hasRun = false
             /// Whether the thread has been woken for what lies here.
             var isAnnounced = false
 
@@ -20,16 +22,25 @@
                 defer { isAnnounced = true }
                 return hasThread && !isAnnounced
             }
+
+            /// Notes that a thread is about to start.
+            mutating func beginThread() {
+                hasThread = true
+                hasRun = true
+                isAnnounced = true
+            }
         }
 
         private let configuration: CurlTransport.Configuration
+        private let idleTime: Duration
         private let inbox = Mutex(Inbox())
         // Touched by the thread alone, but for `curl_multi_wakeup`, which libcurl allows from anywhere. It is released when
         // neither the transport nor the thread is left.
         private nonisolated(unsafe) let multi: UnsafeMutableRawPointer?
 
-        init(_ configuration: CurlTransport.Configuration) {
+        init(_ configuration: CurlTransport.Configuration, idleTime: Duration) {
             self.configuration = configuration
+            self.idleTime = idleTime
             _ = Self.isInitialised
             multi = curl_multi_init()
             if let multi {
@@ -59,8 +70,7 @@
                 }
                 inbox.submitted.append(exchange)
                 guard inbox.hasThread else {
-                    inbox.hasThread = true
-                    inbox.isAnnounced = true
+                    inbox.beginThread()
                     return .start
                 }
                 return inbox.announce() ? .wake : .wait
@@ -85,12 +95,24 @@
         }
 
         func stop() {
-            let wakes = inbox.withLock { inbox -> Bool in
+            enum Next { case wake, start, nothing }
+            let next = inbox.withLock { inbox -> Next in
                 inbox.isStopped = true
-                return inbox.hasThread
+                if inbox.hasThread { return .wake }
+                guard inbox.hasRun else { return .nothing }
+                // Kept connections are closed on a thread where that can't raise a signal.
+                inbox.beginThread()
+                return .start
             }
-            if wakes { wake() }
+            switch next {
+            case .wake: wake()
+            case .start: start()
+            case .nothing: break
+            }
         }
+
+        /// Whether the engine has a thread at this moment.
+        var hasThread: Bool { inbox.withLock { $0.hasThread } }
 
         private func wake() {
             if let multi { curl_multi_wakeup(multi) }
@@ -114,6 +136,7 @@
             pthread_sigmask(SIG_BLOCK, &signals, nil)
 
             var transfers = CurlTransfers(multi: multi, configuration: configuration)
+            var idleSince: ContinuousClock.Instant?
             while true {
                 let notes = takeNotes()
                 for exchange in notes.submitted { transfers.begin(exchange) }
@@ -121,9 +144,30 @@
                 guard !notes.isStopped else { break }
                 transfers.perform()
                 // The timeout is no more than a safety net: libcurl shortens it for its own timers, and notes wake it.
-                curl_multi_poll(multi, nil, 0, 60_000, nil)
+                var patience: Duration = .seconds(60)
+                if transfers.isEmpty {
+                    let now = ContinuousClock.now
+                    let since = idleSince ?? now
+                    idleSince = since
+                    patience = idleTime - since.duration(to: now)
+                    if patience <= .zero, endsThread() { break }
+                } else {
+                    idleSince = nil
+                }
+                curl_multi_poll(multi, nil, 0, Int32(clamping: max(1, patience.wholeMilliseconds)), nil)
             }
             transfers.endAll(with: ExperimentationError(.shutDown, "the transport has been released"))
+        }
+
+        /// Lets the thread end if nothing has come; the next request starts another, and finds the connections that are kept.
+        private func endsThread() -> Bool {
+            inbox.withLock { inbox in
+                guard inbox.submitted.isEmpty, !inbox.isStopped else { return false }
+                inbox.cancelled = []
+                inbox.isAnnounced = false
+                inbox.hasThread = false
+                return true
+            }
         }
 
         private func takeNotes() -> (submitted: [CurlExchange], cancelled: [CurlTicket], isStopped: Bool) {

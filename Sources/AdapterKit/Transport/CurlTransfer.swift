@@ -176,7 +176,7 @@
 
     extension Duration {
         /// Milliseconds, rounded up, at least one and at most a day.
-        fileprivate var wholeMilliseconds: Int {
+        var wholeMilliseconds: Int {
             let (seconds, attoseconds) = components
             guard seconds < 86_400 else { return 86_400_000 }
             return max(1, Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))

@@ -19,6 +19,9 @@
             self.configuration = configuration
         }
 
+        /// Whether nothing is under way.
+        var isEmpty: Bool { running.isEmpty }
+
         /// Begins a transfer.
         mutating func begin(_ exchange: CurlExchange) {
             guard let handle = idle.popLast() ?? curl_easy_init() else {

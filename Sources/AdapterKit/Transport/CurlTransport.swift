@@ -10,8 +10,8 @@
     /// `.netrc` and retries nothing; the limits of a call are held to the millisecond and to the byte, after decompression.
     /// Proxies named in the environment (`https_proxy` and the like) are ignored unless the configuration says otherwise.
     ///
-    /// The thread starts with the first request and ends when the transport is released; what is still under way then ends
-    /// with `ErrorCode.shutDown`.
+    /// The thread starts with a request, and ends when there has been none for a quarter of a minute or when the transport is
+    /// released; what is still under way then ends with `ErrorCode.shutDown`.
     public final class CurlTransport: HTTPTransport {
         /// What an engine is made with.
         public struct Configuration: Sendable, Hashable {
@@ -34,11 +34,16 @@
             }
         }
 
-        private let driver: CurlDriver
+        let driver: CurlDriver
 
         /// Creates an engine; nothing is opened before the first request.
-        public init(configuration: Configuration = Configuration()) {
-            driver = CurlDriver(configuration)
+        public convenience init(configuration: Configuration = Configuration()) {
+            self.init(configuration: configuration, idleTime: .seconds(15))
+        }
+
+        /// Creates an engine whose thread ends after so long without a request.
+        init(configuration: Configuration, idleTime: Duration) {
+            driver = CurlDriver(configuration, idleTime: idleTime)
         }
 
         deinit { driver.stop() }

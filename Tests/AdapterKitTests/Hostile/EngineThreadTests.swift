@@ -1,0 +1,66 @@
+#if os(Linux)
+    import Experimentation
+    import Foundation
+    import HTTPTypes
+    import Testing
+
+    @testable import AdapterKit
+
+    @Suite("The engine's thread")
+    struct EngineThreadTests {
+        private func server() throws -> RawServer {
+            try RawServer { connection in
+                while connection.readRequest() != nil {
+                    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                }
+            }
+        }
+
+        private func get(_ transport: CurlTransport, _ server: RawServer) async throws -> Int {
+            let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
+            return try await transport.send(request, body: [], limits: HTTPLimits()).status
+        }
+
+        private func waits(until isSo: () -> Bool) async throws -> Bool {
+            let end = ContinuousClock.now.advanced(by: .seconds(20))
+            while !isSo(), .now < end { try await Task.sleep(for: .milliseconds(5)) }
+            return isSo()
+        }
+
+        @Test("ends when there is nothing to do, and starts again with the next request, many times over")
+        func idle() async throws {
+            let server = try server()
+            defer { server.stop() }
+            let transport = CurlTransport(configuration: .init(), idleTime: .milliseconds(5))
+            #expect(!transport.driver.hasThread)
+            for _ in 0..<20 {
+                #expect(try await get(transport, server) == 200)
+                #expect(try await waits { !transport.driver.hasThread })
+            }
+            // Requests that come just when it ends are answered too.
+            for round in 0..<200 {
+                #expect(try await get(transport, server) == 200)
+                if round.isMultiple(of: 3) { try await Task.sleep(for: .microseconds(4_000 + 20 * round)) }
+            }
+            #expect(server.received.count == 220)
+        }
+
+        @Test("ends with the transport, whether or not it was idle", arguments: [false, true])
+        func released(isIdle: Bool) async throws {
+            let server = try server()
+            defer { server.stop() }
+            weak var driver: CurlDriver?
+            do {
+                let transport = CurlTransport(
+                    configuration: .init(),
+                    idleTime: isIdle ? .milliseconds(5) : .seconds(60)
+                )
+                driver = transport.driver
+                #expect(try await get(transport, server) == 200)
+                if isIdle { #expect(try await waits { !transport.driver.hasThread }) }
+            }
+            // The thread holds the driver as long as it runs.
+            #expect(try await waits { driver == nil })
+        }
+    }
+#endif
