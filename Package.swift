@@ -58,7 +58,11 @@ let package = Package(
         ),
         .target(
             name: "ExperimentationSQLite",
-            dependencies: ["Experimentation", .product(name: "GRDB", package: "GRDB.swift")]
+            dependencies: [
+                "Experimentation",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]
         ),
         .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
 

@@ -226,6 +226,7 @@ final class ClientCore: Sendable {
             environment.log.log(.error, "delivery.stopped", "Nothing is delivered any more: \(error)")
             status.announce(.error, .error, error: error)
         }
+        if news.hasResumed, status.status == .error { status.announce(.ready, .ready) }
         for (envelope, campaigns) in news.bySession {
             session(envelope.session)?.receive(campaigns, for: envelope)
         }

@@ -186,17 +186,32 @@ public final class ExperimentationClient: Sendable {
 
     /// Delivers what can be delivered, and waits for that.
     ///
-    /// - Parameter duration: How long to wait at most; whatever is under way then goes on.
+    /// What may be tried again in time is waited for: after an outage, or when the vendor asks for patience. It returns
+    /// early once everything is delivered, and when all that is left may only be tried after the deadline or not at all.
+    ///
+    /// - Parameters:
+    ///   - duration: How long to wait at most; whatever is under way then goes on.
+    ///   - retrying: Whether to wait for what may be tried again; if not, everything is tried once.
     /// - Returns: Whether nothing is left that could have been delivered. Events held for consent don't count.
     /// - Throws: ``ErrorCode/store`` when the store can't be read or written.
     @discardableResult
-    public func flush(within duration: Duration = .seconds(30)) async throws(ExperimentationError) -> Bool {
-        try await core.outbox.flush(by: core.environment.time.instant.advanced(by: duration))
+    public func flush(
+        within duration: Duration = .seconds(30),
+        retrying: Bool = true
+    ) async throws(ExperimentationError) -> Bool {
+        try await core.outbox.flush(by: core.environment.time.instant.advanced(by: duration), isPatient: retrying)
     }
+
+    /// Has deliveries begin again that the vendor stopped by refusing the credentials or the like.
+    ///
+    /// Call it when the reason is gone: a key was renewed, a contract mended. Without it, the vendor is tried again with a
+    /// single event after a quarter of an hour, then after twice as long each time up to four hours, and by the next run.
+    public func resumeDelivery() async { await core.outbox.resumeAfterStop() }
 
     /// Delivers what it can within a deadline, and ends.
     ///
-    /// What is left stays in the store.
+    /// Everything that waits is tried once; what the vendor doesn't take then stays in the store. To wait for a vendor that
+    /// is busy, ``flush(within:)`` before.
     ///
     /// - Parameter duration: How long it takes at most; what the options say if `nil`.
     public func shutdown(within duration: Duration? = nil) async {
@@ -207,7 +222,7 @@ public final class ExperimentationClient: Sendable {
         guard isFirst else { return }
         polling.withLock { $0?.cancel() }
         let deadline = core.environment.time.instant.advanced(by: duration ?? core.options.shutdownDeadline)
-        _ = try? await core.outbox.flush(by: deadline)
+        _ = try? await core.outbox.flush(by: deadline, isPatient: false)
         await core.outbox.close()
         await core.provider.stop(by: deadline)
         core.status.finish()

@@ -149,12 +149,11 @@ final class GroupCommit: Sendable {
             return tell
         }
         do {
-            // Kept statements: to have these two parsed each time costs as much as a small insert.
             let writes = group.contains { $0.kind == .write }
-            try database.cachedStatement(sql: writes ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED").execute()
+            try HotStatement(writes ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED", database).run()
             try changed.refresh(database)
             let tell = try group.map { try $0.work(database, &changed) }
-            try database.cachedStatement(sql: "COMMIT").execute()
+            try HotStatement("COMMIT", database).run()
             table = changed
             return tell
         } catch {

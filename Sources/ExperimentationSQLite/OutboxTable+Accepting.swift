@@ -5,18 +5,25 @@ internal import GRDB
 extension OutboxTable {
     /// Accepts events and makes room for them.
     mutating func append(_ events: [StoredEvent], _ database: Database) throws {
-        let insert = try database.cachedStatement(
-            sql: """
-                INSERT INTO event (sequence, priority, held, kept, date, user, id, body)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """
+        let insert = try HotStatement(
+            """
+            INSERT INTO event (sequence, priority, held, kept, date, user, id, body)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            database
         )
         var written = 0
         for (index, event) in events.enumerated() {
             lastSequence += 1
-            try insert.execute(arguments: [
-                lastSequence, event.priority, event.isHeld, event.isKept, event.date, event.user, event.id, event.body,
-            ])
+            try insert.bind(lastSequence, at: 1)
+            try insert.bind(event.priority, at: 2)
+            try insert.bind(event.isHeld, at: 3)
+            try insert.bind(event.isKept, at: 4)
+            try insert.bind(event.date, at: 5)
+            try insert.bind(event.user, at: 6)
+            try insert.bind(event.id, at: 7)
+            try insert.bind(event.body, at: 8)
+            try insert.run()
             count += 1
             bytes += event.body.count
             oldestDate = min(oldestDate, event.date)

@@ -6,81 +6,111 @@ extension OutboxTable {
     /// How far a clock may be set back before waits that were noted earlier are taken for mistakes.
     private static let clockTolerance = 60.0
 
-    /// Takes the next events to deliver, and keeps others from taking them.
+    /// Takes the next batches to deliver, and keeps others from taking them.
     mutating func lease(
-        _ limit: Int,
+        _ batches: Int,
+        of limit: Int,
         bytes: Int,
         now: Double,
         until: Double,
         _ database: Database
-    ) throws -> [LeasedEvent] {
+    ) throws -> [[LeasedEvent]] {
         self.now = now
-        let select = try database.cachedStatement(
-            sql: """
-                SELECT event.sequence, user, length(body), id, body, coalesce(attempts, 0),
-                    coalesce(noted - ? <= ? AND ? < due, 0)
-                FROM event LEFT JOIN attempt ON attempt.sequence = event.sequence
-                WHERE held = 0 ORDER BY event.sequence
-                """
+        let taken = try next(batches, of: limit, bytes: bytes, database)
+        let mark = try HotStatement(
+            """
+            INSERT INTO attempt (sequence, leased, noted, due, attempts) VALUES (?, 1, ?, ?, 0)
+            ON CONFLICT (sequence) DO UPDATE SET leased = 1, noted = excluded.noted, due = excluded.due
+            """,
+            database
         )
-        var taken: [LeasedEvent] = []
-        var size = 0
-        var waiting: Set<String> = []
-        let rows = try Row.fetchCursor(select, arguments: [Self.clockTolerance, now, now])
-        while taken.count < limit, let row = try rows.next() {
-            let user: String = row[1]
-            if row[6] == true {
-                waiting.insert(user)
-                continue
-            }
-            if !waiting.isEmpty, waiting.contains(user) { continue }
-            let length: Int = row[2]
-            if !taken.isEmpty, size + length > bytes { break }
-            size += length
-            taken.append(LeasedEvent(sequence: row[0], id: row[3], attempts: row[5], body: row[4]))
-        }
-        let mark = try database.cachedStatement(
-            sql: """
-                INSERT INTO attempt (sequence, leased, noted, due, attempts) VALUES (?, 1, ?, ?, 0)
-                ON CONFLICT (sequence) DO UPDATE SET leased = 1, noted = excluded.noted, due = excluded.due
-                """
-        )
-        for event in taken {
-            try mark.execute(arguments: [event.sequence, now, until])
+        for event in taken.joined() {
+            try mark.bind(event.sequence, at: 1)
+            try mark.bind(now, at: 2)
+            try mark.bind(until, at: 3)
+            try mark.run()
             leased[event.id] = Leased(sequence: event.sequence, bytes: event.body.count)
         }
         return taken
     }
 
+    /// The next events that may be tried, in batches.
+    private func next(_ batches: Int, of limit: Int, bytes: Int, _ database: Database) throws -> [[LeasedEvent]] {
+        let rows = try HotStatement(
+            """
+            SELECT event.sequence, user, coalesce(noted - ?1 <= ?2 AND ?2 < due, 0), length(body), id,
+                coalesce(attempts, 0), body
+            FROM event LEFT JOIN attempt ON attempt.sequence = event.sequence
+            WHERE held = 0 ORDER BY event.sequence
+            """,
+            database
+        )
+        try rows.bind(Self.clockTolerance, at: 1)
+        try rows.bind(now, at: 2)
+        defer { rows.reset() }
+        var full: [[LeasedEvent]] = []
+        var batch: [LeasedEvent] = []
+        var size = 0
+        var waiting: Set<String> = []
+        while try rows.step() {
+            if rows.int(2) != 0 {
+                waiting.insert(rows.text(1))
+                continue
+            }
+            if !waiting.isEmpty, waiting.contains(rows.text(1)) { continue }
+            let length = Int(rows.int(3))
+            if !batch.isEmpty, batch.count >= limit || size + length > bytes {
+                full.append(batch)
+                batch = []
+                size = 0
+                if full.count >= batches { return full }
+            }
+            size += length
+            batch.append(
+                LeasedEvent(
+                    sequence: rows.int(0),
+                    id: rows.text(4),
+                    attempts: Int(clamping: rows.int(5)),
+                    body: rows.bytes(6)
+                )
+            )
+        }
+        return batch.isEmpty ? full : full + [batch]
+    }
+
     /// Writes down what became of events.
     mutating func settle(_ settlements: [Settlement], _ database: Database) throws {
-        var accounts: [String: Int] = [:]
+        var gone: [String: [Leased]] = [:]
         for settlement in settlements {
             guard let known = try find(settlement.id, database) else { continue }
             leased[settlement.id] = nil
             switch settlement {
-            case .delivered:
-                if try remove(known, database) { accounts["delivered", default: 0] += 1 }
-            case .dropped(_, let reason, _):
-                if try remove(known, database) { accounts[reason.rawValue, default: 0] += 1 }
+            case .delivered: gone["delivered", default: []].append(known)
+            case .dropped(_, let reason, _): gone[reason.rawValue, default: []].append(known)
             case .retry(_, let date, let attempts, let reason):
-                try database.cachedStatement(
-                    sql: """
-                        INSERT INTO attempt (sequence, leased, noted, due, attempts, reason)
-                        SELECT sequence, 0, ?, ?, ?, ? FROM event WHERE sequence = ?
-                        ON CONFLICT (sequence) DO UPDATE SET leased = 0, noted = excluded.noted, due = excluded.due,
-                            attempts = excluded.attempts, reason = coalesce(excluded.reason, reason)
-                        """
-                ).execute(
-                    arguments: [
-                        now, date.timeIntervalSince1970, attempts, reason.isEmpty ? nil : reason, known.sequence,
-                    ]
-                )
+                try giveBack(known, at: date.timeIntervalSince1970, attempts: attempts, reason: reason, database)
             }
         }
-        if accounts.isEmpty { return }
+        if gone.isEmpty { return }
         try keepSequence(database)
-        for (name, number) in accounts { try add(number, to: name, database) }
+        for (name, events) in gone { try add(try remove(events, database), to: name, database) }
+    }
+
+    private func giveBack(
+        _ event: Leased,
+        at due: Double,
+        attempts: Int,
+        reason: String,
+        _ database: Database
+    ) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO attempt (sequence, leased, noted, due, attempts, reason)
+                SELECT sequence, 0, ?, ?, ?, ? FROM event WHERE sequence = ?
+                ON CONFLICT (sequence) DO UPDATE SET leased = 0, noted = excluded.noted, due = excluded.due,
+                    attempts = excluded.attempts, reason = coalesce(excluded.reason, reason)
+                """
+        ).execute(arguments: [now, due, attempts, reason.isEmpty ? nil : reason, event.sequence])
     }
 
     /// Finds an event by its id: in memory if this process leased it, else by looking through all.
@@ -90,16 +120,37 @@ extension OutboxTable {
         return try Row.fetchOne(statement, arguments: [id]).map { Leased(sequence: $0[0], bytes: $0[1]) }
     }
 
-    /// Deletes an event.
+    /// Deletes events, those with consecutive numbers in one go.
     ///
-    /// - Returns: Whether it was still there.
-    private mutating func remove(_ event: Leased, _ database: Database) throws -> Bool {
-        try database.cachedStatement(sql: "DELETE FROM event WHERE sequence = ?").execute(arguments: [event.sequence])
-        guard database.changesCount == 1 else { return false }
-        try database.cachedStatement(sql: "DELETE FROM attempt WHERE sequence = ?").execute(arguments: [event.sequence])
-        count -= 1
-        bytes -= event.bytes
-        return true
+    /// - Returns: How many of them were still there.
+    private mutating func remove(_ events: [Leased], _ database: Database) throws -> Int {
+        let events = events.sorted { $0.sequence < $1.sequence }
+        let delete = try HotStatement("DELETE FROM event WHERE sequence BETWEEN ? AND ?", database)
+        let forget = try HotStatement("DELETE FROM attempt WHERE sequence BETWEEN ? AND ?", database)
+        var removed = 0
+        var start = 0
+        while start < events.count {
+            var end = start + 1
+            while end < events.count, events[end].sequence <= events[end - 1].sequence + 1 { end += 1 }
+            for statement in [delete, forget] {
+                try statement.bind(events[start].sequence, at: 1)
+                try statement.bind(events[end - 1].sequence, at: 2)
+            }
+            try delete.run()
+            let deleted = delete.changes
+            try forget.run()
+            let range = events[start..<end]
+            removed += deleted
+            count -= deleted
+            if deleted == range.count {
+                bytes -= range.reduce(0) { $0 + $1.bytes }
+            } else if deleted > 0 {
+                // Which of them others have removed isn't known: what is remembered is an upper bound from now on.
+                isExact = false
+            }
+            start = end
+        }
+        return removed
     }
 
     /// What waits.

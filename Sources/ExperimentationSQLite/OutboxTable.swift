@@ -11,7 +11,7 @@ struct StoredEvent: Sendable {
     /// Whether a purge leaves it: the consent signal itself.
     var isKept: Bool
     var date: Double
-    var body: Data
+    var body: [UInt8]
 
     init(_ envelope: Envelope, isHeld: Bool, limit: Int) throws(ExperimentationError) {
         var envelope = envelope
@@ -22,7 +22,7 @@ struct StoredEvent: Sendable {
         self.isHeld = isHeld
         if case .consentChanged = envelope.event.kind { isKept = true } else { isKept = false }
         date = envelope.date.timeIntervalSince1970
-        body = Data(try EnvelopeCoding.encode(envelope, limit: limit))
+        body = try EnvelopeCoding.encode(envelope, limit: limit)
     }
 }
 
@@ -31,7 +31,7 @@ struct LeasedEvent: Sendable {
     var sequence: Int64
     var id: String
     var attempts: Int
-    var body: Data
+    var body: [UInt8]
 }
 
 /// The outbox's tables, with what is remembered of them so that accepting an event reads nothing.
@@ -59,7 +59,7 @@ struct OutboxTable: Sendable {
     var leased: [String: Leased] = [:]
     /// At most so many pages are known to be free without asking; counted down by what is written.
     var knownFreePages = 0
-    private var dataVersion: Int?
+    private var dataVersion: Int64?
 
     /// What is remembered of a leased event.
     struct Leased: Sendable {
@@ -72,7 +72,9 @@ struct OutboxTable: Sendable {
 
     /// Notices what other processes have done; called inside each transaction, before anything else.
     mutating func refresh(_ database: Database) throws {
-        let version = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
+        let pragma = try HotStatement("PRAGMA data_version", database)
+        let version = try pragma.step() ? pragma.int(0) : nil
+        pragma.reset()
         if version == dataVersion { return }
         isExact = dataVersion == nil
         dataVersion = version

@@ -97,31 +97,47 @@ public final class SQLiteStore: OutboxStore, StateStore {
         now: Date,
         until: Date
     ) async throws(ExperimentationError) -> [Envelope] {
+        guard limit > 0 else { return [] }
+        return try await lease(batches: 1, of: limit, bytes: bytes, now: now, until: until).first ?? []
+    }
+
+    /// Takes the next batches to deliver, in one transaction.
+    public func lease(
+        batches: Int,
+        of limit: Int,
+        bytes: Int,
+        now: Date,
+        until: Date
+    ) async throws(ExperimentationError) -> [[Envelope]] {
         while true {
             let leased = try await commits.perform(.write) { database, table in
                 try table.lease(
-                    limit,
+                    max(1, batches),
+                    of: max(1, limit),
                     bytes: bytes,
                     now: now.timeIntervalSince1970,
                     until: until.timeIntervalSince1970,
                     database
                 )
             }
-            var envelopes: [Envelope] = []
             var unreadable: [Settlement] = []
-            for event in leased {
-                do {
-                    var envelope = try EnvelopeCoding.decode(Array(event.body))
-                    envelope.sequence = event.sequence
-                    envelope.attempts = event.attempts
-                    envelopes.append(envelope)
-                } catch {
-                    unreadable.append(.dropped(id: event.id, reason: .unreadable, detail: error.message))
+            let read = leased.map { batch in
+                batch.compactMap { event -> Envelope? in
+                    do throws(ExperimentationError) {
+                        var envelope = try EnvelopeCoding.decode(event.body)
+                        envelope.sequence = event.sequence
+                        envelope.attempts = event.attempts
+                        return envelope
+                    } catch {
+                        unreadable.append(.dropped(id: event.id, reason: .unreadable, detail: error.message))
+                        return nil
+                    }
                 }
             }
+            .filter { !$0.isEmpty }
             // One event that can't be read must not keep the others from being delivered.
             if !unreadable.isEmpty { try await settle(unreadable) }
-            if !envelopes.isEmpty || leased.isEmpty { return envelopes }
+            if !read.isEmpty || leased.isEmpty { return read }
         }
     }
 

@@ -178,7 +178,7 @@ struct BehaviorTests {
         let (client, session) = try await session()
         bench.plan(.lostAfter, on: "events")
         try await session.track(.custom("1"))
-        try await client.flush()
+        try await client.flush(retrying: false)
         #expect(try await client.ledger().pending == 1)
         // What has ended does nothing more.
         await client.setConnectivity(.offline)
@@ -195,7 +195,7 @@ struct BehaviorTests {
         let (client, session) = try await session()
         bench.plan(.lostBefore, on: "*")
         try await session.track(.custom("1"))
-        try await client.flush()
+        try await client.flush(retrying: false)
         await client.setConnectivity(.offline)
         bench.time.advance(by: .seconds(86_400 * days))
         let next = try await bench.client(bench.provider())
@@ -211,7 +211,7 @@ struct BehaviorTests {
         let (client, session) = try await session()
         bench.plan(.status(503), on: "token")
         for number in 1...2 { try await session.track(.custom(String(number))) }
-        try await client.flush()
+        try await client.flush(retrying: false)
         #expect(try await bench.behaviors().isEmpty)
         bench.time.advance(by: .seconds(600))
         try await client.flush()
@@ -224,7 +224,7 @@ struct BehaviorTests {
         let (client, session) = try await session()
         for name in ["1", "bad", "3"] { try await session.track(.custom(name)) }
         for _ in 0..<6 {
-            try await client.flush()
+            try await client.flush(retrying: false)
             bench.time.advance(by: .seconds(3600))
         }
         #expect(Set(try await bench.behaviors().map { $0["Event Name"] }) == ["1", "3"])
@@ -245,7 +245,7 @@ struct BehaviorTests {
         let (client, session) = try await session()
         bench.plan(.status(status, body: body, type: type), on: "events")
         try await session.track(.custom("1"))
-        try await client.flush()
+        try await client.flush(retrying: false)
         #expect(try await client.ledger().pending == 1)
         bench.time.advance(by: .seconds(3600))
         try await client.flush()

@@ -153,7 +153,10 @@ struct ContextTests {
         screen.willDisappear()
         app.goOnline()
         await app.pass(10)
-        #expect(app.transport.events.map { $0["flags"] } == [nil, ["noCampaigns": true]])
+        // However often it was tried before.
+        let flags = app.transport.events.map { $0["flags"] }
+        #expect(flags.last == ["noCampaigns": true])
+        #expect(flags.count > 1 && flags.dropLast().allSatisfy { $0 == nil })
     }
 
     @Test("V24 a screen that disappears forgets its handlers")

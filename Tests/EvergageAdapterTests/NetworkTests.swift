@@ -202,7 +202,7 @@ struct NetworkTests {
         configuration.pace = .init(requests: 10, per: .seconds(5))
         let app = try await App(configuration: configuration)
         for number in 1...12 { try app.global.trackAction("E\(number)") }
-        let delivery = Task { await app.settle() }
+        let delivery = Task { await app.evergage.flush() }
         for _ in 0..<10_000 where app.actions.count < 10 { await Task.yield() }
         #expect(app.actions.count == 10)
         // The alarm of the idle user, the pace, and the flush's own deadline.

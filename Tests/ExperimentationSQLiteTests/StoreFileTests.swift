@@ -53,6 +53,59 @@ struct StoreFileTests {
         #expect(try Data(contentsOf: target) == Data("precious".utf8))
     }
 
+    @Test("P24 after a withdrawal, no file of the folder holds a trace of the user: events, decisions, assignments")
+    func withdrawalLeavesNothing() async throws {
+        let marker = "marker-4711@example.com"
+        for seed in 0..<(isSoak ? 100 : 8) {
+            var dice = SplitMix(seed: seed)
+            let folder = TemporaryFolder()
+            let provider = MarkingProvider()
+            func open() async throws -> ExperimentationClient {
+                try await ExperimentationClient(
+                    provider: provider,
+                    store: .sqlite(in: folder.url, for: provider, limits: StoreLimits(maximumBytes: 4_000_000))
+                )
+            }
+            var client = try await open()
+            await client.setConnectivity(.offline)
+            let bob = client.session(for: User(id: "bob", consent: .granted))
+            var ada = client.session(
+                for: User(
+                    id: marker,
+                    anonymousID: "device-\(marker)",
+                    attributes: ["mail": .string(marker)],
+                    consent: .granted
+                )
+            )
+            for step in 0..<60 {
+                try await ada.refresh(force: true)
+                try await bob.refresh(force: true)
+                #expect(ada.string("greeting", default: "") == "hello \(marker)")
+                let text = String(repeating: marker, count: Int.random(in: 1...80, using: &dice))
+                try await ada.track(.custom("bought", attributes: ["what": .string(text)]))
+                try await bob.track(.custom("bought", value: Double(step)))
+            }
+            if seed.isMultiple(of: 2) {
+                // The withdrawal may come in a later run, which knows nothing of what was written before.
+                await client.shutdown(within: .zero)
+                client = try await open()
+                await client.setConnectivity(.offline)
+                ada = client.session(for: User(id: marker, consent: .granted))
+            }
+            #expect(try folder.occurrences(of: marker) > 0)
+            try await ada.setConsent(.denied)
+            #expect(try folder.occurrences(of: marker) == 0, "seed \(seed)")
+            // Others lose nothing.
+            let status = try await client.outboxStatus()
+            #expect(status.ready + status.leased + status.delayed == 60)
+            // Beside those that were tracked, the exposure of the one read.
+            let ledger = try await client.ledger()
+            #expect(ledger == Ledger(accepted: 121, pending: 60, purged: 61))
+            await client.shutdown(within: .zero)
+            #expect(try folder.occurrences(of: marker) == 0, "seed \(seed)")
+        }
+    }
+
     @Test("P21 P59 one file for each application, vendor and account, named by a digest")
     func folderOfMany() async throws {
         let hostile = ["", "a", "../../etc/passwd", "a/b", "\u{0}", String(repeating: "é", count: 4_096), "key:secret"]
@@ -250,4 +303,30 @@ struct StoreFileTests {
         #expect(error?.message.contains("schema 99") == true)
         #expect(try Data(contentsOf: folder.file()) == before)
     }
+}
+
+/// A vendor whose decisions tell who they are for.
+private struct MarkingProvider: ExperimentationProvider, DecisionSource, EventSink {
+    let name = "marking"
+    let scope = ""
+    let capabilities: Set<Capability> = [.tracking]
+    let freshness = Freshness()
+    var batching: BatchPolicy { BatchPolicy(count: 1_000, interval: .seconds(3_600)) }
+    var roles: ProviderRoles { ProviderRoles(decisions: .asked(self), events: self) }
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        let mail = context.user.identity.id
+        let assignment = Assignment(
+            experiment: Experiment(id: "greeting of \(mail)", name: "greeting"),
+            variation: Variation(id: "v-\(mail)", name: "warm")
+        )
+        let resolution = Resolution(.string("hello \(mail)"), reason: .targetingMatch, assignment: 0)
+        return .decided(Decisions(flags: [("greeting", resolution)], assignments: [assignment]))
+    }
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        if case .consentChanged = event.kind { throw ExperimentationError(.unsupported, "no consent signals") }
+    }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport { DeliveryReport(.outage(), for: batch) }
 }

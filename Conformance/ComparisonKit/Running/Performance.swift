@@ -88,7 +88,7 @@ actor Performance {
                 for event in events { try await session.track(event) }
             }
         case .flush:
-            let isDone = try await running().flush(within: .seconds(5))
+            let isDone = try await running().flush(within: .seconds(5), retrying: false)
             if !isDone { outcome.note = "not all of it" }
         case .fault(let faults): try await stage.inject(faults)
         case .network(let isReachable): try await stage.setReachable(isReachable)

@@ -172,6 +172,15 @@ public final class Probe: Sendable {
         return try await client().flush(within: limit)
     }
 
+    /// Has everything that waits tried once, and waits until it has been; what fails isn't tried again here.
+    ///
+    /// - Parameter limit: How long to wait for the vendor at most.
+    /// - Throws: When the store fails.
+    public func tryOnce(within limit: Duration = .seconds(2)) async throws {
+        note("try once")
+        _ = try await client().flush(within: limit, retrying: false)
+    }
+
     /// Pushes time and delivers until nothing waits but what is held, for at most some rounds.
     ///
     /// - Parameters:

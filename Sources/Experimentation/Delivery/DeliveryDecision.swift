@@ -12,7 +12,7 @@ import Foundation
 /// | split, alone | given up as `rejected` | – |
 /// | split, among others | tried again in halves, at once | no |
 /// | rejected | given up as `rejected` | – |
-/// | stop | back; nothing is sent any more | no |
+/// | stop | back; nothing is sent until ``RetrySchedule/probe(afterStops:jitter:)``, then one event | no |
 enum DeliveryDecision: Equatable {
     case settle(Settlement)
     case splitWithOthers
@@ -87,6 +87,18 @@ enum RetrySchedule {
         // Ten doublings are past the longest wait; more would overflow.
         let bound = min(base * (1 << min(max(attempt, 0), 10)), longest)
         return bound * (jitter.isFinite ? min(max(jitter, 0), 1) : 1)
+    }
+
+    /// The wait before the vendor is tried again with one event after it refused everything until somebody mends the
+    /// settings: about a quarter of an hour, then twice as long each time, up to about four hours.
+    ///
+    /// - Parameters:
+    ///   - stops: How often in a row it has refused.
+    ///   - jitter: A number from 0 up to 1.
+    /// - Returns: The wait.
+    static func probe(afterStops stops: Int, jitter: Double) -> Duration {
+        let wait = Duration.seconds(900) * (1 << min(max(stops - 1, 0), 4))
+        return wait * (0.9 + 0.2 * (jitter.isFinite ? min(max(jitter, 0), 1) : 1))
     }
 
     /// A wait that a vendor asked for, within reason.

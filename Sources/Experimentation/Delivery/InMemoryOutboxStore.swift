@@ -91,26 +91,46 @@ public final class InMemoryOutboxStore: OutboxStore {
         now: Date,
         until: Date
     ) async throws(ExperimentationError) -> [Envelope] {
+        guard limit > 0 else { return [] }
+        return try await lease(batches: 1, of: limit, bytes: bytes, now: now, until: until).first ?? []
+    }
+
+    /// Takes the next batches to deliver.
+    public func lease(
+        batches: Int,
+        of limit: Int,
+        bytes: Int,
+        now: Date,
+        until: Date
+    ) async throws(ExperimentationError) -> [[Envelope]] {
         state.withLock { state in
             state.now = now
             var waiting: Set<String> = []
-            var taken: [Int] = []
+            var taken: [[Int]] = []
             var size = 0
             for index in state.rows.indices {
                 let row = state.rows[index]
-                let user = row.envelope.identity.id
                 if row.isHeld { continue }
+                let user = row.envelope.identity.id
                 if row.isWaiting(at: now) || waiting.contains(user) {
                     waiting.insert(user)
                     continue
                 }
-                if taken.count == limit || (!taken.isEmpty && size + row.bytes > bytes) { break }
-                taken.append(index)
-                size += row.bytes
+                if let batch = taken.last, batch.count < limit, size + row.bytes <= bytes {
+                    taken[taken.count - 1].append(index)
+                    size += row.bytes
+                } else if taken.count < batches {
+                    taken.append([index])
+                    size = row.bytes
+                } else {
+                    break
+                }
             }
-            return taken.map { index in
-                state.rows[index].wait = Wait(isLease: true, noted: now, due: until)
-                return state.rows[index].envelope
+            return taken.map { batch in
+                batch.map { index in
+                    state.rows[index].wait = Wait(isLease: true, noted: now, due: until)
+                    return state.rows[index].envelope
+                }
             }
         }
     }
@@ -118,11 +138,14 @@ public final class InMemoryOutboxStore: OutboxStore {
     /// Writes down what became of leased events.
     public func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
         state.withLock { state in
-            let byID = Dictionary(settlements.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+            var byID = Dictionary(settlements.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
             var kept: [Row] = []
-            kept.reserveCapacity(state.rows.count)
-            for var row in state.rows {
-                switch byID[row.envelope.id] {
+            var end = 0
+            // They mostly stand at the front: what is behind the last of them isn't touched.
+            while !byID.isEmpty, end < state.rows.count {
+                var row = state.rows[end]
+                end += 1
+                switch byID.removeValue(forKey: row.envelope.id) {
                 case nil:
                     kept.append(row)
                 case .delivered:
@@ -138,7 +161,7 @@ public final class InMemoryOutboxStore: OutboxStore {
                     kept.append(row)
                 }
             }
-            state.rows = kept
+            state.rows.replaceSubrange(..<end, with: kept)
         }
     }
 

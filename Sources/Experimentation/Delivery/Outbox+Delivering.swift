@@ -4,6 +4,9 @@ extension Outbox {
     /// Longer than any delivery: a lease that outlives its process is given back after this.
     private static let lease: Duration = .seconds(120)
 
+    /// How many batches are leased at once at most; the number doubles while all goes well.
+    private static let mostAhead = 8
+
     /// Delivers batch after batch until nothing is left that may be tried now.
     ///
     /// - Returns: When to try again, if there is something to wait for.
@@ -14,29 +17,41 @@ extension Outbox {
         waiting = 0
         do {
             try await settleTheRest()
-            while pauses.isEmpty, !Task.isCancelled, let sink {
-                let now = environment.time.now
-                if let age = policy.maximumAge { _ = try await store.expire(before: cautiousNow - age.seconds) }
-                let events = try await store.lease(
-                    max(policy.largest, 1),
-                    bytes: policy.bytes,
-                    now: now,
-                    until: now + Self.lease.seconds
-                )
-                if events.isEmpty { return try await nextAttempt(now: now) }
-                var goesOn = true
-                for batch in batches(events) {
-                    goesOn = try await goesOn ? deliver(batch, to: sink) : giveBack(batch)
-                }
-                guard goesOn else { return outageEnds }
-            }
+            let next = try await deliverRounds()
+            try await settleBefore()
+            return next
         } catch {
+            // Nothing was given back to the store that failed; it is told the next time.
+            unsettled += backUntried(ahead.joined())
+            ahead = []
             environment.log.log(.error, "outbox.store", "Delivery stopped: \(error)")
             failures += 1
             return pause(for: RetrySchedule.wait(beforeAttempt: failures, jitter: environment.jitter()))
         }
+    }
+
+    private func deliverRounds() async throws(ExperimentationError) -> ContinuousClock.Instant? {
+        var width = 1
+        while pauses.isEmpty, !Task.isCancelled, let sink {
+            // As long as events count as leased, later ones of their users aren't given.
+            try await settleBefore()
+            let now = environment.time.now
+            if let age = policy.maximumAge { _ = try await store.expire(before: cautiousNow - age.seconds) }
+            let leased = try await store.lease(
+                batches: isProbing ? 1 : width,
+                of: isProbing ? 1 : max(policy.largest, 1),
+                bytes: policy.bytes,
+                now: now,
+                until: now + Self.lease.seconds
+            )
+            if leased.isEmpty { return try await nextAttempt(now: now) }
+            guard try await deliver(leased, to: sink) else { return outageEnds }
+            width = min(width * 2, Self.mostAhead)
+        }
         return nil
     }
+
+    // MARK: Writing down
 
     /// Writes down what the store couldn't write down before.
     private func settleTheRest() async throws(ExperimentationError) {
@@ -47,13 +62,41 @@ extension Outbox {
     }
 
     private func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
+        try await settleBefore()
         guard !settlements.isEmpty else { return }
         do {
             try await store.settle(settlements)
+            settled += 1
         } catch {
             unsettled += settlements
             throw error
         }
+    }
+
+    /// Has something written down while the next batch is sent.
+    ///
+    /// At most one batch is ahead of the store: that many events may arrive twice if the process dies.
+    private func settleAside(_ settlements: [Settlement]) async throws(ExperimentationError) {
+        try await settleBefore()
+        settling = Task {
+            do throws(ExperimentationError) {
+                try await self.store.settle(settlements)
+                self.settled += 1
+                return nil
+            } catch {
+                self.unsettled += settlements
+                return error
+            }
+        }
+    }
+
+    /// Waits for what is being written down aside.
+    func settleBefore() async throws(ExperimentationError) {
+        guard let settling else { return }
+        let error = await settling.value
+        // Somebody else may have waited for the same, and another may have begun.
+        if self.settling == settling { self.settling = nil }
+        if let error { throw error }
     }
 
     /// When to look again: when the next delayed event may be tried, or when a lease of a dead process is over.
@@ -88,14 +131,18 @@ extension Outbox {
         return batches
     }
 
-    /// Gives events back that were leased but not tried.
-    ///
-    /// - Returns: `false`: nothing goes on.
-    private func giveBack(_ batch: [Envelope]) async throws(ExperimentationError) -> Bool {
+    /// What to write down of events that were leased but not tried.
+    private func backUntried(_ events: some Sequence<Envelope>) -> [Settlement] {
         let now = environment.time.now
-        try await settle(batch.map { .retry(id: $0.id, at: now, attempts: $0.attempts, reason: "") })
-        if batch.first?.batch != nil { remember(batch) }
-        return false
+        return events.map { .retry(id: $0.id, at: now, attempts: $0.attempts, reason: "") }
+    }
+
+    /// Gives everything back that was leased and not yet sent.
+    private func giveBackAhead() async throws(ExperimentationError) {
+        let batches = ahead
+        ahead = []
+        for batch in batches where batch.first?.batch != nil { remember(batch) }
+        try await settle(backUntried(batches.joined()))
     }
 
     private func remember(_ batch: [Envelope]) {
@@ -104,29 +151,37 @@ extension Outbox {
         if let first = batch.first { unanswered[first.id] = batch }
     }
 
-    /// Delivers one batch, in parts if need be.
+    /// Delivers leased batches, in parts if need be.
     ///
-    /// - Returns: Whether to go on with the next batch.
-    private func deliver(_ batch: [Envelope], to sink: any EventSink) async throws(ExperimentationError) -> Bool {
-        // Parts that wait, the first last. A user of whom an event goes back keeps their later ones in the same order.
-        var parts = [batch]
+    /// - Returns: Whether to go on with the next ones.
+    private func deliver(
+        _ leased: [[Envelope]],
+        to sink: any EventSink
+    ) async throws(ExperimentationError) -> Bool {
+        ahead = leased.flatMap(batches).reversed()
+        // A user of whom an event goes back keeps their later ones in the same order.
         var blocked: Set<String> = []
-        while let part = parts.popLast() {
-            let isFree = part.filter { !blocked.contains($0.identity.id) }
-            let behind = part.filter { blocked.contains($0.identity.id) }
-            if !behind.isEmpty { _ = try await giveBack(behind) }
+        let latestStart = environment.time.instant.advanced(by: Self.lease / 2)
+        while let part = ahead.popLast() {
+            var isFree = part
+            if !blocked.isEmpty {
+                isFree = part.filter { !blocked.contains($0.identity.id) }
+                try await settle(backUntried(part.filter { blocked.contains($0.identity.id) }))
+            }
             let outcome = try await send(isFree, to: sink)
             blocked.formUnion(outcome.blocked)
             if outcome.again.count > 1 {
                 let middle = (outcome.again.count + 1) / 2
-                parts.append(Array(outcome.again[middle...]))
-                parts.append(Array(outcome.again[..<middle]))
+                ahead.append(Array(outcome.again[middle...]))
+                ahead.append(Array(outcome.again[..<middle]))
             } else if !outcome.again.isEmpty {
-                parts.append(outcome.again)
+                ahead.append(outcome.again)
             }
-            if !outcome.goesOn {
-                for rest in parts { _ = try await giveBack(rest.map { $0.named(nil) }) }
-                return false
+            // A delivery must not outlive its lease.
+            let isLate = environment.time.instant > latestStart
+            if !outcome.goesOn || isLate || Task.isCancelled {
+                try await giveBackAhead()
+                return outcome.goesOn
             }
         }
         return true
@@ -142,7 +197,7 @@ extension Outbox {
     private func send(_ part: [Envelope], to sink: any EventSink) async throws(ExperimentationError) -> Outcome {
         let allowed = part.filter { !deniedUsers.contains($0.identity.id) || $0.event.isConsentSignal }
         guard let first = allowed.first else { return Outcome() }
-        let name = first.batch ?? environment.makeID()
+        let name = (allowed.count == part.count ? first.batch : nil) ?? environment.makeID()
         let batch = allowed.map { $0.named(name) }
         let task = Task { await sink.deliver(batch) }
         isInterrupted = false
@@ -179,7 +234,11 @@ extension Outbox {
         }
         if batch.allSatisfy({ report.verdicts[$0.id].isNoAnswer }) { remember(batch) }
         do {
-            try await settle(settlements)
+            if outcome.blocked.isEmpty, outcome.again.isEmpty {
+                try await settleAside(settlements)
+            } else {
+                try await settle(settlements)
+            }
         } catch {
             _ = takeNote(of: report, batch: batch)
             throw error
@@ -195,9 +254,8 @@ extension Outbox {
     /// - Returns: Whether to go on.
     private func takeNote(of report: DeliveryReport, batch: [Envelope]) -> Bool {
         var news = News(isDisabled: report.isDisabled)
-        let byID = Dictionary(batch.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         news.campaigns = report.campaigns.compactMap { received in
-            byID[received.eventID].map { ($0, received.campaign) }
+            batch.first { $0.id == received.eventID }.map { ($0, received.campaign) }
         }
         var isOutage = false
         var asked: Duration?
@@ -216,7 +274,16 @@ extension Outbox {
             }
         }
         if report.isDisabled { pauses.insert(.disabled) }
-        if news.stopped != nil { pauses.insert(.stopped) }
+        if news.stopped != nil {
+            stops += 1
+            isProbing = false
+            pauses.insert(.stopped)
+            setProbe()
+        } else if news.succeeded {
+            news.hasResumed = stops > 0
+            stops = 0
+            isProbing = false
+        }
         if !isOutage {
             failures = 0
         } else if isInterrupted {
@@ -230,7 +297,8 @@ extension Outbox {
             let end = pause(for: wait)
             if asked != nil { askedUntil = end }
         }
-        if news.isDisabled || news.stopped != nil || !news.settled.isEmpty || !news.campaigns.isEmpty {
+        if news.isDisabled || news.stopped != nil || news.hasResumed || !news.settled.isEmpty || !news.campaigns.isEmpty
+        {
             self.report(news)
         }
         return !isOutage && pauses.isEmpty
@@ -247,7 +315,7 @@ extension Outbox {
 
 extension Envelope {
     /// The same event as part of a batch.
-    fileprivate func named(_ batch: String?) -> Envelope {
+    func named(_ batch: String?) -> Envelope {
         var envelope = self
         envelope.batch = batch
         return envelope

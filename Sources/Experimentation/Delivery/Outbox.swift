@@ -16,6 +16,8 @@ actor Outbox {
         var settled: [Envelope] = []
         var isDisabled = false
         var stopped: ExperimentationError?
+        /// Whether the vendor takes events again after it had stopped everything.
+        var hasResumed = false
         /// Whether anything was delivered.
         var succeeded = false
     }
@@ -60,21 +62,33 @@ actor Outbox {
     /// Batches that got no answer, by their first event: they are sent again as they were, under the same name.
     var unanswered: [String: [Envelope]] = [:]
 
-    private var appending: [String: Int] = [:]
-    private var appendWaiters: [String: [CheckedContinuation<Void, Never>]] = [:]
-    private var drain: Task<Void, Never>?
-    private var timer: Task<Void, Never>?
-    private var timerDeadline: ContinuousClock.Instant?
-    private var takingNoted: Task<Void, Never>?
-    private let began: (date: Date, instant: ContinuousClock.Instant)
+    /// Batches that are leased and not yet sent, the next one last.
+    var ahead: [[Envelope]] = []
+    /// What is being written down while the next batch is under way.
+    var settling: Task<ExperimentationError?, Never>?
+    /// How often something was written down.
+    var settled = 0
+    /// How often in a row the vendor has refused everything until somebody mends the settings.
+    var stops = 0
+    /// Whether the vendor is tried with a single event, after such a refusal.
+    var isProbing = false
+    var probe: Task<Void, Never>?
 
-    /// How many noted events wait at most for a store that fails.
-    private static let mostNoted = 10_000
+    var drain: Task<Void, Never>?
+    /// When the last drain said that there is something to try again.
+    var nextRound: ContinuousClock.Instant?
+    var timer: Task<Void, Never>?
+    var timerDeadline: ContinuousClock.Instant?
 
+    var appending: [String: Int] = [:]
+    var appendWaiters: [String: [CheckedContinuation<Void, Never>]] = [:]
+    var takingNoted: Task<Void, Never>?
     /// Events of callers who can't wait: exposures recorded by a read.
     ///
     /// They come before whatever is accepted later.
-    private let intake = Mutex<[Entry]>([])
+    let intake = Mutex<[Entry]>([])
+
+    private let began: (date: Date, instant: ContinuousClock.Instant)
 
     init(
         store: any OutboxStore,
@@ -96,210 +110,7 @@ actor Outbox {
         return min(environment.time.now, began.date + passed)
     }
 
-    // MARK: Taking
-
-    /// Accepts an event: when this returns, the store has it.
-    ///
-    /// - Parameters:
-    ///   - envelope: The event.
-    ///   - isHeld: Whether it waits for consent.
-    ///   - isWanted: Whether the user still agrees; asked before the event is stored, and after.
-    /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
-    func accept(
-        _ envelope: Envelope,
-        isHeld: Bool,
-        isWanted: @escaping @Sendable () -> Bool = { true }
-    ) async throws(ExperimentationError) {
-        if pauses.contains(.closed) { throw ExperimentationError(.shutDown, "The client has been shut down.") }
-        await takeInNoted()
-        let entry = Entry(envelope: envelope, isHeld: isHeld, isWanted: isWanted)
-        guard try await put([entry], isHeld: isHeld) == 1 else {
-            throw ExperimentationError(.consentDenied, "The user has denied consent; the event was not accepted.")
-        }
-        deliverWhenDue()
-    }
-
-    /// Notes an event that will be accepted in a moment; never waits.
-    nonisolated func note(
-        _ envelope: Envelope,
-        isHeld: Bool,
-        isWanted: @escaping @Sendable () -> Bool = { true }
-    ) {
-        intake.withLock { $0.append(Entry(envelope: envelope, isHeld: isHeld, isWanted: isWanted)) }
-        Task { await self.takeInNoted() }
-    }
-
-    /// Moves noted events into the store, one mover at a time so that they stay in order.
-    private func takeInNoted() async {
-        while let taking = takingNoted { await taking.value }
-        guard intake.withLock({ !$0.isEmpty }) else { return }
-        let task = Task { await self.moveNoted() }
-        takingNoted = task
-        await task.value
-    }
-
-    private func moveNoted() async {
-        defer { takingNoted = nil }
-        let entries = intake.withLock { noted in
-            defer { noted = [] }
-            return noted
-        }
-        var rest = entries[...]
-        var most = Int.max
-        while let isHeld = rest.first?.isHeld {
-            let run = Array(rest.prefix { $0.isHeld == isHeld }.prefix(most))
-            do {
-                _ = try await put(run, isHeld: isHeld)
-                rest = rest.dropFirst(run.count)
-            } catch  where error.code == .store {
-                // The store may recover; the next caller tries again.
-                let kept = Array(rest)
-                intake.withLock { $0 = Array((kept + $0).prefix(Self.mostNoted)) }
-                environment.log.log(.error, "outbox.refused", "Exposures can't be stored at the moment: \(error)")
-                return
-            } catch  where run.count > 1 {
-                // One of them is to blame; the others need not go with it.
-                most = 1
-            } catch {
-                environment.log.log(.error, "outbox.refused", "A noted event can't be stored: \(error)")
-                rest = rest.dropFirst(run.count)
-            }
-        }
-        deliverWhenDue()
-    }
-
-    /// Stores events whose users still agree.
-    ///
-    /// - Returns: How many were stored and are still wanted.
-    private func put(_ entries: [Entry], isHeld: Bool) async throws(ExperimentationError) -> Int {
-        let wanted = entries.filter { $0.isWanted() }
-        guard !wanted.isEmpty else { return 0 }
-        for entry in wanted {
-            deniedUsers.remove(entry.userID)
-            appending[entry.userID, default: 0] += 1
-        }
-        defer { for entry in wanted { appended(entry.userID) } }
-        try await store.append(wanted.map(\.envelope), isHeld: isHeld)
-        let unwanted = wanted.filter { !$0.isWanted() }
-        for userID in Set(unwanted.map(\.userID)) { _ = try await store.purge(userID: userID) }
-        if !isHeld { waiting += wanted.count - unwanted.count }
-        return wanted.count - unwanted.count
-    }
-
-    private func appended(_ userID: String) {
-        let left = appending[userID, default: 1] - 1
-        appending[userID] = left > 0 ? left : nil
-        guard left <= 0 else { return }
-        for waiter in appendWaiters.removeValue(forKey: userID) ?? [] { waiter.resume() }
-    }
-
-    private func waitForAppends(of userID: String) async {
-        while appending[userID] != nil {
-            await withCheckedContinuation { appendWaiters[userID, default: []].append($0) }
-        }
-    }
-
-    // MARK: When to deliver
-
-    var policy: BatchPolicy { sink?.batching ?? BatchPolicy() }
-
-    /// Starts a delivery if enough waits, or sets the timer for when the oldest has waited long enough.
-    private func deliverWhenDue() {
-        guard sink != nil, pauses.isEmpty, waiting > 0, drain == nil else { return }
-        let now = environment.time.instant
-        if let outageEnds, outageEnds > now {
-            setTimer(outageEnds)
-        } else if waiting >= policy.count {
-            startDrain()
-        } else {
-            setTimer(now.advanced(by: policy.interval))
-        }
-    }
-
-    /// Sees to it that a delivery begins at a moment, if none does before.
-    func setTimer(_ deadline: ContinuousClock.Instant) {
-        if let timerDeadline, timerDeadline <= deadline { return }
-        timer?.cancel()
-        timerDeadline = deadline
-        timer = Task { [environment] in
-            do { try await environment.time.sleep(until: deadline) } catch { return }
-            self.timerFired(deadline)
-        }
-    }
-
-    private func timerFired(_ deadline: ContinuousClock.Instant) {
-        guard timerDeadline == deadline else { return }
-        timer = nil
-        timerDeadline = nil
-        guard pauses.isEmpty, drain == nil else { return }
-        if let outageEnds, outageEnds > environment.time.instant { return setTimer(outageEnds) }
-        startDrain()
-    }
-
-    @discardableResult
-    private func startDrain() -> Task<Void, Never> {
-        if let drain { return drain }
-        timer?.cancel()
-        timer = nil
-        timerDeadline = nil
-        let task = Task {
-            let next = await self.deliverAll()
-            self.drainEnded(next)
-        }
-        drain = task
-        return task
-    }
-
-    private func drainEnded(_ next: ContinuousClock.Instant?) {
-        drain = nil
-        guard pauses.isEmpty else { return }
-        if let next { setTimer(next) }
-        deliverWhenDue()
-    }
-
     // MARK: What the client says
-
-    /// Delivers what can be delivered, and waits for that until the deadline.
-    ///
-    /// - Returns: Whether nothing is left that could have been delivered.
-    func flush(by deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Bool {
-        await takeInNoted()
-        guard sink != nil, pauses.isEmpty else { return try await isEmpty() }
-        if let earlier = drain {
-            // It may have looked into the store before the last events were there.
-            await Self.wait(for: earlier, until: deadline, by: environment.time)
-            let isOver = environment.time.instant >= deadline
-            if isOver || failures > 0 || !pauses.isEmpty { return try await isEmpty() }
-        }
-        let drain = startDrain()
-        await Self.wait(for: drain, until: deadline, by: environment.time)
-        return try await isEmpty()
-    }
-
-    private func isEmpty() async throws(ExperimentationError) -> Bool {
-        let status = try await store.status(now: environment.time.now)
-        return status.ready + status.leased + status.delayed == 0
-    }
-
-    /// Waits for a task, but not beyond the deadline; the task goes on.
-    private static func wait(
-        for task: Task<Void, Never>,
-        until deadline: ContinuousClock.Instant,
-        by time: any TimeSource
-    ) async {
-        let gate = OneShot()
-        let watcher = Task {
-            await task.value
-            gate.open()
-        }
-        let alarm = Task {
-            try? await time.sleep(until: deadline)
-            gate.open()
-        }
-        await gate.wait()
-        alarm.cancel()
-        watcher.cancel()
-    }
 
     /// Stops or lets go of delivery for one reason.
     func setPause(_ pause: Pause, _ isOn: Bool) {
@@ -311,6 +122,15 @@ actor Outbox {
             waiting = max(waiting, 1)
             startDrain()
         }
+    }
+
+    /// Tries again after a refusal of everything: somebody says that the reason is gone.
+    func resumeAfterStop() {
+        // That it was stopped is forgotten with the first event that is taken.
+        stops = min(stops, 1)
+        isProbing = false
+        probe?.cancel()
+        setPause(.stopped, false)
     }
 
     /// Delivers what an earlier run left.
@@ -335,6 +155,16 @@ actor Outbox {
         deliverWhenDue()
     }
 
+    /// Takes a user's events out of what is leased and not yet sent.
+    private func forgetAhead(of userID: String) {
+        ahead = ahead.compactMap { batch in
+            let rest = batch.filter { $0.identity.id != userID || $0.event.isConsentSignal }
+            if rest.count == batch.count { return batch }
+            // What is left is another batch than the one that was named.
+            return rest.isEmpty ? nil : rest.map { $0.named(nil) }
+        }
+    }
+
     /// Removes a user's waiting events; when this returns, nothing of theirs is under way, and nothing will be sent but
     /// the consent signal.
     ///
@@ -343,6 +173,7 @@ actor Outbox {
     func purge(userID: String) async throws(ExperimentationError) -> Int {
         deniedUsers.insert(userID)
         intake.withLock { $0.removeAll { $0.userID == userID && !$0.envelope.event.isConsentSignal } }
+        forgetAhead(of: userID)
         while let taking = takingNoted { await taking.value }
         await waitForAppends(of: userID)
         while let underWay, underWay.users.contains(userID) {
@@ -352,6 +183,9 @@ actor Outbox {
             _ = await underWay.task.value
             await Task.yield()
         }
+        // What the vendor already has counts as delivered.
+        try await settleBefore()
+        forgetAhead(of: userID)
         return try await store.purge(userID: userID)
     }
 
@@ -392,6 +226,7 @@ actor Outbox {
         pauses.insert(.closed)
         timer?.cancel()
         timer = nil
+        probe?.cancel()
         drain?.cancel()
     }
 

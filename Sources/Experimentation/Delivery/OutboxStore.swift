@@ -30,6 +30,26 @@ public protocol OutboxStore: Sendable {
     /// - Throws: ``ErrorCode/store``; nothing is leased then.
     func lease(_ limit: Int, bytes: Int, now: Date, until: Date) async throws(ExperimentationError) -> [Envelope]
 
+    /// Takes the next batches to deliver, as ``lease(_:bytes:now:until:)`` takes one; they are delivered one after another.
+    ///
+    /// To take several at once spares a store most of the work; without an implementation of its own it is asked for one.
+    ///
+    /// - Parameters:
+    ///   - batches: How many batches at most.
+    ///   - limit: How many events one has at most.
+    ///   - bytes: How many stored bytes one has at most; one event is always given.
+    ///   - now: The time.
+    ///   - until: When the lease ends by itself.
+    /// - Returns: The batches, in order, none of them empty; all now leased.
+    /// - Throws: ``ErrorCode/store``; nothing is leased then.
+    func lease(
+        batches: Int,
+        of limit: Int,
+        bytes: Int,
+        now: Date,
+        until: Date
+    ) async throws(ExperimentationError) -> [[Envelope]]
+
     /// Writes down what became of leased events, all or nothing, and ends their leases.
     func settle(_ settlements: [Settlement]) async throws(ExperimentationError)
 
@@ -64,6 +84,20 @@ extension OutboxStore {
     /// Says that this store can't be looked into.
     public func waiting(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
         throw ExperimentationError(.unsupported, "This store can't be looked into.")
+    }
+}
+
+extension OutboxStore {
+    /// Takes one batch.
+    public func lease(
+        batches: Int,
+        of limit: Int,
+        bytes: Int,
+        now: Date,
+        until: Date
+    ) async throws(ExperimentationError) -> [[Envelope]] {
+        let batch = try await lease(limit, bytes: bytes, now: now, until: until)
+        return batch.isEmpty ? [] : [batch]
     }
 }
 

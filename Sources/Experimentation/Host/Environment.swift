@@ -16,7 +16,7 @@ public struct Environment: Sendable {
     /// Creates an environment.
     public init(
         time: any TimeSource = SystemTime(),
-        makeID: @escaping @Sendable () -> String = { UUID().uuidString },
+        makeID: @escaping @Sendable () -> String = { FreshID.make() },
         jitter: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         log: any LogSink = NoLog()
     ) {

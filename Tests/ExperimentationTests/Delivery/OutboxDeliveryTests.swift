@@ -19,7 +19,7 @@ struct OutboxDeliveryTests {
         let session = client.session(for: User(id: "ada"))
         for round in 0..<rounds {
             for _ in 0...dice.below(7) { try await session.track(.numbered(round)) }
-            try await client.flush()
+            try await client.flush(retrying: false)
             time.advance(by: .seconds(300))
         }
         try await client.drain(time)
@@ -151,7 +151,7 @@ struct OutboxDeliveryTests {
         let sessions = (0..<10).map { client.session(for: User(id: "u\($0)")) }
         for number in 0..<40 {
             for session in sessions { try await session.track(.numbered(number)) }
-            if dice.below(4) == 0 { try await client.flush() }
+            if dice.below(4) == 0 { try await client.flush(retrying: false) }
             if dice.below(4) == 0 { time.advance(by: .seconds(30)) }
         }
         try await client.drain(time)
@@ -166,6 +166,29 @@ struct OutboxDeliveryTests {
             #expect(number > last[envelope.identity.id, default: -1])
             last[envelope.identity.id] = number
         }
+    }
+
+    @Test("P07 batches that are leased together keep each user's order when one of them fails")
+    func orderAcrossBatches() async throws {
+        let hasFailed = Shared(false)
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, largest: 3, interval: .seconds(3_600))) {
+            batch in
+            var report = DeliveryReport(.delivered, for: batch)
+            for envelope in batch where envelope.event.number == 61 && !hasFailed.value {
+                hasFailed.value = true
+                report.verdicts[envelope.id] = .failed("HTTP 400")
+            }
+            return report
+        }
+        let client = try await vendor.client(time: time)
+        let sessions = (0..<3).map { client.session(for: User(id: "u\($0)")) }
+        for number in 0..<200 { try await sessions[number % 3].track(.numbered(number)) }
+        try await client.flush(retrying: false)
+        // Only the events behind the one that failed wait.
+        #expect(vendor.record.received.compactMap(\.event.number) == (0..<200).filter { $0 < 61 || $0 % 3 != 1 })
+        try await client.drain(time)
+        try expectOrder(of: vendor.record.received)
+        try await client.expectBalance(Ledger(accepted: 200, delivered: 200))
     }
 
     @Test("P13 one event that is too large is found in no more than seventeen requests")
@@ -204,7 +227,7 @@ struct OutboxDeliveryTests {
         let client = try await vendor.client(time: time)
         let sessions = (0..<4).map { client.session(for: User(id: "u\($0)")) }
         for number in 0..<1_000 { try await sessions[number % 4].track(.numbered(number)) }
-        try await client.flush()
+        try await client.flush(retrying: false)
         // Everybody else's events are there at once; the poison's user waits for the verdict on it.
         let others = (0..<1_000).filter { $0 % 4 != 1 }
         #expect(Set(vendor.record.received.compactMap(\.event.number)).isSuperset(of: others))
@@ -228,7 +251,7 @@ struct OutboxDeliveryTests {
         }
         let client = try await vendor.client(time: time, jitter: { 1 })
         try await client.session(for: User(id: "mallory")).track(.numbered(1))
-        try await client.flush()
+        try await client.flush(retrying: false)
         try await client.session(for: User(id: "ada")).track(.numbered(2))
         // No time passes: the event alone starts its delivery.
         while vendor.record.received.isEmpty { await Task.yield() }
@@ -244,7 +267,7 @@ struct OutboxDeliveryTests {
         let client = try await vendor.client(time: time)
         let session = client.session(for: User(id: "ada"))
         for number in 0..<5_000 { try await session.track(.numbered(number)) }
-        try await client.flush()
+        try await client.flush(retrying: false)
         for _ in 0..<(24 * 12) {
             await time.waitForSleepers(1)
             time.advance(by: .seconds(300))
@@ -266,12 +289,126 @@ struct OutboxDeliveryTests {
         #expect(try await !client.flush())
         try await client.session(for: User(id: "bob")).track(.numbered(2))
         time.advance(by: .seconds(39))
-        #expect(try await !client.flush())
+        #expect(try await !client.flush(retrying: false))
         #expect(vendor.record.batches.count == 1)
         vendor.answer { DeliveryReport(.delivered, for: $0) }
         time.advance(by: .seconds(1))
         #expect(try await client.flush())
         #expect(vendor.record.received.count == 2)
+    }
+
+    @Test("P12 a flush waits out what the vendor asks for within its deadline, and goes on")
+    func patientFlush() async throws {
+        let answers: [Verdict] = [.outage(after: .seconds(2)), .outage(), .failed("HTTP 400")]
+        let calls = Shared(0)
+        let vendor = ScriptedVendor { batch in
+            let call = calls.value
+            calls.change { $0 += 1 }
+            return DeliveryReport(call < answers.count ? answers[call] : .delivered, for: batch)
+        }
+        let client = try await vendor.client(time: time)
+        let start = time.instant
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        let flushing = Task { try await client.flush(within: .seconds(30)) }
+        var asked: [Duration] = []
+        while vendor.record.received.isEmpty {
+            if asked.count < vendor.record.batches.count { asked.append(start.duration(to: time.instant)) }
+            // As long as somebody waits, time passes in small steps.
+            if time.untilNextWake ?? .seconds(30) < .seconds(25) { time.advance(by: .milliseconds(100)) }
+            await Task.yield()
+        }
+        #expect(try await flushing.value)
+        #expect(asked.count >= 3 && asked[1] >= .seconds(2) && asked[2] >= asked[1] + .milliseconds(100), "\(asked)")
+        #expect(start.duration(to: time.instant) < .seconds(10))
+        try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
+    }
+
+    @Test("P25 a flush ends early when all that is left may only be tried after its deadline")
+    func hopelessFlush() async throws {
+        let vendor = ScriptedVendor { DeliveryReport(.outage(after: .seconds(40)), for: $0) }
+        let client = try await vendor.client(time: time)
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        // No time passes: if it waited, this would not end.
+        #expect(try await !client.flush(within: .seconds(39)))
+        #expect(vendor.record.batches.count == 1)
+    }
+
+    @Test("P11 a flush beside a vendor that is down sends few requests", arguments: [0.05, 0.5, 0.999])
+    func calmFlush(jitter: Double) async throws {
+        let vendor = ScriptedVendor { DeliveryReport(.outage(), for: $0) }
+        let client = try await vendor.client(time: time, jitter: { jitter })
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        let start = time.instant
+        let isOver = Shared(false)
+        let flushing = Task {
+            defer { isOver.value = true }
+            return try await client.flush(within: .seconds(10))
+        }
+        while !isOver.value {
+            if time.sleepers > 0 { time.advance(by: .milliseconds(100)) }
+            await Task.yield()
+        }
+        #expect(try await !flushing.value)
+        #expect(start.duration(to: time.instant) <= .seconds(11))
+        // The waits double.
+        #expect((2...12).contains(vendor.record.batches.count), "\(vendor.record.batches.count)")
+    }
+
+    @Test("after a refusal of the credentials one event is tried a quarter of an hour later, then ever more seldom")
+    func probing() async throws {
+        let isMended = Shared(false)
+        let vendor = ScriptedVendor { batch in
+            let refusal = Verdict.stop(ExperimentationError(.unauthorized, "The key was refused."))
+            return DeliveryReport(isMended.value ? .delivered : refusal, for: batch)
+        }
+        let client = try await vendor.client(time: time)
+        let session = client.session(for: User(id: "ada"))
+        for number in 0..<10 { try await session.track(.numbered(number)) }
+        #expect(try await !client.flush())
+        var waits: [Duration] = []
+        for probe in 1...7 {
+            let wait = try #require(time.untilNextWake)
+            waits.append(wait)
+            time.advance(by: wait - .seconds(1))
+            for _ in 0..<100 { await Task.yield() }
+            #expect(vendor.record.batches.count == probe)
+            time.advance(by: .seconds(1))
+            while vendor.record.batches.count == probe { await Task.yield() }
+            await time.waitForSleepers(1)
+        }
+        // A jitter of one half stands in the middle.
+        #expect(waits == [900, 1_800, 3_600, 7_200, 14_400, 14_400, 14_400].map { .seconds($0) })
+        #expect(vendor.record.batches.map(\.count) == [10, 1, 1, 1, 1, 1, 1, 1])
+        #expect(client.status == .error)
+        isMended.value = true
+        time.advance(by: .seconds(14_400))
+        while vendor.record.received.count < 10 { await Task.yield() }
+        #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<10))
+        #expect(try await client.flush())
+        #expect(client.status == .ready)
+        try await client.expectBalance(Ledger(accepted: 10, delivered: 10))
+    }
+
+    @Test("deliveries that a refusal stopped begin again when the application says so")
+    func resumed() async throws {
+        let isMended = Shared(false)
+        let vendor = ScriptedVendor { batch in
+            let refusal = Verdict.stop(ExperimentationError(.unauthorized, "The key was refused."))
+            return DeliveryReport(isMended.value ? .delivered : refusal, for: batch)
+        }
+        let client = try await vendor.client(time: time)
+        let session = client.session(for: User(id: "ada"))
+        for number in 0..<3 { try await session.track(.numbered(number)) }
+        #expect(try await !client.flush())
+        // Said too early, it is one more refusal.
+        await client.resumeDelivery()
+        #expect(try await !client.flush())
+        #expect(vendor.record.batches.count == 2)
+        isMended.value = true
+        await client.resumeDelivery()
+        #expect(try await client.flush())
+        #expect(vendor.record.received.count == 3)
+        #expect(client.status == .ready)
     }
 
     @Test("a refusal of the credentials stops deliveries, keeps everything and says so")
@@ -306,7 +443,7 @@ struct OutboxDeliveryTests {
         let session = client.session(for: User(id: "ada"))
         try await session.track(.numbered(1))
         time.setNow(time.now + 3_650 * 86_400)
-        try await client.flush()
+        try await client.flush(retrying: false)
         try await client.expectBalance(Ledger(accepted: 1, pending: 1))
         time.advance(by: .seconds(14_401))
         try await session.track(.numbered(2))
@@ -328,7 +465,7 @@ struct OutboxDeliveryTests {
         for number in 0..<40 {
             try await session.track(.numbered(number))
             if dice.below(3) == 0 { time.setNow(time.now + jumps[dice.below(jumps.count)]) }
-            if dice.below(3) == 0 { try await client.flush() }
+            if dice.below(3) == 0 { try await client.flush(retrying: false) }
             time.advance(by: .seconds(dice.below(60)))
         }
         // What is under way was still asked the old way, and its answer must not come after the clock has moved.
