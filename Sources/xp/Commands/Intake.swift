@@ -113,12 +113,12 @@ final class Intake: Sendable {
 
     /// Waits until an outbox in memory has room again; false if the vendor takes nothing.
     private func hasRoom(until signals: Signals) async throws -> Bool {
-        for _ in 0..<5 {
+        func isFull() async throws -> Bool {
             let status = try await client.outboxStatus()
-            if status.ready + status.delayed + status.leased < Self.mostInMemory || signals.hasCome { return true }
-            _ = try await client.flush(within: .seconds(5))
+            return status.ready + status.delayed + status.leased >= Self.mostInMemory
         }
-        return false
+        if try await isFull() { _ = try await client.flush(within: .seconds(25)) }
+        return try await !isFull() || signals.hasCome
     }
 
     /// Delivers what waits for as long as there is progress, and gives how it stands then.
@@ -129,20 +129,25 @@ final class Intake: Sendable {
     /// - Returns: What still waits.
     func deliver(patience: Duration, until signals: Signals) async -> OutboxStatus {
         let client = client
-        var delivered = -1
-        var lastProgress = ContinuousClock.now
+        let showing = Terminal.showsProgress ? Task { await self.showDeliveries() } : nil
+        defer { showing?.cancel() }
+        var delivered = (try? await client.ledger())?.delivered
         while !signals.hasCome {
-            let flushing = Task { try await client.flush(within: .seconds(2)) }
+            let flushing = Task { try await client.flush(within: patience) }
             await Impatient.wait(for: flushing, unless: signals)
-            guard let status = try? await client.outboxStatus(), let ledger = try? await client.ledger() else { break }
-            Terminal.progress("\(ledger.delivered) events delivered, \(ledger.pending) wait")
-            if status.ready + status.delayed + status.leased == 0 { return status }
-            if ledger.delivered > delivered { lastProgress = .now }
-            delivered = ledger.delivered
-            if lastProgress.duration(to: .now) >= patience { return status }
-            let pause = Task { try await Task.sleep(for: .milliseconds(100)) }
-            await Impatient.wait(for: pause, unless: signals)
+            guard !signals.hasCome, let status = try? await client.outboxStatus(),
+                let now = (try? await client.ledger())?.delivered
+            else { break }
+            if status.ready + status.delayed + status.leased == 0 || now == delivered { return status }
+            delivered = now
         }
         return (try? await client.outboxStatus()) ?? OutboxStatus()
+    }
+
+    private func showDeliveries() async {
+        while let ledger = try? await client.ledger() {
+            Terminal.progress("\(ledger.delivered) events delivered, \(ledger.pending) wait")
+            do { try await Task.sleep(for: .seconds(1)) } catch { return }
+        }
     }
 }

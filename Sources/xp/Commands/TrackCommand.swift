@@ -57,10 +57,11 @@ struct TrackCommand: AsyncParsableCommand {
         let configuration = try Configuration(at: config)
         let lines = try LineReader(input)
         let signals = Signals()
-        let opened = try await Stores.open(store)
+        let provider = try configuration.provider(Environment())
+        let opened = try await Stores.open(store, for: provider)
         if store == nil { Terminal.say("xp: without --store, events that wait are lost when this command ends") }
         let before = try await opened.outbox.ledger()
-        let client = try await configuration.client(store: opened)
+        let client = try await configuration.client(of: provider, store: opened)
         let intake = Intake(client: client, isDurable: store != nil)
         let reading = Task { try await intake.take(lines, until: signals) }
         await Impatient.wait(for: reading, unless: signals)

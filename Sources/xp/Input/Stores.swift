@@ -8,17 +8,19 @@ enum Stores {
     private static let limits = StoreLimits(maximumCount: 50_000_000, maximumBytes: 16_000_000_000)
 
     /// Opens a store file, makes it if need be, or gives one in memory if none is named.
-    static func open(_ path: String?) async throws -> ClientStore {
+    ///
+    /// The file belongs to the provider's account from then on, and to no other.
+    static func open(_ path: String?, for provider: any ExperimentationProvider) async throws -> ClientStore {
         guard let path else { return .inMemory() }
         do {
-            return try await .sqlite(at: URL(filePath: path), limits: limits)
+            return try await .sqlite(at: URL(filePath: path), for: provider, limits: limits)
         } catch {
             throw Failure(.input, "\(path): \(error.message)")
         }
     }
 
-    /// Opens a store file that must be there.
-    static func openExisting(_ path: String) throws -> SQLiteStore {
+    /// Opens a store file that must be there, and belong to the provider's account if one is given.
+    static func openExisting(_ path: String, for provider: (any ExperimentationProvider)? = nil) throws -> SQLiteStore {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
             throw Failure(.input, "\(path): no such file")
@@ -29,7 +31,7 @@ enum Stores {
             throw Failure(.input, "\(path): expected a store file, found something else")
         }
         do {
-            return try SQLiteStore(at: URL(filePath: path), limits: limits)
+            return try SQLiteStore(at: URL(filePath: path), for: provider, limits: limits)
         } catch {
             throw Failure(.input, "\(path): \(error.message)")
         }
