@@ -107,10 +107,10 @@ struct OutboxCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try Configuration(at: config)
-            let provider = try configuration.provider(Environment())
-            let file = try Stores.openExisting(store, for: provider)
+            let account = try configuration.provider(Environment())
+            let file = try Stores.openExisting(store, for: account)
             let signals = Signals()
-            let client = try await configuration.client(of: provider, store: ClientStore(outbox: file, state: file))
+            let client = try await configuration.client(store: ClientStore(outbox: file, state: file))
             let intake = Intake(client: client, isDurable: true)
             let status = await intake.deliver(patience: .seconds(deadline), until: signals)
             Terminal.endProgress()

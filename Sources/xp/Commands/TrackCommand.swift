@@ -57,11 +57,12 @@ struct TrackCommand: AsyncParsableCommand {
         let configuration = try Configuration(at: config)
         let lines = try LineReader(input)
         let signals = Signals()
-        let provider = try configuration.provider(Environment())
-        let opened = try await Stores.open(store, for: provider)
+        // One to say whose file it is; the client's own keeps its state in that file.
+        let account = try configuration.provider(Environment())
+        let opened = try await Stores.open(store, for: account)
         if store == nil { Terminal.say("xp: without --store, events that wait are lost when this command ends") }
         let before = try await opened.outbox.ledger()
-        let client = try await configuration.client(of: provider, store: opened)
+        let client = try await configuration.client(store: opened)
         let intake = Intake(client: client, isDurable: store != nil)
         let reading = Task { try await intake.take(lines, until: signals) }
         await Impatient.wait(for: reading, unless: signals)

@@ -56,20 +56,12 @@ struct Configuration: Sendable {
         }
     }
 
-    /// Makes a client over a store, of a provider that ``provider(_:)`` made if one is given.
-    func client(
-        of made: (any ExperimentationProvider)? = nil,
-        store: ClientStore,
-        options: ClientOptions = ClientOptions()
-    ) async throws -> ExperimentationClient {
+    /// Makes a client over a store.
+    func client(store: ClientStore, options: ClientOptions = ClientOptions()) async throws -> ExperimentationClient {
         let environment = Environment()
         do {
             return try await ExperimentationClient(
-<<<<<<< HEAD
                 provider: provider(environment, state: store.state),
-=======
-                provider: made ?? provider(environment),
->>>>>>> d8ec231 (Bind the store file of xp to its account, and test that every long command ends when asked)
                 store: store,
                 options: options,
                 environment: environment
