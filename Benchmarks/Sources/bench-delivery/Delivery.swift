@@ -48,6 +48,7 @@ struct Delivery {
         if isWanted("beside") { try await besideDelivery(&table) }
         if isWanted("draining") { try await draining(&table) }
         if isWanted("offline") { try await offline(&table) }
+        if isWanted("transport") { try await Transport.measure(&table) }
         if table.missedBars > 0 {
             print("\n\(table.missedBars) bars missed")
             try? FileManager.default.removeItem(at: folder)
@@ -69,7 +70,8 @@ struct Delivery {
             for _ in 0..<3 {
                 let database = BareSQLite(path: file().path, synchronous: isQuick ? 1 : 2)
                 bare = max(bare, rate(count) { for _ in 0..<count { database.add(body) } })
-                let store = try SQLiteStore(at: file(), durability: durability)
+                let limits = StoreLimits(maximumCount: 1_000_000)
+                let store = try SQLiteStore(at: file(), durability: durability, limits: limits)
                 stored = max(
                     stored,
                     try await rate(count) {
