@@ -11,7 +11,7 @@ private final class OpenPipe {
         guard mkfifo(path, 0o600) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     }
 
-    /// Writes lines and keeps the pipe open. Waits, on a thread of its own, for somebody to read.
+    /// Writes lines and keeps the pipe open, once somebody reads.
     func write(_ lines: [String]) async throws {
         let path = path
         handle = await withCheckedContinuation { continuation in
