@@ -119,7 +119,7 @@ struct AugmentationTests {
         bench.plan(.status(503), on: "events", times: 50)
         try await client.session(for: User(id: "u")).track(.custom("x"))
         func flush(_ client: ExperimentationClient) async throws {
-            let flushing = Task { try await client.flush(within: .seconds(3600)) }
+            let flushing = Task { try await client.flush(within: .seconds(3600), retrying: false) }
             let done = Mutex(false)
             let watcher = Task {
                 _ = try? await flushing.value
