@@ -40,7 +40,7 @@ struct EventStoreTests {
         bench.plan(.status(400), on: "events", times: 3)
         let id = try await session.accept(.custom("bad"))
         for attempt in 1...3 {
-            try await client.flush()
+            try await client.flush(retrying: false)
             bench.time.advance(by: .seconds(600))
             let found = try #require(try await events.event(id: id))
             #expect(found.state == (attempt < 3 ? .notPosted : .failedPost), "after attempt \(attempt)")
@@ -81,7 +81,7 @@ struct EventStoreTests {
         }
         bench.plan(.lostBefore, on: "events")
         let id = try await session.accept(.custom("1"))
-        let flush = Task { try await client.flush() }
+        let flush = Task { try await client.flush(retrying: false) }
         await gate.asked()
         #expect(try await events.event(id: id)?.state == .hold)
         bench.time.advance(by: .seconds(16))
@@ -89,7 +89,7 @@ struct EventStoreTests {
         #expect(try await events.event(id: id)?.state == .expired)
         #expect(try await events.unpostedCount() == 1)
         bench.time.advance(by: .seconds(600))
-        try await client.flush()
+        try await client.flush(retrying: false)
         #expect(try await events.event(id: id)?.state == .successfullyPosted)
         #expect(try await bench.behaviors().count == 1)
     }
@@ -99,7 +99,7 @@ struct EventStoreTests {
         let gate = Gate()
         let (client, session, events) = try await start { $0.augmentation.plugins = [gate] }
         let id = try await session.accept(.custom("1"))
-        let flush = Task { try await client.flush() }
+        let flush = Task { try await client.flush(retrying: false) }
         await gate.asked()
         #expect(try await events.event(id: id)?.state == .hold)
         await client.setConnectivity(.offline)
@@ -108,7 +108,7 @@ struct EventStoreTests {
         #expect(bench.exchanges("events").isEmpty)
         bench.time.advance(by: .seconds(3_600))
         let (next, _, after) = try await start { $0.augmentation.plugins = [Stamp()] }
-        try await next.flush()
+        try await next.flush(retrying: false)
         #expect(try await after.event(id: id)?.state == .successfullyPosted)
         #expect(try await bench.behaviors().map { $0["Stamp"] } == ["yes"])
     }
