@@ -15,7 +15,7 @@ public enum EnvelopeCoding {
         } catch {
             throw ExperimentationError(
                 .invalidArgument,
-                "The event \"\(envelope.event.type)\" holds a value that can't be written: numbers must be finite.",
+                "The event \"\(envelope.event.type)\" holds a value that can't be written: numbers must be finite, and values not deeply nested.",
                 cause: error
             )
         }

@@ -9,6 +9,11 @@ struct EnvelopeWriter {
     /// What can't be written: a number that isn't finite.
     struct NotFinite: Error {}
 
+    /// What can't be written: a value so deep that whoever reads it would run out of stack.
+    struct TooDeep: Error {}
+
+    private var depth = 0
+
     /// Writes an envelope.
     ///
     /// - Throws: ``NotFinite``, and what `JSONEncoder` throws.
@@ -131,14 +136,24 @@ struct EnvelopeWriter {
         case .double(let value): try double(value)
         case .string(let value): string(value)
         case .array(let values):
+            try descend()
+            defer { depth -= 1 }
             raw("[")
             for (index, element) in values.enumerated() {
                 if index > 0 { raw(",") }
                 try self.value(element)
             }
             raw("]")
-        case .object(let values): try object(values)
+        case .object(let values):
+            try descend()
+            defer { depth -= 1 }
+            try object(values)
         }
+    }
+
+    private mutating func descend() throws {
+        guard depth < FlagValue.deepestWritten else { throw TooDeep() }
+        depth += 1
     }
 
     private mutating func raw(_ text: StaticString) {
