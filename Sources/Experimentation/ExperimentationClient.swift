@@ -60,7 +60,11 @@ public final class ExperimentationClient: Sendable {
         if user.consent == .denied {
             // What an earlier run left of this user must not go out either.
             let outbox = core.outbox
-            Task { try? await outbox.purge(userID: user.id) }
+            Task { [weak session] in
+                try? await outbox.purge(userID: user.id) { [weak session] in
+                    session.map { $0.user.id != user.id || $0.user.consent == .denied } ?? true
+                }
+            }
         }
         return session
     }

@@ -92,10 +92,14 @@ extension UserSession {
         return { [self] in state.withLock { $0.user.id != userID || $0.user.consent != .denied } }
     }
 
+    private func isGranted(_ userID: String) -> Bool {
+        state.withLock { $0.user.id == userID && $0.user.consent == .granted }
+    }
+
     /// Lets an event go that was stored as held, if consent was given just then.
     private func letGo(of userID: String, ifHeld isHeld: Bool) async throws(ExperimentationError) {
-        guard isHeld, state.withLock({ $0.user.id == userID && $0.user.consent == .granted }) else { return }
-        try await core.outbox.release(userID: userID)
+        guard isHeld, isGranted(userID) else { return }
+        try await core.outbox.release(userID: userID) { [self] in isGranted(userID) }
     }
 
     private func envelope(_ event: TrackingEvent, at date: Date?, surface: String?) -> Envelope {
@@ -216,14 +220,16 @@ extension UserSession {
         switch consent {
         case .unknown: return
         case .granted:
-            try await core.outbox.release(userID: userID)
+            try await core.outbox.release(userID: userID) { [self] in isGranted(userID) }
         case .denied:
             state.withLock { state in
                 state.recorded = []
                 state.pendingChanges = [:]
                 state.epochs = [:]
             }
-            try await core.outbox.purge(userID: userID)
+            try await core.outbox.purge(userID: userID) { [self] in
+                state.withLock { $0.user.id != userID || $0.user.consent == .denied }
+            }
             core.cache.forget(userID)
             try await core.kept.forget(userID: userID)
         }

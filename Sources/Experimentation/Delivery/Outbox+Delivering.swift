@@ -201,16 +201,18 @@ extension Outbox {
         let batch = allowed.map { $0.named(name) }
         let task = Task { await sink.deliver(batch) }
         isInterrupted = false
-        underWay = UnderWay(
+        let delivery = UnderWay(
             task: task,
             users: Set(batch.filter { !$0.event.isConsentSignal }.map(\.identity.id))
         )
+        underWay = delivery
         let report = await withTaskCancellationHandler {
             await task.value
         } onCancel: {
             task.cancel()
         }
         underWay = nil
+        delivery.ended.open()
 
         let now = environment.time.now
         let isWhole = DeliveryDecision.isRefusedAsAWhole(batch, report.verdicts)

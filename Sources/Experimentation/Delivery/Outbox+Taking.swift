@@ -78,10 +78,12 @@ extension Outbox {
     ///
     /// - Returns: How many were stored and are still wanted.
     private func put(_ entries: [Entry], isHeld: Bool) async throws(ExperimentationError) -> Int {
+        await waitForPurge(of: entries.map(\.userID))
         let wanted = entries.filter { $0.isWanted() }
         guard !wanted.isEmpty else { return 0 }
         for entry in wanted {
-            deniedUsers.remove(entry.userID)
+            // The signal that consent was withdrawn doesn't give it.
+            if !entry.envelope.event.isConsentSignal { deniedUsers.remove(entry.userID) }
             appending[entry.userID, default: 0] += 1
         }
         defer { for entry in wanted { appended(entry.userID) } }

@@ -36,6 +36,8 @@ actor Outbox {
     struct UnderWay {
         var task: Task<DeliveryReport, Never>
         var users: Set<String>
+        /// Opens when nothing of it is under way any more.
+        let ended = OneShot()
     }
 
     let store: any OutboxStore
@@ -46,6 +48,8 @@ actor Outbox {
     var pauses: Set<Pause> = []
     /// Users who have withdrawn their consent, until somebody who has it tracks again.
     var deniedUsers: Set<String> = []
+    /// Users whose events are being removed from the store at this moment: theirs wait for that to end.
+    var beingPurged: [String: OneShot] = [:]
     /// About how many events wait for a delivery.
     var waiting = 0
     /// How many deliveries have failed in a row.
@@ -142,77 +146,6 @@ actor Outbox {
             return
         }
         startDrain()
-    }
-
-    /// Lets a user's held events go.
-    func release(userID: String) async throws(ExperimentationError) {
-        deniedUsers.remove(userID)
-        await takeInNoted()
-        // What is on its way into the store was to be held when it set out.
-        await waitForAppends(of: userID)
-        try await store.release(userID: userID)
-        waiting = max(waiting, 1)
-        deliverWhenDue()
-    }
-
-    /// Takes a user's events out of what is leased and not yet sent.
-    private func forgetAhead(of userID: String) {
-        ahead = ahead.compactMap { batch in
-            let rest = batch.filter { $0.identity.id != userID || $0.event.isConsentSignal }
-            if rest.count == batch.count { return batch }
-            // What is left is another batch than the one that was named.
-            return rest.isEmpty ? nil : rest.map { $0.named(nil) }
-        }
-    }
-
-    /// Removes a user's waiting events; when this returns, nothing of theirs is under way, and nothing will be sent but
-    /// the consent signal.
-    ///
-    /// - Returns: How many events were removed.
-    @discardableResult
-    func purge(userID: String) async throws(ExperimentationError) -> Int {
-        deniedUsers.insert(userID)
-        intake.withLock { $0.removeAll { $0.userID == userID && !$0.envelope.event.isConsentSignal } }
-        forgetAhead(of: userID)
-        while let taking = takingNoted { await taking.value }
-        await waitForAppends(of: userID)
-        while let underWay, underWay.users.contains(userID) {
-            // Others' events in it are tried again; that costs less than a request that nobody agreed to.
-            isInterrupted = true
-            underWay.task.cancel()
-            _ = await underWay.task.value
-            await Task.yield()
-        }
-        // What the vendor already has counts as delivered.
-        try await settleBefore()
-        forgetAhead(of: userID)
-        return try await store.purge(userID: userID)
-    }
-
-    /// Removes the waiting events of all users, who go on as before.
-    ///
-    /// - Returns: How many events were removed.
-    func purgeAll() async throws(ExperimentationError) -> Int {
-        await takeInNoted()
-        var users: Set<String> = []
-        var last: Int64 = 0
-        while let end = try await collectUsers(after: last, into: &users) { last = end }
-        var purged = 0
-        for userID in users {
-            let isDenied = deniedUsers.contains(userID)
-            purged += try await purge(userID: userID)
-            if !isDenied { deniedUsers.remove(userID) }
-        }
-        return purged
-    }
-
-    private func collectUsers(
-        after sequence: Int64,
-        into users: inout Set<String>
-    ) async throws(ExperimentationError) -> Int64? {
-        let page = try await store.waiting(after: sequence, limit: 1_000)
-        users.formUnion(page.map(\.envelope.identity.id))
-        return page.last?.envelope.sequence
     }
 
     /// The events that wait, with everything noted taken in first.

@@ -78,6 +78,38 @@ struct ConsentRaceTests {
         #expect(Set(vendor.record.received.compactMap(\.event.number)) == [0, 1, 2, 3])
     }
 
+    @Test("P24 what was being leased when consent was withdrawn isn't sent, whatever follows the withdrawal")
+    func leasedMeanwhile() async throws {
+        let store = SlowLease()
+        let vendor = ScriptedVendor(needsConsent: true)
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        let bob = client.session(for: User(id: "bob", consent: .granted))
+        for number in 0..<6 { try await (number.isMultiple(of: 2) ? ada : bob).track(.numbered(number)) }
+        async let flushed = client.flush()
+        await store.untilLeased()
+        // Removes everything of hers, and tells the vendor so.
+        try await ada.setConsent(.denied)
+        store.goOn()
+        #expect(try await flushed)
+        #expect(vendor.record.batches.flatMap(\.self).compactMap(\.event.number) == [1, 3, 5])
+        try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
+    }
+
+    @Test("an event accepted after consent was given again survives a removal that began before", arguments: 0..<40)
+    func survivesRemoval(seed: Int) async throws {
+        let vendor = ScriptedVendor(needsConsent: true)
+        let client = try await vendor.client()
+        // Removes what an earlier run left, in a while.
+        let session = client.session(for: User(id: "ada", consent: .denied))
+        for _ in 0..<(seed % 8) { await Task.yield() }
+        try await session.setConsent(.granted)
+        try await session.track(.numbered(1))
+        for _ in 0..<20 { await Task.yield() }
+        #expect(try await client.flush())
+        #expect(vendor.record.received.compactMap(\.event.number) == [1])
+    }
+
     @Test("someone who denied and comes back with consent is delivered again")
     func comesBack() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
@@ -90,6 +122,35 @@ struct ConsentRaceTests {
         #expect(try await client.flush())
         #expect(vendor.record.received.compactMap(\.event.number) == [2])
     }
+}
+
+/// A store whose first lease is given only when a test says so.
+private final class SlowLease: OutboxStore {
+    private let inner = InMemoryOutboxStore()
+    private let leased = AsyncStream.makeStream(of: Void.self)
+    private let gate = AsyncStream.makeStream(of: Void.self)
+    private let isFirst = Shared(true)
+
+    func untilLeased() async { for await _ in leased.stream { return } }
+    func goOn() { gate.continuation.yield() }
+
+    func lease(_ limit: Int, bytes: Int, now: Date, until: Date) async throws(ExperimentationError) -> [Envelope] {
+        let events = try await inner.lease(limit, bytes: bytes, now: now, until: until)
+        guard isFirst.value, !events.isEmpty else { return events }
+        isFirst.value = false
+        leased.continuation.yield()
+        for await _ in gate.stream { break }
+        return events
+    }
+    func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
+        try await inner.append(envelopes, isHeld: isHeld)
+    }
+    func settle(_ settlements: [Settlement]) async throws(ExperimentationError) { try await inner.settle(settlements) }
+    func release(userID: String) async throws(ExperimentationError) { try await inner.release(userID: userID) }
+    func purge(userID: String) async throws(ExperimentationError) -> Int { try await inner.purge(userID: userID) }
+    func expire(before date: Date) async throws(ExperimentationError) -> Int { try await inner.expire(before: date) }
+    func status(now: Date) async throws(ExperimentationError) -> OutboxStatus { try await inner.status(now: now) }
+    func ledger() async throws(ExperimentationError) -> Ledger { try await inner.ledger() }
 }
 
 extension Envelope {

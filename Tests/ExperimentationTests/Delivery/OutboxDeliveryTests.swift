@@ -468,12 +468,15 @@ struct OutboxDeliveryTests {
             if dice.below(3) == 0 { try await client.flush(retrying: false) }
             time.advance(by: .seconds(dice.below(60)))
         }
-        // What is under way was still asked the old way, and its answer must not come after the clock has moved.
-        _ = try await client.flush()
         vendor.answer { DeliveryReport(.delivered, for: $0) }
-        // No wait is longer than five minutes, whatever the clock says.
-        time.advance(by: .seconds(301))
-        #expect(try await client.flush())
+        // No wait is longer than five minutes, whatever the clock says. What is under way may still get an answer of the
+        // former kind, and wait once more.
+        var isDone = false
+        for _ in 0..<2 where !isDone {
+            time.advance(by: .seconds(301))
+            isDone = try await client.flush(retrying: false)
+        }
+        #expect(isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<40))
         try await client.expectBalance(Ledger(accepted: 40, delivered: 40))
     }
