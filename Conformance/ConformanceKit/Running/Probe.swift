@@ -193,7 +193,7 @@ public final class Probe: Sendable {
         note("deliver all that waits")
         let client = try await client()
         for _ in 0..<rounds {
-            _ = try await client.flush(within: .seconds(5))
+            _ = try await client.flush(within: .seconds(5), retrying: false)
             let status = try await client.outboxStatus()
             if status.ready + status.delayed + status.leased == 0 { break }
             time.push(by: step)
