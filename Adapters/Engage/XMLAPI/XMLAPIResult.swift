@@ -151,6 +151,15 @@ public struct XMLAPIRowFailure: Error, Sendable, Hashable {
     public var columns: XMLAPIFields
 }
 
+extension XMLAPIRowFailure: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Whether it may go in later, without the vendor's words and the row's values.
+    public var description: String { isTransient ? "a row was not taken for now" : "a row was refused" }
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// Whether it may go in later, without the vendor's words and the row's values.
+    public var customMirror: Mirror { Mirror(self, children: ["isTransient": isTransient]) }
+}
+
 /// A fault of the XML interface, as the cause of an error.
 public struct XMLAPIFault: Error, Sendable, Hashable {
     /// The operation that was asked for.
@@ -159,8 +168,17 @@ public struct XMLAPIFault: Error, Sendable, Hashable {
     public var code: XMLAPIErrorCode
     /// The vendor's text.
     ///
-    /// It may name an address or an id.
+    /// It may name an address or an id, so it is left out wherever the fault is printed.
     public var text: String
+}
+
+extension XMLAPIFault: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The operation and the code, without the vendor's text.
+    public var description: String { "\(operation): fault \(code)" }
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// The operation and the code, without the vendor's text.
+    public var customMirror: Mirror { Mirror(self, children: ["operation": operation, "code": code]) }
 }
 
 extension String {
