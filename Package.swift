@@ -107,10 +107,11 @@ let package = Package(
         ),
 
         // MARK: Tests
+        .target(name: "ChildProcesses", path: "Tests/ChildProcesses"),
         .testTarget(name: "ExperimentationTests", dependencies: ["Experimentation", "ExperimentationTesting"]),
         .testTarget(
             name: "AdapterKitTests",
-            dependencies: ["AdapterKit", "ExperimentationTesting", "MockVendors"]
+            dependencies: ["AdapterKit", "ExperimentationTesting", "MockVendors", "ChildProcesses"]
         ),
         .testTarget(
             name: "ExperimentationSQLiteTests",
@@ -126,14 +127,14 @@ let package = Package(
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(
             name: "ConformanceKitTests",
-            dependencies: ["ConformanceKit", "ConformanceSubjects", "ExperimentationTesting"],
+            dependencies: ["ConformanceKit", "ConformanceSubjects", "ExperimentationTesting", "ChildProcesses"],
             exclude: ["OpenFeature/gherkin"]
         ),
         .testTarget(
             name: "ComparisonKitTests",
             dependencies: ["ComparisonKit", "ConformanceSubjects"]
         ),
-        .testTarget(name: "CommandLineTests", dependencies: ["xp"]),
+        .testTarget(name: "CommandLineTests", dependencies: ["xp", "ChildProcesses"]),
         .testTarget(
             name: "PromiseTests",
             dependencies: [
@@ -152,7 +153,7 @@ let package = Package(
             ],
             path: "Tests/RaceSuite"
         ),
-        .testTarget(name: "LayoutTests"),
+        .testTarget(name: "LayoutTests", dependencies: ["ChildProcesses"]),
     ]
         + vendors.flatMap { vendor -> [Target] in
             [

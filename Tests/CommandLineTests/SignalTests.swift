@@ -112,7 +112,7 @@ struct SignalTests {
     @Test("conform, in the middle of its cases")
     func conform() async throws {
         let running = try Running(["conform", "--vendor", "flagship"])
-        try await Task.sleep(for: .seconds(1))
+        try await running.untilItHasThreads(6)
         running.terminate()
         let took = try await seconds { _ = try await running.result(within: 20) }
         #expect(took < 5)

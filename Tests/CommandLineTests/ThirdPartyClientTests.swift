@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Testing
 
@@ -12,30 +13,25 @@ struct ThirdPartyClientTests {
 
     static let script = Tool.root.appending(path: "Conformance/Clients/pysilverpop_check.py").path
 
-    static let hasPysilverpop = (try? run(["-c", "import silverpop.api"]).status) == 0
-
     @Test(
         "pysilverpop works with xp mock engage: recipients, tables, faults, events, and nobody without the secret",
-        .enabled(if: hasPysilverpop, "pysilverpop 0.2.6 isn't installed; make clients installs it beside the build")
+        .enabled("pysilverpop 0.2.6 isn't installed; make clients installs it beside the build") {
+            try await run(["-c", "import silverpop.api"]).status == 0
+        }
     )
     func pysilverpop() async throws {
         let mock = try await ServedMock("engage")
-        let (status, text) = try Self.run([Self.script, mock.line])
+        let (status, text) = try await Self.run([Self.script, mock.line])
         #expect(status == 0, "\(text)")
         _ = try await mock.end()
     }
 
     /// Runs Python to its end.
-    private static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: python[0])
-        process.arguments = python.dropFirst() + arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+    private static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        let process = try ChildProcess(URL(filePath: python[0]), python.dropFirst() + arguments)
+        let status = await process.status()
+        await process.output.untilEnd()
+        await process.errors.untilEnd()
+        return (status, process.output.text + process.errors.text)
     }
 }

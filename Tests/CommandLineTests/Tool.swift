@@ -1,5 +1,5 @@
+import ChildProcesses
 import Foundation
-import Synchronization
 
 /// The built `xp`, run as a process.
 struct Tool {
@@ -56,12 +56,7 @@ struct Tool {
 
 /// A run that goes on.
 final class Running: Sendable {
-    private let process: Process
-    private let output = Collected()
-    private let errors = Collected()
-    /// Held open for as long as the run may go on, where somebody asked for that.
-    private let heldInput: FileHandle?
-    private let ended = Mutex<(isOver: Bool, waiter: CheckedContinuation<Void, Never>?)>((false, nil))
+    private let process: ChildProcess
 
     init(
         _ arguments: [String],
@@ -70,130 +65,51 @@ final class Running: Sendable {
         holdsInput: Bool = false,
         environment: [String: String] = [:]
     ) throws {
-        process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let (out, err) = (Pipe(), Pipe())
-        process.standardOutput = out
-        process.standardError = err
-        output.collect(out.fileHandleForReading)
-        errors.collect(err.fileHandleForReading)
-        let pipe = Pipe()
-        process.standardInput = input == nil && !holdsInput ? FileHandle.nullDevice : pipe
-        heldInput = holdsInput ? pipe.fileHandleForWriting : nil
-        process.terminationHandler = { [weak self] _ in
-            let waiter = self?.ended.withLock { state in
-                state.isOver = true
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume()
-        }
-        try process.run()
-        if let input {
-            let handle = pipe.fileHandleForWriting
-            Thread.detachNewThread {
-                try? handle.write(contentsOf: Data(input.utf8))
-                try? handle.close()
-            }
-        }
+        let source: ChildProcess.Input = holdsInput ? .heldOpen : input.map { .text($0) } ?? .nothing
+        process = try ChildProcess(executable, arguments, input: source, environment: environment)
     }
 
     /// Waits for the first line of output.
     func firstLine(within limit: Double = 30) async throws -> String {
-        let process = process
-        let alarm = Task {
-            try await Task.sleep(for: .seconds(limit))
-            kill(process.processIdentifier, SIGKILL)
-        }
+        let alarm = killed(after: limit)
         defer { alarm.cancel() }
-        while true {
-            let (text, isOver) = output.state
-            if let line = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first {
-                return String(line)
-            }
-            if isOver { break }
-            await output.untilMore(than: text.utf8.count)
+        if let line = await process.output.firstLine() { return line }
+        throw Missing(what: "a first line; standard error: \(process.errors.text)")
+    }
+
+    /// Waits until it is at work, as the number of its threads tells.
+    func untilItHasThreads(_ count: Int) async throws {
+        let end = ContinuousClock.now + .seconds(30)
+        while .now < end {
+            let threads = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.id)/task")
+            if threads?.count ?? count >= count { return }
+            try await Task.sleep(for: .milliseconds(5))
         }
-        throw Missing(what: "a first line; standard error: \(errors.text)")
+        throw Missing(what: "a process with \(count) threads")
     }
 
     /// Asks it politely to end.
-    func terminate() { process.terminate() }
+    func terminate() { process.signal(SIGTERM) }
 
     /// Waits for its end.
     func result(within limit: Double = 60) async throws -> Tool.Result {
-        let process = process
-        let alarm = Task {
-            try await Task.sleep(for: .seconds(limit))
-            kill(process.processIdentifier, SIGKILL)
-        }
-        await withCheckedContinuation { continuation in
-            let isOver = ended.withLock { state in
-                if !state.isOver { state.waiter = continuation }
-                return state.isOver
-            }
-            if isOver { continuation.resume() }
-        }
+        let alarm = killed(after: limit)
+        let status = await process.status()
         alarm.cancel()
-        await output.untilEnd()
-        await errors.untilEnd()
-        return Tool.Result(status: process.terminationStatus, output: output.text, errors: errors.text)
+        await process.output.untilEnd()
+        await process.errors.untilEnd()
+        return Tool.Result(status: status, output: process.output.text, errors: process.errors.text)
+    }
+
+    private func killed(after limit: Double) -> Task<Void, any Error> {
+        Task { [process] in
+            try await Task.sleep(for: .seconds(limit))
+            process.signal(SIGKILL)
+        }
     }
 
     struct Missing: Error, CustomStringConvertible {
         let what: String
         var description: String { "there was never \(what)" }
     }
-}
-
-/// What a pipe brought.
-private final class Collected: Sendable {
-    private struct State {
-        var data = Data()
-        var isOver = false
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-    private let kept = Mutex(State())
-
-    func collect(_ handle: FileHandle) {
-        Thread.detachNewThread {
-            // What is there now: `read(upToCount:)` waits until it has that much.
-            while true {
-                let data = handle.availableData
-                self.note(data)
-                if data.isEmpty { return }
-            }
-        }
-    }
-
-    /// Adds what came; nothing means that nothing more will.
-    private func note(_ data: Data) {
-        let content = kept.withLock { state in
-            state.data.append(data)
-            state.isOver = data.isEmpty
-            let (isOver, count) = (state.isOver, state.data.count)
-            defer { state.waiters.removeAll { isOver || $0.count < count } }
-            return state.waiters.filter { isOver || $0.count < count }.map(\.continuation)
-        }
-        for continuation in content { continuation.resume() }
-    }
-
-    var text: String { kept.withLock { String(decoding: $0.data, as: UTF8.self) } }
-    var state: (text: String, isOver: Bool) { kept.withLock { (String(decoding: $0.data, as: UTF8.self), $0.isOver) } }
-
-    /// Waits until there are more bytes than so many, or no more will come.
-    func untilMore(than count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = kept.withLock { state in
-                if state.isOver || state.data.count > count { return true }
-                state.waiters.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-    }
-
-    func untilEnd() async { await untilMore(than: .max - 1) }
 }

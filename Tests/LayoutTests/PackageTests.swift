@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Testing
 
@@ -20,8 +21,8 @@ struct PackageTests {
     ]
 
     @Test("P69 a library product pulls in just the packages that are written down here")
-    func productsPullInTheseAlone() throws {
-        let manifest = try Manifest.read()
+    func productsPullInTheseAlone() async throws {
+        let manifest = try await Manifest.read()
         var found: [String: Set<String>] = [:]
         for product in manifest.libraries { found[product.name] = manifest.packages(of: product) }
         #expect(found == Self.expected)
@@ -99,20 +100,14 @@ private struct Manifest: Decodable {
         return packages
     }
 
-    static func read() throws -> Manifest {
+    static func read() async throws -> Manifest {
         let scratch = FileManager.default.temporaryDirectory.appending(path: "manifest-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: scratch) }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [
-            "swift", "package", "--package-path", Tree.root.path, "--scratch-path", scratch.path, "dump-package",
-        ]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return try JSONDecoder().decode(Manifest.self, from: data)
+        let process = try ChildProcess(
+            URL(filePath: "/usr/bin/env"),
+            ["swift", "package", "--package-path", Tree.root.path, "--scratch-path", scratch.path, "dump-package"]
+        )
+        await process.output.untilEnd()
+        return try JSONDecoder().decode(Manifest.self, from: Data(process.output.text.utf8))
     }
 }

@@ -1,8 +1,8 @@
 import AdapterKit
+import ChildProcesses
 import Experimentation
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 
 @Suite("Certificates", .enabled(if: TLSServer.isAvailable, "openssl isn't installed"))
@@ -55,68 +55,26 @@ struct CertificateTests {
 final class TLSServer: Sendable {
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
-    let authority: String
+    /// The file of the authority that signed the certificate.
+    var authority: String { folder.appending(path: "authority.pem").path }
     private let folder: URL
-    private let pid: Int32
-    private let log: Log
+    private let process: ChildProcess
     private let port: Int
 
     var request: HTTPRequest {
         HTTPRequest(method: .post, scheme: "https", authority: "127.0.0.1:\(port)", path: "/")
     }
 
-    var output: String { log.text.withLock { $0 } }
-
     /// What the server says, as it says it.
-    private final class Log: Sendable {
-        let text = Mutex("")
-        private let accepts = DispatchSemaphore(value: 0)
-
-        init(_ handle: FileHandle) {
-            Thread {
-                while true {
-                    let data = handle.availableData
-                    let isReady = self.text.withLock { text in
-                        let wasReady = self.line(in: text) != nil
-                        text += String(decoding: data, as: UTF8.self)
-                        return !wasReady && self.line(in: text) != nil
-                    }
-                    if isReady || data.isEmpty { self.accepts.signal() }
-                    if data.isEmpty { return }
-                }
-            }.start()
-        }
-
-        /// The line that names the address, once it is whole.
-        func line(in text: String) -> Substring? {
-            text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first { $0.hasPrefix("ACCEPT") }
-        }
-
-        /// Waits until the server listens, or has ended.
-        func port() -> Int {
-            accepts.wait()
-            return text.withLock { text in
-                line(in: text)?.split(separator: ":").last.flatMap { Int($0) } ?? 0
-            }
-        }
-    }
+    var output: String { process.output.text + process.errors.text }
 
     /// Makes the certificates and starts the server.
     static func start(_ kind: String) async throws -> TLSServer {
-        // Both block, so they get a thread: the tasks' few threads belong to the transport under test.
-        try await withCheckedThrowingContinuation { continuation in
-            Thread { continuation.resume(with: Result { try TLSServer(kind) }) }.start()
-        }
-    }
-
-    private init(_ kind: String) throws {
-        let process = Process()
-        folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        authority = folder.appending(path: "authority.pem").path
         let name = kind == "wrong-host" ? "DNS:elsewhere.example" : "IP:127.0.0.1"
         try "subjectAltName=\(name)\n".write(to: folder.appending(path: "ext"), atomically: true, encoding: .utf8)
-        try Self.openssl(
+        try await openssl(
             in: folder,
             "req",
             "-x509",
@@ -134,7 +92,7 @@ final class TLSServer: Sendable {
             "-days",
             "2"
         )
-        try Self.openssl(
+        try await openssl(
             in: folder,
             "req",
             "-newkey",
@@ -150,7 +108,7 @@ final class TLSServer: Sendable {
             "server.csr"
         )
         if kind == "expired" {
-            try Self.openssl(
+            try await openssl(
                 in: folder,
                 "x509",
                 "-req",
@@ -169,7 +127,7 @@ final class TLSServer: Sendable {
                 "-1"
             )
         } else {
-            try Self.openssl(
+            try await openssl(
                 in: folder,
                 "x509",
                 "-req",
@@ -188,35 +146,34 @@ final class TLSServer: Sendable {
                 "2"
             )
         }
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.currentDirectoryURL = folder
-        process.arguments = ["s_server", "-accept", "127.0.0.1:0", "-cert", "cert.pem", "-key", "key.pem"]
-        if kind == "good" { process.arguments?.append("-www") }
-        process.standardInput = Pipe()
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        log = Log(pipe.fileHandleForReading)
-        try process.run()
-        pid = process.processIdentifier
-        port = log.port()
+        let options = ["-accept", "127.0.0.1:0", "-cert", "cert.pem", "-key", "key.pem"]
+        let process = try ChildProcess(
+            openssl,
+            ["s_server"] + options + (kind == "good" ? ["-www"] : []),
+            input: .heldOpen,
+            folder: folder
+        )
+        guard let line = await process.output.firstLine(beginning: "ACCEPT"),
+            let port = line.split(separator: ":").last.flatMap({ Int($0) })
+        else { throw POSIXError(.EIO) }
+        return TLSServer(folder: folder, process: process, port: port)
+    }
+
+    private init(folder: URL, process: ChildProcess, port: Int) {
+        self.folder = folder
+        self.process = process
+        self.port = port
     }
 
     func stop() {
-        // The child has inherited a mask that holds the gentler signals back.
-        kill(pid, SIGKILL)
+        process.signal(SIGKILL)
         try? FileManager.default.removeItem(at: folder)
     }
 
-    private static func openssl(in folder: URL, _ arguments: String...) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.currentDirectoryURL = folder
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw POSIXError(.EIO) }
+    private static let openssl = URL(filePath: "/usr/bin/openssl")
+
+    private static func openssl(in folder: URL, _ arguments: String...) async throws {
+        let process = try ChildProcess(openssl, arguments, folder: folder)
+        guard await process.status() == 0 else { throw POSIXError(.EIO) }
     }
 }

@@ -20,6 +20,7 @@ final class RawServer: Sendable {
         var bytesSent = 0
         var open: Set<Int32> = []
         var isStopped = false
+        var isListening = true
     }
 
     /// What came in, request by request, head and body.
@@ -57,12 +58,12 @@ final class RawServer: Sendable {
 
     /// Closes the listener and every connection.
     func stop() {
-        let open = state.withLock { state in
+        // All with the lock held: once it is closed, a descriptor's number is soon another's.
+        state.withLock { state in
             state.isStopped = true
-            return state.open
+            if state.isListening { shutdown(listener, Int32(SHUT_RDWR)) }
+            for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
-        shutdown(listener, Int32(SHUT_RDWR))
-        for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 
     private func accept(_ handler: @escaping @Sendable (RawConnection) -> Void) {
@@ -85,11 +86,16 @@ final class RawServer: Sendable {
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
             Thread { [self] in
                 handler(RawConnection(descriptor: descriptor, server: self))
-                state.withLock { _ = $0.open.remove(descriptor) }
-                close(descriptor)
+                state.withLock { state in
+                    state.open.remove(descriptor)
+                    close(descriptor)
+                }
             }.start()
         }
-        close(listener)
+        state.withLock { state in
+            state.isListening = false
+            close(listener)
+        }
     }
 
     fileprivate func note(received text: String) { state.withLock { $0.received.append(text) } }

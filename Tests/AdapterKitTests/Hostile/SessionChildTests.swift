@@ -1,5 +1,6 @@
 #if os(Linux)
     import AdapterKit
+    import ChildProcesses
     import Experimentation
     import Foundation
     import Glibc
@@ -61,23 +62,16 @@
         private func play(scheme: String, port: Int) async throws -> Ending {
             let file = FileManager.default.temporaryDirectory.appending(path: "hostile-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: file) }
-            let process = Process()
             let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            process.executableURL = URL(filePath: program)
             let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
             let isHelped = bundle.map { $0 != program } ?? false
-            process.arguments =
+            let process = try ChildProcess(
+                URL(filePath: program),
                 (isHelped ? ["--test-bundle-path", bundle ?? ""] : [])
-                + ["--testing-library", "swift-testing", "--filter", "HostileParts"]
-            process.environment = ProcessInfo.processInfo.environment.merging([
-                HostileParts.variable: "\(scheme)\t\(port)\t\(file.path)"
-            ]) { $1 }
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                process.terminationHandler = { _ in continuation.resume() }
-                do { try process.run() } catch { continuation.resume(throwing: error) }
-            }
+                    + ["--testing-library", "swift-testing", "--filter", "HostileParts"],
+                environment: [HostileParts.variable: "\(scheme)\t\(port)\t\(file.path)"]
+            )
+            _ = await process.status()
             guard let text = try? String(contentsOf: file, encoding: .utf8) else { return .death }
             let parts = text.split(separator: "\t").map(String.init)
             if parts[0].hasPrefix("status") { return .answer(parts[0]) }

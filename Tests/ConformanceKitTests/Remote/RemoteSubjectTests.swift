@@ -8,7 +8,7 @@ import Testing
 struct RemoteSubjectTests {
     @Test("the example service of the guide keeps what it declares, over its JSON endpoint")
     func conforms() async throws {
-        let service = try PythonService()
+        let service = try await PythonService()
         let subject = try await RemoteSubject.connect(to: service.url)
         #expect(subject.name == "python-example")
         let report = await ConformanceRunner(width: 8).run(ConformanceCase.all, against: [subject])
@@ -153,7 +153,7 @@ struct RemoteSubjectTests {
 
     @Test("a service that dies in the middle fails by name, and the others' results are complete")
     func death() async throws {
-        let service = try PythonService()
+        let service = try await PythonService()
         let subject = try await RemoteSubject.connect(to: service.url)
         service.kill()
         let cases = Array(ConformanceCase.all.prefix(2))

@@ -1,0 +1,134 @@
+import Foundation
+import Synchronization
+
+/// A process that a test starts, which inherits nothing but the three standard files.
+///
+/// Foundation's `Process` isn't used here. It learns of an end through a socket, which a child that is started by
+/// another thread in the same moment inherits; the end of the first is then told when the second has ended as well.
+/// Tests start processes side by side, and some wait for one another.
+public final class ChildProcess: Sendable {
+    /// What the child reads.
+    public enum Input: Sendable {
+        /// Nothing.
+        case nothing
+        /// A text, then the end.
+        case text(String)
+        /// Nothing, but the end doesn't come while this value lives.
+        case heldOpen
+    }
+
+    /// The system's number of the process.
+    public let id: pid_t
+    /// What the child writes to its standard output.
+    public let output = ChildText()
+    /// What the child writes to its standard error.
+    public let errors = ChildText()
+
+    private struct State {
+        var status: Int32?
+        var waiters: [CheckedContinuation<Int32, Never>] = []
+    }
+    private let state = Mutex(State())
+    private let heldInput: Descriptor?
+    /// Starts a program, whose first argument is not its name.
+    ///
+    /// - Throws: `POSIXError` if the program can't be started.
+    public init(
+        _ executable: URL,
+        _ arguments: [String],
+        input: Input = .nothing,
+        environment: [String: String] = [:],
+        folder: URL? = nil
+    ) throws {
+        let there = folder.map { ["/bin/sh", "-c", #"cd "$0" && exec "$@""#, $0.path] } ?? []
+        let words = there + [executable.path] + arguments
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let files = try [Pipe(), Pipe(), Pipe()]
+        let childs = [files[0].reading, files[1].writing, files[2].writing]
+        id = try withExtendedLifetime(childs) {
+            try Self.spawn(words, environment: variables, standardFiles: childs.map(\.number))
+        }
+        output.collect(files[1].reading)
+        errors.collect(files[2].reading)
+        let writing = files[0].writing
+        if case .heldOpen = input { heldInput = writing } else { heldInput = nil }
+        if case .text(let text) = input {
+            Thread.detachNewThread { writing.write(Array(text.utf8)) }
+        }
+        Thread.detachNewThread { self.awaitEnd() }
+    }
+
+    /// Sends a signal, unless the process has ended.
+    public func signal(_ number: Int32) {
+        state.withLock { if $0.status == nil { _ = kill(id, number) } }
+    }
+
+    /// The exit status, or the signal that ended it, once it has ended.
+    public func status() async -> Int32 {
+        await withCheckedContinuation { continuation in
+            let status = state.withLock { state in
+                if state.status == nil { state.waiters.append(continuation) }
+                return state.status
+            }
+            if let status { continuation.resume(returning: status) }
+        }
+    }
+
+    private func awaitEnd() {
+        // Without reaping it: until the lock is held, its number must stay its own.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
+        let (status, waiters) = state.withLock { state in
+            var raw: Int32 = 0
+            while waitpid(id, &raw, 0) < 0 && errno == EINTR {}
+            let status = raw & 0x7f == 0 ? (raw >> 8) & 0xff : raw & 0x7f
+            state.status = status
+            defer { state.waiters = [] }
+            return (status, state.waiters)
+        }
+        for waiter in waiters { waiter.resume(returning: status) }
+    }
+
+    private static func spawn(
+        _ words: [String],
+        environment: [String: String],
+        standardFiles: [Int32]
+    ) throws -> pid_t {
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+            var attributes: posix_spawnattr_t?
+            let flags = Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_CLOEXEC_DEFAULT)
+        #else
+            var actions = posix_spawn_file_actions_t()
+            var attributes = posix_spawnattr_t()
+            let flags = Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        for (place, number) in standardFiles.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, number, Int32(place))
+        }
+        #if !canImport(Darwin)
+            // What isn't open there is passed over.
+            for number in 3..<4096 as Range<Int32> { posix_spawn_file_actions_addclose(&actions, number) }
+        #endif
+        var (none, all) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, flags)
+
+        let arguments = words.map { strdup($0) } + [nil]
+        let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + variables { free(text) } }
+        var id = pid_t()
+        let failure = posix_spawn(&id, words[0], &actions, &attributes, arguments, variables)
+        guard failure == 0 else { throw POSIXError(.init(rawValue: failure) ?? .EIO) }
+        return id
+    }
+}
