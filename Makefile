@@ -20,7 +20,8 @@ compare: setup   ## Runs the shop scenario through all four vendors and lays the
 
 test: setup      ## Runs all tests, then every conformance case for every subject, by name
 	@$(SWIFT) build --build-tests
-	@$(SWIFT) test --skip-build
+	@bash -o pipefail -c '$(SWIFT) test --skip-build 2>&1 | tee .build/tests.log' \
+	  || { echo "test: what failed, once more:"; grep -aE "^✘|recorded an issue|error:" .build/tests.log | cut -c 1-400; exit 1; }
 	@$(SWIFT) run -q --skip-build xp conform
 
 lint: setup      ## Checks format and documentation comments
