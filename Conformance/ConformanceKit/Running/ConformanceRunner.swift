@@ -7,15 +7,21 @@ public struct ConformanceRunner: Sendable {
     public var limit: Duration
     /// How many cases run beside each other.
     public var width: Int
+    /// After how many cases in a row that hang a subject is given up; what is left of its cases fails untried.
+    ///
+    /// Otherwise a subject that always hangs would hold the report up for as many limits as there are cases.
+    public var patience: Int
 
     /// Creates a runner.
     ///
     /// - Parameters:
     ///   - limit: How long a case may take in real time.
     ///   - width: How many cases run beside each other.
-    public init(limit: Duration = .seconds(20), width: Int = 4) {
+    ///   - patience: After how many cases in a row that hang a subject is given up.
+    public init(limit: Duration = .seconds(20), width: Int = 4, patience: Int = 8) {
         self.limit = limit
         self.width = width
+        self.patience = patience
     }
 
     /// Runs cases against subjects.
@@ -43,17 +49,27 @@ public struct ConformanceRunner: Sendable {
         against subject: any ConformanceSubject,
         progress: @escaping @Sendable (String, CaseResult) -> Void
     ) async -> [CaseResult] {
-        await withTaskGroup(of: (Int, CaseResult).self) { group in
+        await withTaskGroup(of: (Int, CaseResult, Ending).self) { group in
             var results = [CaseResult?](repeating: nil, count: cases.count)
             var next = 0
+            var hangs = 0
             func startNext() {
                 guard next < cases.count else { return }
                 let index = next
                 next += 1
-                group.addTask { (index, await run(cases[index], against: subject)) }
+                let isGivenUp = hangs >= max(1, patience)
+                group.addTask {
+                    let (result, ending) = await play(cases[index], against: subject, isGivenUp: isGivenUp)
+                    return (index, result, ending)
+                }
             }
             for _ in 0..<max(1, width) { startNext() }
-            while let (index, result) = await group.next() {
+            while let (index, result, ending) = await group.next() {
+                switch ending {
+                case .ended: hangs = 0
+                case .hung: hangs += 1
+                case .untried: break
+                }
                 results[index] = result
                 progress(subject.name, result)
                 startNext()
@@ -64,9 +80,20 @@ public struct ConformanceRunner: Sendable {
 
     /// Runs one case against one subject.
     public func run(_ conformanceCase: ConformanceCase, against subject: any ConformanceSubject) async -> CaseResult {
+        await play(conformanceCase, against: subject, isGivenUp: false).result
+    }
+
+    /// How the playing of a case came to its end.
+    private enum Ending { case ended, hung, untried }
+
+    private func play(
+        _ conformanceCase: ConformanceCase,
+        against subject: any ConformanceSubject,
+        isGivenUp: Bool
+    ) async -> (result: CaseResult, ending: Ending) {
         let start = ContinuousClock.now
-        let (outcome, story) = await outcome(of: conformanceCase, against: subject)
-        return CaseResult(
+        let (outcome, story, ending) = await outcome(of: conformanceCase, against: subject, isGivenUp: isGivenUp)
+        let result = CaseResult(
             name: conformanceCase.name,
             promise: conformanceCase.promise,
             summary: conformanceCase.summary,
@@ -74,26 +101,39 @@ public struct ConformanceRunner: Sendable {
             duration: start.duration(to: .now),
             story: story
         )
+        return (result, ending)
     }
 
     private func outcome(
         of conformanceCase: ConformanceCase,
-        against subject: any ConformanceSubject
-    ) async -> (Outcome, Story) {
+        against subject: any ConformanceSubject,
+        isGivenUp: Bool
+    ) async -> (Outcome, Story, Ending) {
         let missing = Capability.all.filter {
             conformanceCase.requires.contains($0) && !subject.capabilities.contains($0)
         }
         var probed: Capability?
         if let first = missing.first {
             let reason = subject.reasons[first] ?? "\(subject.name) doesn't declare \"\(first)\""
-            guard missing.count == 1, conformanceCase.probes == first else { return (.unsupported(reason), Story()) }
+            guard missing.count == 1, conformanceCase.probes == first else {
+                return (.unsupported(reason), Story(), .untried)
+            }
             probed = first
         }
         let untold = conformanceCase.fields.subtracting(subject.wireFields).map(\.rawValue).sorted()
         if !untold.isEmpty {
             let fields = untold.joined(separator: ", ")
-            return (.unsupported("\(subject.name)'s wire doesn't tell \(fields)"), Story())
+            return (.unsupported("\(subject.name)'s wire doesn't tell \(fields)"), Story(), .untried)
         }
+        if isGivenUp {
+            let failure = Failure(
+                "\(subject.name) hung in \(patience) cases in a row, so this one wasn't tried",
+                file: #fileID,
+                line: #line
+            )
+            return (.failed([failure]), Story(), .untried)
+        }
+        let start = ContinuousClock.now
         let attempt: Attempt
         do {
             let limit = limit
@@ -104,9 +144,12 @@ public struct ConformanceRunner: Sendable {
                 file: #fileID,
                 line: #line
             )
-            return (.failed([failure]), Story())
+            return (.failed([failure]), Story(), .hung)
         }
-        return (judge(attempt, of: conformanceCase, by: subject, probed: probed), attempt.story)
+        let outcome = judge(attempt, of: conformanceCase, by: subject, probed: probed)
+        // A call that gave up by itself after a good part of the time is no better than one that never did.
+        let isSlow = !attempt.failures.isEmpty && start.duration(to: .now) >= limit * 0.4
+        return (outcome, attempt.story, isSlow ? .hung : .ended)
     }
 
     private func judge(

@@ -96,6 +96,21 @@ struct HonestyTests {
         )
     }
 
+    @Test("a subject that hangs again and again is given up, and every case of the next one is tried")
+    func givenUp() async throws {
+        let bend = BentSubject.Bend(open: { _ in
+            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        })
+        let cases = Array(ConformanceCase.all.prefix(12))
+        let impatient = ConformanceRunner(limit: .milliseconds(200), width: 2, patience: 3)
+        let report = await impatient.run(cases, against: [BentSubject(bend: bend), InMemorySubject()])
+        let messages = report.subjects[0].results.map { $0.outcome.failures.first?.message ?? "" }
+        #expect(messages.prefix(3).allSatisfy { $0.hasPrefix("bent hangs") })
+        // One more was under way when the third had hung.
+        #expect(messages.dropFirst(4).allSatisfy { $0 == "bent hung in 3 cases in a row, so this one wasn't tried" })
+        #expect(report.subjects[1].results.allSatisfy { $0.outcome == .passed })
+    }
+
     @Test("a subject that can't be opened fails by name, and the others' results are complete")
     func cannotBeOpened() async throws {
         struct Broken: Error {}
