@@ -52,7 +52,7 @@ struct ReportTests {
         #expect(lines.first == "one: 1 passed, 1 failed, 1 broken, 1 undeclared, 1 deviates, 1 unsupported")
         #expect(lines.contains("  passed      a/passed"))
         #expect(lines.contains("  unsupported a/unsupported  no such thing"))
-        #expect(lines.contains("  deviates    a/deviates     known"))
+        #expect(lines.contains("  deviates    a/deviates     known (https://example.com/1)"))
         #expect(lines.contains("        1. GET /rules?a=<b> → no answer (reset)"))
         #expect(lines.last == "A promise is broken.")
     }
@@ -89,7 +89,32 @@ struct ReportTests {
         let text = report.markdown()
         #expect(text.contains("| Case | one |"))
         #expect(text.contains("Shows \\| & <this> `a/failed` | ✘ |"))
-        #expect(text.contains("- one, `a/deviates`: deviates: known"))
+        #expect(text.contains("- one, `a/deviates`: deviates: known (https://example.com/1)"))
+    }
+
+    @Test("what a subject says can neither forge a line of a report nor steer a terminal")
+    func controls() {
+        let said = "no\n  passed      a/forged\u{1B}[31m\u{0}\u{202E}|"
+        let report = ConformanceReport(
+            subjects: [
+                .init(
+                    name: said,
+                    capabilities: [],
+                    results: [
+                        Self.result("a/failed", .failed([Failure(said, file: "f", line: 1)])),
+                        Self.result("a/unsupported", .unsupported(said)),
+                    ]
+                )
+            ]
+        )
+        let shown = "no   passed      a/forged\u{FFFD}[31m\u{FFFD}\u{FFFD}|"
+        let lines = report.text().split(separator: "\n").map(String.init)
+        #expect(lines.first == "\(shown): 1 failed, 1 unsupported")
+        #expect(lines.contains("  unsupported a/unsupported  \(shown)"))
+        #expect(!lines.contains { $0.hasPrefix("  passed") })
+        for text in [report.text(), report.markdown(), report.html(), report.junit()] {
+            #expect(!text.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{0}" || $0 == "\u{202E}" })
+        }
     }
 
     @Test("the page stands alone and escapes what comes from outside")

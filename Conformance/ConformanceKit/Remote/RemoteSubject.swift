@@ -30,6 +30,8 @@ public struct RemoteSubject: ConformanceSubject {
         line = RemoteLine(exchange: exchange)
         var reader = try await line.call("describe")
         name = try reader.name("name")
+        // It stands at the head of every report, and beside every case that runs.
+        guard name == name.onOneLine else { throw reader.wrong("name", expected: "a text of one line") }
         capabilities = Set(try reader.strings("capabilities").map { Capability(rawValue: $0) })
         var reasons: [Capability: String] = [:]
         for (capability, reason) in try reader.texts("reasons") { reasons[Capability(rawValue: capability)] = reason }

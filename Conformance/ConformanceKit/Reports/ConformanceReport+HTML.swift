@@ -82,7 +82,7 @@ extension ConformanceReport {
                 """
                 <details><summary><b>\(subject.name.escaped)</b> <span class="\(result.outcome.word)">\
                 \(result.outcome.word)</span> <code>\(result.name.escaped)</code>: \
-                \((result.outcome.reason ?? "").escaped)</summary>
+                \((result.outcome.explanation ?? "").escaped)</summary>
                 <pre tabindex="0">\(result.summaryLines.joined(separator: "\n").escaped)</pre>\(result.transcripts)</details>
                 """
             }
@@ -118,7 +118,8 @@ extension ConformanceReport {
         rect.deviates{fill:var(--odd)}rect.unsupported{fill:var(--none)}
         .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
         summary{cursor:pointer;overflow-wrap:anywhere}:focus-visible{outline:3px solid var(--odd);outline-offset:2px}
-        li{margin:.3rem 0}td,th,li{overflow-wrap:anywhere}.subjects td:first-of-type{width:240px}
+        li{margin:.3rem 0}td,th,li{overflow-wrap:anywhere}.scroll thead th{overflow-wrap:normal}\
+        .scroll tbody th{min-width:10rem}.subjects td:first-of-type{width:240px}
         @media screen and (max-width:600px){.subjects td:first-of-type{display:none}}
         details{border-bottom:1px solid var(--line);padding:.4rem 0}pre{overflow-x:auto;white-space:pre-wrap}
         footer{color:var(--dim);padding:1rem 0}svg{max-width:100%}

@@ -22,7 +22,7 @@ extension ConformanceReport {
                 let head =
                     "    <testcase classname=\"\(subject.name.escaped)\" name=\"\(result.name.escaped)\""
                     + " time=\"\(Self.shortened(result.milliseconds / 1_000))\""
-                let reason = (result.outcome.reason ?? "").escaped
+                let reason = (result.outcome.explanation ?? "").escaped
                 if result.outcome.isFailure {
                     lines.append(head + ">")
                     lines.append("      <failure type=\"\(result.outcome.word)\" message=\"\(reason)\">")
@@ -68,7 +68,7 @@ extension String {
             case "\"": text += "&quot;"
             case "'": text += "&#39;"
             case "\t", "\n", "\r": text.unicodeScalars.append(scalar)
-            case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: text += "�"
+            case _ where scalar.isUnseen: text += "�"
             default: text.unicodeScalars.append(scalar)
             }
         }

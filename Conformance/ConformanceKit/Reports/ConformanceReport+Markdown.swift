@@ -6,7 +6,7 @@ extension ConformanceReport {
         var lines = ["# Conformance", ""]
         lines.append(isSuccess ? "Every declared promise is kept." : "**A promise is broken.**")
         lines.append("")
-        for subject in subjects { lines.append("- **\(subject.name)**: \(subject.sentence)") }
+        for subject in subjects { lines.append("- **\(subject.name.cell)**: \(subject.sentence)") }
         lines.append("")
         let names = caseNames
         for chapter in Promise.chapters {
@@ -14,7 +14,7 @@ extension ConformanceReport {
             guard !rows.isEmpty else { continue }
             lines.append("## \(chapter.name)")
             lines.append("")
-            lines.append("| Case | " + subjects.map(\.name).joined(separator: " | ") + " |")
+            lines.append("| Case | " + subjects.map(\.name.cell).joined(separator: " | ") + " |")
             lines.append("|---|" + subjects.map { _ in "---|" }.joined())
             for row in rows {
                 let cells = subjects.map { subject in
@@ -33,7 +33,7 @@ extension ConformanceReport {
         let remarks = subjects.flatMap { subject in
             subject.results.compactMap { result in
                 result.outcome.isRemarkable
-                    ? "- \(subject.name), `\(result.name)`: \(result.outcome.word): \((result.outcome.reason ?? "").cell)"
+                    ? "- \(subject.name.cell), `\(result.name)`: \(result.outcome.word): \((result.outcome.explanation ?? "").cell)"
                     : nil
             }
         }
@@ -47,7 +47,7 @@ extension ConformanceReport {
                 let body = result.storyLines.joined(separator: "\n")
                 let longest = body.split(whereSeparator: { $0 != "`" }).map(\.count).max() ?? 0
                 let fence = String(repeating: "`", count: max(3, longest + 1))
-                return ["### \(subject.name), `\(result.name)`", "", fence + "text", body, fence, ""]
+                return ["### \(subject.name.cell), `\(result.name)`", "", fence + "text", body, fence, ""]
             }
         }
         return stories.isEmpty ? [] : ["## What happened", ""] + stories
@@ -56,7 +56,7 @@ extension ConformanceReport {
     private var lacks: [String] {
         let lines = subjects.flatMap { subject in
             subject.lacks.map { lack in
-                "- \(subject.name): \(lack.reason.cell) (\(lack.names.map { "`\($0)`" }.joined(separator: ", ")))"
+                "- \(subject.name.cell): \(lack.reason.cell) (\(lack.names.map { "`\($0)`" }.joined(separator: ", ")))"
             }
         }
         return lines.isEmpty ? [] : ["## Unsupported, and why", ""] + lines + [""]
@@ -91,5 +91,5 @@ extension Outcome {
 
 extension String {
     /// The text in one cell of a table.
-    fileprivate var cell: String { replacing("|", with: "\\|").replacing("\n", with: " ") }
+    fileprivate var cell: String { onOneLine.replacing("|", with: "\\|") }
 }

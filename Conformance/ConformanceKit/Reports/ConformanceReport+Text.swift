@@ -8,12 +8,12 @@ extension ConformanceReport {
     public func text(stories: Bool = true) -> String {
         var lines: [String] = []
         for subject in subjects {
-            lines.append("\(subject.name): \(subject.sentence)")
+            lines.append("\(subject.name.onOneLine): \(subject.sentence)")
             let width = min(60, subject.results.map(\.name.count).max() ?? 0)
             for result in subject.results {
                 let name = result.name.padded(to: width)
                 let line = "  \(result.outcome.word.padded(to: 11)) \(name)"
-                lines.append(result.outcome.reason.map { "\(line)  \($0)" } ?? line.trimmed)
+                lines.append(result.outcome.explanation.map { "\(line)  \($0.onOneLine)" } ?? line.trimmed)
                 if stories, result.outcome.isFailure { lines += result.storyLines.map { "      " + $0 } }
             }
             lines.append("")
@@ -32,10 +32,19 @@ extension ConformanceReport.Subject {
     }
 }
 
+extension Outcome {
+    /// Why it isn't passed, and where more is to be read if there is such a place.
+    var explanation: String? {
+        guard case .deviates(let record, _) = self, let link = record.link else { return reason }
+        return "\(record.reason) (\(link))"
+    }
+}
+
 extension CaseResult {
     /// The outcome, what wasn't met, the steps and the exchanges; for people.
     public var account: String {
-        (["\(name): \(outcome.word)\(outcome.reason.map { ": \($0)" } ?? "")"] + storyLines).joined(separator: "\n")
+        let reason = outcome.explanation.map { ": \($0.onOneLine)" } ?? ""
+        return (["\(name): \(outcome.word)\(reason)"] + storyLines).joined(separator: "\n")
     }
 
     /// What happened, for people: what was expected, the steps, and the exchanges as they went.
@@ -44,7 +53,7 @@ extension CaseResult {
         if !story.exchanges.isEmpty {
             lines.append("What went over the wire:")
             for exchange in story.exchanges {
-                lines.append("  " + exchange.sentence)
+                lines.append("  " + exchange.sentence.onOneLine)
                 lines += Self.shown(exchange.request, after: "→ ")
                 if let response = exchange.response { lines += Self.shown(response, after: "← ") }
             }
@@ -54,10 +63,10 @@ extension CaseResult {
 
     /// What was expected and the steps, without the exchanges.
     var summaryLines: [String] {
-        var lines = outcome.failures.map { "✘ \($0)" }
+        var lines = outcome.failures.map { "✘ \($0)".onOneLine }
         if !story.steps.isEmpty {
             lines.append("What happened:")
-            lines += story.steps.enumerated().map { "  \($0 + 1). \($1)" }
+            lines += story.steps.enumerated().map { "  \($0 + 1). \($1.onOneLine)" }
         }
         return lines
     }
@@ -68,7 +77,7 @@ extension CaseResult {
         guard !text.isEmpty else { return [] }
         let clipped = text.count > longest ? text.prefix(longest) + "…" : text[...]
         return clipped.split(whereSeparator: \.isNewline).enumerated().map { index, line in
-            "     " + (index == 0 ? arrow : "  ") + line
+            "     " + (index == 0 ? arrow : "  ") + String(line).onOneLine
         }
     }
 }
@@ -98,9 +107,33 @@ extension ConformanceReport.Subject {
 extension String {
     func padded(to width: Int) -> String { count >= width ? self : self + String(repeating: " ", count: width - count) }
 
+    /// The text as one line that says no more than it seems to.
+    ///
+    /// What comes from a subject in another process may hold line breaks, which would forge lines of a report, and
+    /// control characters, which a terminal obeys.
+    var onOneLine: String {
+        guard unicodeScalars.contains(where: \.isUnseen) else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            let isBreak = scalar.properties.isWhitespace
+            text.unicodeScalars.append(!scalar.isUnseen ? scalar : isBreak ? " " : "\u{FFFD}")
+        }
+        return text
+    }
+
     var trimmed: String {
         var text = self
         while text.last == " " { text.removeLast() }
         return text
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a reader can't see it although it changes what is seen: controls, line breaks, changes of direction.
+    var isUnseen: Bool {
+        switch value {
+        case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFFFE, 0xFFFF: true
+        default: false
+        }
     }
 }

@@ -27,6 +27,7 @@ struct RemoteSubjectTests {
             ("<html>", "is not complete, valid JSON"),
             ("{}", "result: expected an object"),
             (#"{"result":{"name":"","capabilities":[]}}"#, "name: expected a text that is not empty"),
+            (#"{"result":{"name":"x\u001b[2J\npassed"}}"#, "name: expected a text of one line"),
             (#"{"result":{"name":"x","capabilities":[1]}}"#, "capabilities[0]: expected a text"),
             (#"{"result":{"name":"x","wireFields":["smell"]}}"#, "wireFields: expected some of"),
             (#"{"error":{"code":"GENERAL","message":"out of order"}}"#, "out of order"),
