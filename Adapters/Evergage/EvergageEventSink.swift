@@ -9,7 +9,7 @@ final class EvergageEventSink: EventSink {
     let configuration: EvergageConfiguration
     let surfaces = EvergageSurfaces()
     private let transport: any HTTPTransport
-    private let environment: Environment
+    let environment: Environment
     private let state = Mutex(State())
 
     private struct State {
@@ -89,9 +89,6 @@ final class EvergageEventSink: EventSink {
         by requests: EvergageRequests
     ) async throws(ExperimentationError) -> DeliveryReport {
         let action = try EvergageTranslation.action(for: envelope.event)
-        for one in action.notes {
-            environment.log.log(one.level, "evergage.event", "\(envelope.event.type): \(one.text)")
-        }
         let event = EvergageTranslation.event(
             envelope,
             action,
@@ -105,7 +102,15 @@ final class EvergageEventSink: EventSink {
             EvergageErrors.verdict(on: reply, answer: answer, now: environment.time.now),
             for: [envelope]
         )
-        if let verdict = report.verdicts[envelope.id] { note(verdict, on: envelope) }
+        if let verdict = report.verdicts[envelope.id] {
+            note(verdict, on: envelope)
+            // Said when the event is through, for it may be tried for days.
+            if verdict == .delivered {
+                for one in action.notes {
+                    environment.log.log(one.level, "evergage.event", "\(envelope.event.type): \(one.text)")
+                }
+            }
+        }
         if let answer, report.verdicts[envelope.id] == .delivered {
             let isTest = action.members["debug"]?.objectValue?["testMessages"] != nil
             report.campaigns = EvergageTranslation.campaigns(in: answer, isTest: isTest)

@@ -139,7 +139,7 @@ enum EvergageTranslation {
     static func campaigns(in answer: EvergageAnswer, isTest: Bool) -> [Campaign] {
         answer.campaignResponses.flatMap { response -> [Campaign] in
             guard response.state == "Published" || isTest else { return [] }
-            let isControl = (response.userGroup ?? response.payload["userGroup"]?.stringValue) == "Control"
+            let isControl = (response.userGroup ?? response.payload?["userGroup"]?.stringValue) == "Control"
             func campaign(
                 _ target: String,
                 messageID: String = "",
@@ -161,8 +161,8 @@ enum EvergageTranslation {
                     isControlGroup: isControl
                 )
             }
-            if !response.messages.isEmpty {
-                return response.messages.map {
+            if let messages = response.messages {
+                return messages.map {
                     campaign(
                         $0.targetName,
                         messageID: $0.id,
@@ -172,11 +172,11 @@ enum EvergageTranslation {
                 }
             }
             // Templates answer with nothing but their payload, and name their target as they please.
-            guard !response.payload.isEmpty else { return [] }
+            guard let payload = response.payload else { return [] }
             let named = ["target", "targetName", "contentZone"].lazy
-                .compactMap { response.payload[$0]?.stringValue?.unlessBlank }.first
+                .compactMap { payload[$0]?.stringValue?.unlessBlank }.first
             guard let target = named ?? response.campaignName.unlessBlank else { return [] }
-            return [campaign(target, content: response.payload)]
+            return [campaign(target, content: payload)]
         }
     }
 

@@ -12,8 +12,9 @@ struct EvergageAnswer: Sendable, Hashable {
         var experienceName: String
         var state: String
         var userGroup: String?
-        var messages: [Message]
-        var payload: [String: FlagValue]
+        /// The messages that can be read; `nil` if there were none at all, and only then the payload counts.
+        var messages: [Message]?
+        var payload: [String: FlagValue]?
     }
 
     struct Message: Sendable, Hashable {
@@ -48,8 +49,9 @@ extension EvergageAnswer.CampaignResponse {
         campaignName = members["campaignName"]?.stringValue ?? ""
         state = members["state"]?.stringValue ?? "Published"
         userGroup = members["userGroup"]?.stringValue
-        messages = members["serverSideMessages"]?.arrayValue?.compactMap(EvergageAnswer.Message.init) ?? []
-        payload = members["payload"]?.objectValue ?? [:]
+        let all = members["serverSideMessages"]?.arrayValue ?? []
+        messages = all.isEmpty ? nil : all.compactMap(EvergageAnswer.Message.init)
+        payload = members["payload"]?.objectValue
     }
 }
 

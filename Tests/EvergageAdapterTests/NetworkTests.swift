@@ -33,6 +33,18 @@ struct NetworkTests {
         #expect(await app.vendor.received.map(\.action) == ["A", "B"])
     }
 
+    @Test("what is left out of a neutral event is said once, however often it is sent")
+    func saidOnce() async throws {
+        let app = try await App()
+        script(app, [.made(503), .made(503)])
+        let session = try #require(app.evergage.session)
+        try await session.track(.addToCart(LineItem(item: CatalogItem(id: "mug-1"))))
+        await app.settle()
+        for _ in 0..<4 { await app.pass(300) }
+        #expect(app.actions == ["Add To Cart", "Add To Cart", "Add To Cart"])
+        #expect(app.complaints(.warning) == ["addToCart: a line has no price"])
+    }
+
     @Test("V82 an answer that is lost after the vendor took the event doesn't make it two")
     func answerLost() async throws {
         let app = try await App()
@@ -239,7 +251,7 @@ struct AnswerTests {
         "V34 a payload names its target by itself, or the campaign does",
         arguments: [
             (#"{"contentZone":"zone","k":1}"#, "zone"), (#"{"target":"t","contentZone":"zone"}"#, "t"),
-            (#"{"target":" ","targetName":"n"}"#, "n"), (#"{"k":1}"#, "Hero"),
+            (#"{"target":" ","targetName":"n"}"#, "n"), (#"{"k":1}"#, "Hero"), ("{}", "Hero"),
         ]
     )
     func payload(payload: String, target: String) throws {
@@ -271,6 +283,15 @@ struct AnswerTests {
         )
         #expect(found.map(\.target) == ["a", "b"])
         #expect(found.last?.promotedItems == ["?": ["1"]])
+    }
+
+    @Test("a payload doesn't stand in for messages that can't be read")
+    func unreadableMessages() throws {
+        let text = """
+            {"campaignResponses":[{"experienceId":"x","campaignName":"Hero","payload":{"target":"t"},
+              "serverSideMessages":[{"id":"m","targetName":" "},7]}]}
+            """
+        #expect(try campaigns(text) == [])
     }
 
     @Test("a campaign of a type that nobody knows counts by what it holds", arguments: ["zz", "", "ng"])

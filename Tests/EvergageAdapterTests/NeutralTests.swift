@@ -78,6 +78,26 @@ struct NeutralTests {
                 ])
             ),
             (.sessionStarted, event(["action": "App Launch"])),
+            (
+                .review(
+                    CatalogItem(id: "mug-1"),
+                    Review(
+                        rating: 80,
+                        title: "Good",
+                        content: "It holds.",
+                        author: "ada",
+                        date: Date(timeIntervalSince1970: 1_760_000_000),
+                        isPurchaser: true
+                    )
+                ),
+                event([
+                    "action": "Review", "itemAction": "Review", "catalog": ["Product": ["_id": "mug-1"]],
+                    "review": [
+                        "itemId": "mug-1", "rating": 80, "title": "Good", "content": "It holds.",
+                        "userDisplayName": "ada", "date": 1_760_000_000_000, "purchased": true,
+                    ],
+                ])
+            ),
         ]
     )
     func shape(event: TrackingEvent, expected: FlagValue) async throws {
