@@ -160,7 +160,8 @@ extension ConformanceCase {
             },
         ]
 
-    private static let examples: [TrackingEvent] = [
+    /// One of each type of event that an application tracks by itself.
+    static let examples: [TrackingEvent] = [
         .custom("spun-wheel", value: 3), .screenView("home"), .pageView("https://shop.example/tea?a=1&b=2"),
         .goalCompleted("newsletter"), .goalAbandoned("newsletter"), .viewItem(.mug), .viewItemDetail(.teapot),
         .viewCategory(CatalogItem(id: "kitchen", kind: .category, name: "Kitchen")),

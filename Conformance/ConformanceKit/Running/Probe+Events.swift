@@ -25,6 +25,12 @@ extension Probe {
                 continue
             }
         }
+        // Otherwise an adapter that has forgotten all its words would look like a modest one.
+        try require(
+            !subject.capabilities.contains(.tracking)
+                || ConformanceCase.examples.contains { (try? sink.check($0)) != nil },
+            "\(subject.name) declares \"\(Capability.tracking)\" and refuses every event"
+        )
         throw SubjectError.unsupported("\(provider.name) has no word for any of the suite's plain events")
     }
 

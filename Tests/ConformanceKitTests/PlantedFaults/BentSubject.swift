@@ -156,8 +156,12 @@ extension Decisions {
 struct BentSink: EventSink {
     let inner: any EventSink
     var send: @Sendable (any EventSink, [Envelope]) async -> DeliveryReport = { await $0.deliver($1) }
+    var refuses: @Sendable (_ type: String) -> Bool = { _ in false }
     var batching: BatchPolicy { inner.batching }
-    func check(_ event: TrackingEvent) throws(ExperimentationError) { try inner.check(event) }
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        if refuses(event.type) { throw ExperimentationError(.unsupported, "bent has no word for \(event.type)") }
+        try inner.check(event)
+    }
     func deliver(_ batch: [Envelope]) async -> DeliveryReport { await send(inner, batch) }
 }
 

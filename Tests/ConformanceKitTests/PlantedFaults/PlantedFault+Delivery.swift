@@ -86,6 +86,12 @@ extension PlantedFault {
             }
         ),
         PlantedFault(
+            "has forgotten every word for an event",
+            caughtBy: "delivery/one-event",
+            alsoBlamedBy: ["*"],
+            .forgetful
+        ),
+        PlantedFault(
             "gives an order another id",
             caughtBy: "events/purchase",
             .sending(each: { envelope in
@@ -143,6 +149,14 @@ extension PlantedFault {
 }
 
 extension BentSubject.Bend {
+    /// Refuses whatever an application tracks, although it declares that it takes events.
+    fileprivate static let forgetful = BentSubject.Bend(provider: { provider, _, _ in
+        BentProvider(provider) { roles in
+            guard let events = roles.events else { return }
+            roles.events = BentSink(inner: events, refuses: { $0 != "exposure" && $0 != "consentChanged" })
+        }
+    })
+
     /// Gives an event another id whenever it is sent.
     fileprivate static let renaming = BentSubject.Bend(provider: { provider, stage, _ in
         BentProvider(provider) { roles in
