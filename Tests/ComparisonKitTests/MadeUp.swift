@@ -81,6 +81,7 @@ enum MadeUp {
         deviations: [
             KnownDeviation("delivery/order", reason: "South orders by arrival", link: "docs/south.md#order")
         ],
+        refusedEvents: ["purchase": "South has no <orders>"],
         gaps: [WorldGap("flags", "South has no flags")],
         outcomes: [
             StepOutcome(step: 1),

@@ -23,6 +23,7 @@ struct HTMLSwap {
             <section id="swap" aria-labelledby="swap-title"><h2 id="swap-title">What would change from \(from) to \(to)</h2>
             <div class="cards">
             \(list("No counterpart", missing))
+            \(list("Calls that come to nothing", lostCalls))
             \(list("New with \(to)", swap.gained.map { "<code>\($0)</code>" }))
             \(list("Known deviations of \(to)", deviations))
             <article class="card"><h3>Traffic of the story</h3><p>\(from): \(swap.trafficBefore.sentence)<br>\
@@ -46,6 +47,13 @@ struct HTMLSwap {
         let steps = swap.steps.count == 1 ? "1 step goes" : "\(swap.steps.count) steps go"
         let answers = swap.answers.count == 1 ? "1 question has" : "\(swap.answers.count) questions have"
         return swap.answers.isEmpty ? "\(steps) differently" : "\(answers) another answer, and \(steps) differently"
+    }
+
+    private var lostCalls: [String] {
+        swap.lostCalls.map { lost in
+            let names = lost.calls.map { "<code>\(HTML.escaped($0))</code>" }.joined(separator: ", ")
+            return "\(names): \(HTML.escaped(lost.reason))"
+        }
     }
 
     /// What has no counterpart, a line for each reason.

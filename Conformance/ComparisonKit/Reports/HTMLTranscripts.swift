@@ -30,7 +30,7 @@ struct HTMLTranscripts {
         let rest = more > 0 ? "<p class=\"quiet\">And \(more) more; the JSON report has them all.</p>" : ""
         return """
             <details class="wire"><summary>\(HTML.escaped(story.name)) <span class="meta">\
-            \(story.exchanges.count) exchanges</span></summary>
+            \(story.exchanges.count) \(story.exchanges.count == 1 ? "exchange" : "exchanges")</span></summary>
             \(shown.map { exchange($0, step: stepOfExchange[$0.number]) }.joined(separator: "\n"))
             \(rest)</details>
             """

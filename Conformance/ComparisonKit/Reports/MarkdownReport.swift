@@ -91,6 +91,14 @@ struct MarkdownReport {
         var lines = ["## From \(swap.from) to \(swap.to)"]
         func add(_ text: String) { if !text.isEmpty { lines += ["", text] } }
         add(section("### No counterpart", swap.missing.map { "`\($0.capability)`: \($0.reason)" }))
+        add(
+            section(
+                "### Calls that come to nothing",
+                swap.lostCalls.map { lost in
+                    "\(lost.calls.map { "`\($0)`" }.joined(separator: ", ")): \(escaped(lost.reason))"
+                }
+            )
+        )
         add(section("### New", swap.gained.map { "`\($0)`" }))
         add(
             section(

@@ -155,6 +155,10 @@ struct TextReport {
         }
         var lines = ["", palette.bold("From \(swap.from) to \(swap.to)")]
         lines += list("No counterpart:", swap.missing.map { "\($0.capability): \($0.reason)" })
+        lines += list(
+            "Calls that come to nothing:",
+            swap.lostCalls.map { "\($0.calls.joined(separator: ", ")): \($0.reason)" }
+        )
         lines += list("New:", swap.gained.map(\.rawValue))
         lines += list("Known deviations of \(swap.to):", swap.deviations.map { "\($0.caseName): \($0.reason)" })
         lines += list(

@@ -76,6 +76,8 @@ public struct VendorStory: Sendable, Hashable, Codable {
     public var reasons: [String: String]
     /// The deviations from the neutral contract that are known.
     public var deviations: [KnownDeviation]
+    /// The types of events that the adapter has no word for, each with the reason, for people.
+    public var refusedEvents: [String: String]
     /// What of the scenario's world the vendor can't hold.
     public var gaps: [WorldGap]
     /// What became of each step.
@@ -104,6 +106,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
         capabilities: [Capability] = [],
         reasons: [String: String] = [:],
         deviations: [KnownDeviation] = [],
+        refusedEvents: [String: String] = [:],
         gaps: [WorldGap] = [],
         outcomes: [StepOutcome] = [],
         exchanges: [Exchange] = [],
@@ -119,6 +122,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
         self.capabilities = capabilities
         self.reasons = reasons
         self.deviations = deviations
+        self.refusedEvents = refusedEvents
         self.gaps = gaps
         self.outcomes = outcomes
         self.exchanges = exchanges

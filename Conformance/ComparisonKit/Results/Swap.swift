@@ -13,6 +13,8 @@ public struct Swap: Sendable, Hashable, Codable {
     public var answers: [Answer]
     /// What the new vendor can't do that the old one does.
     public var missing: [Call]
+    /// The calls of the application that come to nothing with the new vendor, by the reason.
+    public var lostCalls: [LostCalls]
     /// What the new vendor can do that the old one doesn't.
     public var gained: [Capability]
     /// The new vendor's known deviations from the neutral contract that the old one doesn't have.
@@ -83,6 +85,7 @@ extension Comparison {
             steps: rows,
             answers: answers,
             missing: missing,
+            lostCalls: Swap.lostCalls(from: before, to: after, missing: missing),
             gained: Capability.all.filter { after.capabilities.contains($0) && !before.capabilities.contains($0) },
             deviations: after.deviations.filter { !known.contains($0.caseName) },
             trafficBefore: before.traffic,

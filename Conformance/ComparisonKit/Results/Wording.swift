@@ -4,7 +4,7 @@ extension StepOutcome {
     /// What became of the step, in a few words.
     public var sentence: String {
         switch kind {
-        case .unsupported: return "unsupported: \(note?.trimmed ?? "the vendor has nothing like it")"
+        case .unsupported: return "unsupported: \(note?.withoutFullStop ?? "the vendor has nothing like it")"
         case .broken: return "broken: \(note ?? "nothing is known")"
         case .failed, .done: break
         }
@@ -22,7 +22,7 @@ extension StepOutcome {
     /// What a network library says of a connection differs from one of its versions to the next, and the code says as much.
     private var why: String? {
         let isNetwork = [ErrorCode.transport, .timeout].contains { $0.rawValue == error }
-        return isNetwork ? nil : note?.trimmed
+        return isNetwork ? nil : note?.withoutFullStop
     }
 
     /// What went over the wire, in a few words; empty if nothing did.
@@ -31,7 +31,7 @@ extension StepOutcome {
 
 extension String {
     /// The text without the full stop at its end, to stand within a sentence.
-    fileprivate var trimmed: String { hasSuffix(".") ? String(dropLast()) : self }
+    var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }
 
 extension StepOutcome.Evaluation {

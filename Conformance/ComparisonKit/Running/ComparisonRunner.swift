@@ -130,6 +130,10 @@ public struct ComparisonRunner: Sendable {
             return (story, [:])
         }
         story.gaps = await stage.gaps
+        let opened = stage
+        if let provider = try? await Bounded.run(for: stepLimit, { try await opened.makeProvider(Environment()) }) {
+            story.noteRefusals(by: provider)
+        }
         let performance = Performance(subject: subject, stage: stage, world: scenario.world, gaps: story.gaps)
         var durations: [Int: Duration] = [:]
         for (index, step) in scenario.steps.enumerated() {

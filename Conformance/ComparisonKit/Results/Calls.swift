@@ -1,0 +1,94 @@
+import ConformanceKit
+import Experimentation
+
+extension Capability {
+    /// The calls of the neutral API that nothing comes of where this is missing; none where a call does its work anyway,
+    /// only otherwise.
+    public var calls: [String] {
+        switch self {
+        case .flags: ["session.bool", "session.int", "session.double", "session.string", "session.details"]
+        case .objectFlags: ["session.object"]
+        case .flagMetadata: ["EvaluationDetails.metadata"]
+        case .experiments: ["session.assignments", "session.decisions"]
+        case .stickyAssignments: ["session.honor"]
+        case .holdouts: ["Assignment.isHoldout"]
+        case .controlGroups: ["Variation.isControl"]
+        case .overrides: ["client.force", "client.removeOverrides"]
+        case .exposures: ["session.expose"]
+        case .campaigns: ["session.setCampaignHandler", "session.heldCampaigns"]
+        default: []
+        }
+    }
+}
+
+extension TrackingEvent {
+    /// One of each type that an application tracks, as plain as can be; to see which of them a vendor has a word for.
+    static let examples: [TrackingEvent] = {
+        let item = CatalogItem(id: "mug-1", name: "Mug")
+        let category = CatalogItem(id: "mugs", kind: .category)
+        let line = LineItem(item: item)
+        let campaign = Campaign(id: "spring", target: "banner", experience: Variation(id: "a"))
+        return [
+            .custom("search"), .screenView("Home"), .pageView("https://shop.example/"), .goalCompleted("signed-up"),
+            .goalAbandoned("signed-up"), .viewItem(item), .viewItemDetail(item), .viewCategory(category),
+            .viewTag(CatalogItem(id: "blue", kind: .tag)), .addToCart(line), .removeFromCart(line),
+            .replaceCart([line]), .purchase(Order(id: "order-1", lines: [line])), .review(item), .share(item),
+            .comment(item), .favorite(item), .installed, .sessionStarted, .sessionEnded(seconds: 60),
+            .notificationReceived(NotificationContent(message: "Hello")),
+            .notificationOpened(NotificationContent(message: "Hello")), .campaignImpression(campaign),
+            .campaignDismissal(campaign), .campaignClick(campaign),
+        ]
+    }()
+}
+
+extension VendorStory {
+    /// Notes which types of events the vendor's adapter has no word for, and why.
+    ///
+    /// Nothing is tracked for it: the adapter is asked what it would take.
+    mutating func noteRefusals(by provider: any ExperimentationProvider) {
+        for event in TrackingEvent.examples {
+            guard let sink = provider.roles.events else {
+                refusedEvents[event.type] = reasons[Capability.tracking.rawValue] ?? "\(name) has no events"
+                continue
+            }
+            do throws(ExperimentationError) { try sink.check(event) } catch {
+                // What is wrong with the example alone says nothing of its type.
+                if error.code == .unsupported { refusedEvents[event.type] = error.message.withoutFullStop }
+            }
+        }
+    }
+}
+
+extension Swap {
+    /// Calls of an application that come to nothing with the new vendor, and did something with the old one.
+    public struct LostCalls: Sendable, Hashable, Codable {
+        /// The calls, such as `client.force` or `session.track(.viewItem)`.
+        public var calls: [String]
+        /// Why, for a person.
+        public var reason: String
+    }
+
+    static func lostCalls(from before: VendorStory, to after: VendorStory, missing: [Call]) -> [LostCalls] {
+        let calls = missing.flatMap { lost in lost.capability.calls.map { (call: $0, reason: lost.reason) } }
+        let types = TrackingEvent.types.filter { before.refusedEvents[$0] == nil && after.refusedEvents[$0] != nil }
+        let events = types.map { type in
+            // The same reason names another type each time; said once it names none.
+            (call: "session.track(.\(type))", type: type, reason: after.refusedEvents[type] ?? "")
+        }
+        var groups: [LostCalls] = []
+        func add(_ call: String, _ reason: String) {
+            if let index = groups.firstIndex(where: { $0.reason == reason }) {
+                groups[index].calls.append(call)
+            } else {
+                groups.append(LostCalls(calls: [call], reason: reason))
+            }
+        }
+        for lost in calls { add(lost.call, lost.reason) }
+        for lost in events {
+            let shared = lost.reason.replacing(lost.type, with: "these")
+            let isShared = events.count { $0.reason.replacing($0.type, with: "these") == shared } > 1
+            add(lost.call, isShared ? shared : lost.reason)
+        }
+        return groups
+    }
+}
