@@ -10,6 +10,20 @@ extension EngageProvider {
         BehaviorTracker(engage: self, session: session)
     }
 
+    /// Sees whether the vendor is there and lets this application in: asks for an access token if there is no good one.
+    ///
+    /// Nothing of any recipient is read or written.
+    ///
+    /// - Throws: `ErrorCode.unauthorized` when the credentials are refused, `ErrorCode.transport` or `ErrorCode.timeout` when
+    ///   nobody answers.
+    public func reach() async throws(ExperimentationError) {
+        if let configurationError { throw configurationError }
+        let connection = xmlapi.connection
+        _ = try await connection.authorization.token(
+            until: environment.time.instant.advanced(by: configuration.networking.timeout)
+        )
+    }
+
     /// How many calls of the XML interface wait for their turn.
     public var waitingCalls: Int { xmlapi.connection.line.waiting }
 

@@ -28,6 +28,32 @@ struct EvergagePing: Sendable, Hashable {
     }
 }
 
+extension EvergageProvider {
+    /// Sees whether the vendor is there and knows the data set, and leaves no trace there.
+    ///
+    /// It sends one event that says of itself that it isn't to be tracked, which the vendor takes and doesn't process.
+    ///
+    /// - Throws: `ErrorCode.unauthorized` when nobody is let in, `ErrorCode.configuration` when the data set is unknown,
+    ///   `ErrorCode.transport` when nobody answers as the vendor does.
+    public func reach() async throws(ExperimentationError) {
+        let action = EvergageAction(
+            members: ["action": "Reach", "flags": ["doNotTrack": true, "noCampaigns": true, "nonInteractive": true]]
+        )
+        let envelope = Envelope(
+            id: delivery.environment.makeID(),
+            identity: Identity(id: "reach", anonymousID: "reach"),
+            event: action.event,
+            date: delivery.environment.time.now
+        )
+        switch await delivery.deliver([envelope]).verdicts[envelope.id] {
+        case .delivered: return
+        case .stop: throw ExperimentationError(.unauthorized, "evergage lets nobody in here")
+        case .rejected(let reason): throw ExperimentationError(.configuration, "evergage refuses an event: \(reason)")
+        default: throw ExperimentationError(.transport, "evergage gives no answer that could be understood")
+        }
+    }
+}
+
 extension EvergageAction {
     /// The event that carries this action as it is.
     var event: TrackingEvent {

@@ -27,16 +27,23 @@ public struct LiveSubject: ConformanceSubject {
     ///
     /// - Throws: Why it can't be reached or lets nobody in; what else may be wrong is the cases' to find.
     public func reach() async throws {
+        let provider = try make(Environment())
         let client = try await ExperimentationClient(
-            provider: make(Environment()),
+            provider: provider,
             store: .inMemory(),
             environment: Environment()
         )
         let session = client.session(for: User(id: "conformance", consent: .granted))
         var refusal: ExperimentationError?
-        do throws(ExperimentationError) { try await session.refresh() } catch { refusal = error }
+        do throws(ExperimentationError) {
+            // Not every vendor has decisions to fetch; each has something that can be asked.
+            try await vendor.reach(provider)
+            try await session.refresh()
+        } catch {
+            refusal = error
+        }
         await client.shutdown(within: .milliseconds(200))
-        if let refusal, [.transport, .timeout, .unauthorized].contains(refusal.code) { throw refusal }
+        if let refusal, [.transport, .timeout, .unauthorized, .configuration].contains(refusal.code) { throw refusal }
     }
 
     /// The vendor's name, and that this is no stand-in.

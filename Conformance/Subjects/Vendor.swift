@@ -11,6 +11,7 @@ public struct Vendor: Sendable {
     public let subjects: [any ConformanceSubject]
     private let read:
         @Sendable (inout SettingsReader, Environment, (any StateStore)?) throws -> any ExperimentationProvider
+    let reach: @Sendable (any ExperimentationProvider) async throws(ExperimentationError) -> Void
 
     /// Creates a vendor.
     ///
@@ -18,16 +19,19 @@ public struct Vendor: Sendable {
     ///   - name: The name as people write it.
     ///   - subjects: The adapter with its mock, in each of its modes.
     ///   - read: Makes a provider from a configuration file's settings.
+    ///   - reach: Asks the vendor for something that changes nothing there, where fetching decisions doesn't do that.
     public init(
         _ name: String,
         subjects: [any ConformanceSubject],
         read:
             @escaping @Sendable (inout SettingsReader, Environment, (any StateStore)?) throws
-            -> any ExperimentationProvider
+            -> any ExperimentationProvider,
+        reach: @escaping @Sendable (any ExperimentationProvider) async throws(ExperimentationError) -> Void = { _ in }
     ) {
         self.name = name
         self.subjects = subjects
         self.read = read
+        self.reach = reach
     }
 
     /// What the adapter declares.

@@ -20,15 +20,25 @@ extension Vendor {
         SigmaProvider(configuration: try SigmaConfiguration(reading: &settings), environment: environment)
     }
 
-    private static let engage = Vendor("engage", subjects: [EngageSubject()]) { settings, environment, state in
-        EngageProvider(
-            configuration: try EngageConfiguration(reading: &settings),
-            environment: environment,
-            state: state
-        )
-    }
+    private static let engage = Vendor(
+        "engage",
+        subjects: [EngageSubject()],
+        read: { settings, environment, state in
+            EngageProvider(
+                configuration: try EngageConfiguration(reading: &settings),
+                environment: environment,
+                state: state
+            )
+        },
+        reach: { provider async throws(ExperimentationError) in try await (provider as? EngageProvider)?.reach() }
+    )
 
-    private static let evergage = Vendor("evergage", subjects: [EvergageSubject()]) { settings, environment, _ in
-        EvergageProvider(configuration: try EvergageConfiguration(reading: &settings), environment: environment)
-    }
+    private static let evergage = Vendor(
+        "evergage",
+        subjects: [EvergageSubject()],
+        read: { settings, environment, _ in
+            EvergageProvider(configuration: try EvergageConfiguration(reading: &settings), environment: environment)
+        },
+        reach: { provider async throws(ExperimentationError) in try await (provider as? EvergageProvider)?.reach() }
+    )
 }

@@ -169,6 +169,9 @@ struct MockTests {
         let safe = try JSONValue(listed.output)["cases"]?.array?.filter { $0["live"] == .bool(true) } ?? []
         #expect(cases == safe.compactMap { $0["name"]?.string })
         #expect(cases.count >= 10)
+        let url = try #require(URL(string: mock.url + "/_mock/requests"))
+        let journal = try JSONValue(String(contentsOf: url, encoding: .utf8))
+        #expect(journal.array?.isEmpty == false, "the vendor was asked something")
         _ = try await mock.end()
     }
 
@@ -184,9 +187,12 @@ struct MockTests {
         _ = try await mock.end()
     }
 
-    @Test("a live run against a vendor that isn't there is status 69 and one line, not a broken promise")
-    func liveAbsent() async throws {
-        let mock = try await ServedMock("flagship")
+    @Test(
+        "a live run against a vendor that isn't there is status 69 and one line, neither kept nor broken promises",
+        arguments: ["flagship", "sigma", "engage", "evergage"]
+    )
+    func liveAbsent(vendor: String) async throws {
+        let mock = try await ServedMock(vendor)
         let path = try mock.configuration()
         mock.running.terminate()
         _ = try await mock.running.result(within: 10)
