@@ -54,8 +54,8 @@ struct CallsTests {
         #expect(
             try #require(comparison.swap(from: "a", to: "b")).lostCalls == [
                 .init(calls: ["client.force", "client.removeOverrides"], reason: "B can't force"),
-                .init(calls: ["session.track(.viewTag)", "session.track(.comment)"], reason: "B has no hit for these"),
-                .init(calls: ["session.track(.installed)"], reason: "B has no hit for installed, ever"),
+                .init(calls: ["track(.viewTag)", "track(.comment)"], reason: "B has no hit for these"),
+                .init(calls: ["track(.installed)"], reason: "B has no hit for installed, ever"),
             ]
         )
         #expect(try #require(comparison.swap(from: "b", to: "a")).lostCalls == [])

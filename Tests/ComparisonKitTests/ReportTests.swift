@@ -71,7 +71,7 @@ struct ReportTests {
         let text = Self.report.text(as: try #require(ComparisonReport.Format(rawValue: format))).lowercased()
         for word in [
             "requests", "sent", "received", "reused", "exposures", "delivered", "pending", "purged", "dropped",
-            "repeated", "lost", "split", "v-2", "transport", "2.10/9.75 ms", "local-evaluation", "session.track(.purchase)",
+            "repeated", "lost", "split", "v-2", "transport", "2.10/9.75 ms", "local-evaluation", "track(.purchase)",
         ] {
             #expect(text.contains(word), "\(word)")
         }
@@ -127,7 +127,7 @@ struct ReportTests {
         #expect(swap.steps[3].after == "not reached")
         #expect(swap.missing.map(\.capability) == [.flags, .experiments, .exposures])
         #expect(swap.missing[0].reason == "South has no flags")
-        #expect(swap.lostCalls.map(\.calls.last) == ["session.details", "session.expose", "session.track(.purchase)"])
+        #expect(swap.lostCalls.map(\.calls.last) == ["session.details", "session.expose", "track(.purchase)"])
         #expect(swap.gained == [.campaigns])
         #expect(swap.answers.map(\.question) == [.offline, .linking, .withdrawal])
         #expect(swap.answers[1].after == "failed: TIMEOUT")

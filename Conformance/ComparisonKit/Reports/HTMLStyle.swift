@@ -29,7 +29,7 @@ enum HTMLStyle {
         .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
         .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(240px,1fr));gap:16px;align-items:start}
         .cards+.scroll{margin-top:16px}
-        .card{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:16px 18px}
+        .card{overflow-wrap:anywhere;background:var(--card);border:1px solid var(--line);border-radius:12px;padding:16px 18px}
         .card ul{margin:0;padding-left:18px}.card li{margin:4px 0}.card p{margin:0}
         .card.v0,.card.v1,.card.v2,.card.v3,.card.v4,.card.v5{border-top:4px solid var(--c)}
         dl{margin:0}dl div{display:flex;justify-content:space-between;gap:12px;padding:3px 0;border-top:1px solid var(--line)}

@@ -62,7 +62,7 @@ extension VendorStory {
 extension Swap {
     /// Calls of an application that come to nothing with the new vendor, and did something with the old one.
     public struct LostCalls: Sendable, Hashable, Codable {
-        /// The calls, such as `client.force` or `session.track(.viewItem)`.
+        /// The calls, such as `client.force` or `track(.viewItem)`.
         public var calls: [String]
         /// Why, for a person.
         public var reason: String
@@ -73,7 +73,7 @@ extension Swap {
         let types = TrackingEvent.types.filter { before.refusedEvents[$0] == nil && after.refusedEvents[$0] != nil }
         let events = types.map { type in
             // The same reason names another type each time; said once it names none.
-            (call: "session.track(.\(type))", type: type, reason: after.refusedEvents[type] ?? "")
+            (call: "track(.\(type))", type: type, reason: after.refusedEvents[type] ?? "")
         }
         var groups: [LostCalls] = []
         func add(_ call: String, _ reason: String) {
