@@ -79,6 +79,7 @@ extension World.Flag {
         var variants: [String: FlagValue] = ["default": value]
         for (index, rule) in rules.enumerated() { variants["rule-\(index + 1)"] = rule.value }
         var flag = InMemoryFlag(key, variants: variants, defaultVariant: "default", isDisabled: isDisabled)
+        if let experiment { flag.metadata = ["experiment": .string(experiment)] }
         let rules = rules
         if !rules.isEmpty {
             flag.target = { context in

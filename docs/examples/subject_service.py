@@ -16,8 +16,9 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 EVENTS = [
-    "custom", "screenView", "pageView", "goalCompleted", "viewItem", "viewItemDetail", "addToCart", "purchase",
-    "exposure", "campaignImpression", "campaignDismissal", "campaignClick", "consentChanged",
+    "custom", "screenView", "pageView", "goalCompleted", "viewItem", "viewItemDetail", "addToCart",
+    "removeFromCart", "replaceCart", "purchase", "exposure", "campaignImpression", "campaignDismissal",
+    "campaignClick", "consentChanged",
 ]
 
 
@@ -160,7 +161,8 @@ class Stage:
         for index, place in enumerate(places):
             if place["experiment"] == flag.get("experiment") and place["variation"] in flag.get("variations", {}):
                 return {"key": flag["key"], "value": flag["variations"][place["variation"]], "reason": "SPLIT",
-                        "variant": place["variation"], "assignment": index}
+                        "variant": place["variation"], "assignment": index,
+                        "metadata": {"experiment": flag["experiment"]}}
         return {"key": flag["key"], "value": flag["value"], "reason": "STATIC", "variant": "default"}
 
     def deliver(self, events):
@@ -223,6 +225,8 @@ def neutral(envelope, exchange):
         told["items"] = [event["item"]["id"]]
     if "line" in event:
         told["items"] = [event["line"]["item"]["id"]]
+    if "lines" in event:
+        told["items"] = [line["item"]["id"] for line in event["lines"]]
     if "order" in event:
         told["items"] = [line["item"]["id"] for line in event["order"]["lines"]]
         told["orderID"], told["value"] = event["order"].get("id"), event["order"].get("total")

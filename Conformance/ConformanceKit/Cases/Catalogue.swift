@@ -4,6 +4,7 @@ extension ConformanceCase {
         evaluation + types + snapshots + caching + experiments + exposures + delivery + events + outages + consent
         + lifeCycle
         + privacy
+        + declarations
 
     /// The cases that read only and may run against a vendor's real account.
     public static let live: [ConformanceCase] = all.filter(\.isSafeLive)

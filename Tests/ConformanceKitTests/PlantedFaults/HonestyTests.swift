@@ -23,6 +23,8 @@ struct HonestyTests {
             (.killSwitch, "kill-switch/reaches-the-next-read"), (.eventIDs, "delivery/repetition-has-the-same-id"),
             (.batching, "delivery/several-in-one-request"), (.consentSignal, "consent/signal-when-withdrawn"),
             (.stickyAssignments, "experiments/sticky"), (.campaigns, "campaigns/answer-an-event"),
+            (.flagMetadata, "evaluation/metadata"), (.localEvaluation, "evaluation/decided-here"),
+            (.commerce, "events/commerce"),
         ]
     )
     func undeclared(_ capability: Capability, _ name: String) async throws {

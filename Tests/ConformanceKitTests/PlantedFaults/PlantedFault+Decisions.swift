@@ -109,6 +109,17 @@ extension PlantedFault {
             .deciding { decisions, _ in decisions.mapValues { $0 == "" ? .null : $0 } }
         ),
         PlantedFault(
+            "says nothing of where a value comes from",
+            caughtBy: "evaluation/metadata",
+            .deciding { decisions, _ in
+                decisions.map(resolution: { resolution in
+                    var resolution = resolution
+                    resolution.metadata = [:]
+                    return resolution
+                })
+            }
+        ),
+        PlantedFault(
             "ignores the kill switch",
             caughtBy: "kill-switch/reaches-the-next-read",
             alsoBlamedBy: ["kill-switch/*"],

@@ -1,0 +1,65 @@
+import Experimentation
+import Foundation
+
+extension ConformanceCase {
+    /// Capabilities that no other line of the contract asks for, so that none can be declared, or passed over, unseen.
+    static let declarations: [ConformanceCase] = [
+        ConformanceCase(
+            "evaluation/metadata",
+            promise: 4,
+            "A value that an experiment decided says more of where it comes from than value and variant",
+            requires: [.flags, .experiments, .flagMetadata],
+            needs: ["flags/checkout-color", "experiments/checkout"],
+            probes: .flagMetadata,
+            world: .shop
+        ) { probe in
+            let session = try await probe.readySession()
+            let details = session.details("checkout-color", default: "none")
+            probe.expect(details.value, equals: "green", "the value")
+            probe.expect(!details.metadata.isEmpty, "the metadata is empty")
+            let missing = session.details("nobody-knows-it", default: "none")
+            probe.expect(missing.metadata, equals: [:], "the metadata of a flag that doesn't exist")
+        },
+        ConformanceCase(
+            "evaluation/decided-here",
+            promise: 7,
+            "Where decisions are made here, another user is decided for while the vendor is away",
+            requires: [.flags, .localEvaluation],
+            needs: ["flags/welcome"],
+            probes: .localEvaluation,
+            world: .shop
+        ) { probe in
+            let session = try await probe.readySession()
+            let other = try await probe.session(for: .ben)
+            try await probe.setReachable(false)
+            // It can't be brought up to date, but what is needed for a decision is here.
+            await probe.refresh(other)
+            probe.expect(other.string("welcome", default: "none"), equals: "Hello!", "what another user reads")
+            probe.expect(session.string("welcome", default: "none"), equals: "Hello!", "what the first user reads")
+        },
+        ConformanceCase(
+            "events/commerce",
+            promise: 11,
+            "Views of items, carts and orders have shapes of their own: none of them is refused, and each arrives",
+            requires: [.tracking, .commerce],
+            probes: .commerce,
+            world: .shop
+        ) { probe in
+            let line = LineItem(item: .mug, quantity: 2)
+            let events: [TrackingEvent] = [
+                .viewItem(.mug), .addToCart(line), .removeFromCart(line), .replaceCart([line]),
+                .purchase(Order(id: "order-77", lines: [line], total: 20, currency: "EUR")),
+            ]
+            let session = try await probe.session()
+            for event in events {
+                do throws(ExperimentationError) { try await session.track(event) } catch {
+                    probe.fail("\(event.type) is refused: \(error)")
+                }
+            }
+            let ledger = try await probe.deliverAll()
+            probe.expect(ledger, equals: Ledger(accepted: events.count, delivered: events.count), "the ledger")
+            let types = Set(try await probe.received().map(\.type))
+            probe.expect(types.isSuperset(of: events.map(\.type)), "what the vendor took: \(types.sorted())")
+        },
+    ]
+}
