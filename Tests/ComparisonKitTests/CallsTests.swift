@@ -33,7 +33,11 @@ struct CallsTests {
 
     @Test("calls are named by the reason that they share; what the old vendor had no word for isn't lost")
     func lost() throws {
-        let before = VendorStory(name: "a", capabilities: [.overrides, .tracking], refusedEvents: ["share": "no share"])
+        let before = VendorStory(
+            name: "a",
+            capabilities: [.overrides, .tracking],
+            refusedEvents: ["share": "no share"]
+        )
         let after = VendorStory(
             name: "b",
             capabilities: [.tracking],
