@@ -1,5 +1,6 @@
 import AdapterKit
 import Experimentation
+import Foundation
 
 /// Where events go and how the application shows itself to the vendor.
 ///
@@ -28,7 +29,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
     public var baseURL: String?
     /// What the vendor's source rules know this application's kind by.
     public var channel: String
-    /// What the vendor's source rules know this application by: its bundle id.
+    /// What the vendor's source rules know this application by: its bundle id, where it has one.
     public var application: String
     /// The locale that events tell, such as `en_US`; none if `nil`.
     public var locale: String?
@@ -72,7 +73,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
         dataset: String,
         baseURL: String? = nil,
         channel: String = "MobileApp",
-        application: String = "",
+        application: String = Bundle.main.bundleIdentifier ?? "",
         locale: String? = nil,
         usePushNotifications: Bool = false,
         useDesignMode: Bool = false,

@@ -45,6 +45,29 @@ struct NetworkTests {
         #expect(app.complaints(.warning) == ["addToCart: a line has no price"])
     }
 
+    @Test("the vendor can be reached without leaving a trace there")
+    func reach() async throws {
+        let app = try await App()
+        let provider = try #require(app.evergage.provider)
+        try await provider.reach()
+        let flags: FlagValue = ["doNotTrack": true, "noCampaigns": true, "nonInteractive": true]
+        #expect(app.transport.events.map { $0["flags"] } == [flags])
+        #expect(await app.user("reach") == nil)
+        #expect(try await app.evergage.client?.ledger() == Ledger())
+    }
+
+    @Test(
+        "who isn't reached says why",
+        arguments: [(401, ErrorCode.unauthorized), (404, .configuration), (503, .transport), (302, .transport)]
+    )
+    func notReached(status: Int, code: ErrorCode) async throws {
+        let app = try await App()
+        script(app, [.made(status)])
+        let provider = try #require(app.evergage.provider)
+        let error = await #expect(throws: ExperimentationError.self) { try await provider.reach() }
+        #expect(error?.code == code)
+    }
+
     @Test("V82 an answer that is lost after the vendor took the event doesn't make it two")
     func answerLost() async throws {
         let app = try await App()
