@@ -88,7 +88,8 @@ extension PlantedFault {
         PlantedFault(
             "has forgotten every word for an event",
             caughtBy: "delivery/one-event",
-            alsoBlamedBy: ["*"],
+            alsoBlamedBy: ["events/commerce"],
+            accusations: ["refuses every event", "has no word for"],
             .forgetful
         ),
         PlantedFault(
@@ -106,7 +107,7 @@ extension PlantedFault {
         PlantedFault(
             "acknowledges before commit",
             caughtBy: "delivery/survives-a-kill",
-            alsoBlamedBy: ["*"],
+            alsoBlamedBy: ["consent/*", "delivery/*", "exposures/survive-a-kill", "bounds/too-large"],
             .keeping(.acknowledgesBeforeCommit)
         ),
         PlantedFault(
@@ -136,7 +137,7 @@ extension PlantedFault {
         PlantedFault(
             "counts one event too many",
             caughtBy: "delivery/one-event",
-            alsoBlamedBy: ["*"],
+            accusations: ["ledger"],
             .keeping(.miscounts)
         ),
         PlantedFault(

@@ -10,7 +10,7 @@ extension PlantedFault {
         PlantedFault(
             "leaks a key in a log",
             caughtBy: "privacy/no-secrets-in-errors-of-reading",
-            alsoBlamedBy: ["*"],
+            accusations: ["a secret stands in the log"],
             BentSubject.Bend(
                 secrets: [key],
                 provider: { provider, _, environment in
@@ -29,7 +29,7 @@ extension PlantedFault {
         PlantedFault(
             "leaks a key in an error",
             caughtBy: "privacy/no-secrets-in-errors-of-reading",
-            alsoBlamedBy: ["*"],
+            accusations: ["a secret stands in the log"],
             {
                 var bend = BentSubject.Bend.fetching { source, validator async throws(ExperimentationError) in
                     do throws(ExperimentationError) { return try await source.ruleset(ifNot: validator) } catch {
