@@ -105,6 +105,47 @@ struct CacheTests {
         #expect(visitor.fetchReason == .visitorCreate && !visitor.flag("cta_text").exists())
     }
 
+    @Test(
+        "a look-up of hits that takes longer than its time finds none, and what it left is there at the next start",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func slowHitLookup(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let bench = try await Bench()
+        let cache = OwnCache(slowBy: bench.time)
+        let content: [String: FlagValue] = [
+            "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "dl": "earlier", "qt": 0,
+        ]
+        let earlier = FlagshipHitRecord(
+            visitorID: "ada",
+            anonymousID: nil,
+            type: "SCREENVIEW",
+            time: bench.time.now,
+            content: content
+        )
+        await cache.cacheHits(["earlier": earlier])
+        let starting = Task {
+            await bench.flagship {
+                $0.caches = FlagshipCaches(hits: cache)
+                $0.tracking.strategy = strategy
+            }
+        }
+        await bench.time.waitForSleepers(2)
+        bench.time.advance(by: .milliseconds(250))
+        let flagship = await starting.value
+        bench.time.advance(by: .seconds(1))
+        await flagship.newVisitor("ada", hasConsented: true).build().sendHit(.screen("now"))
+        try await flagship.client?.flush()
+        #expect(await bench.hits.compactMap { $0["dl"] } == ["now"])
+        #expect(await bench.eventually { cache.hits == ["earlier": earlier] })
+        await flagship.close()
+
+        let quick = OwnCache()
+        await quick.cacheHits(cache.hits)
+        let next = await bench.flagship { $0.caches = FlagshipCaches(hits: quick) }
+        try await next.client?.flush()
+        #expect(await bench.hits.compactMap { $0["dl"] } == ["now", "earlier"])
+    }
+
     @Test("F76 without consent the cache is neither read nor written, but flushed")
     func withoutConsent() async throws {
         let bench = try await Bench()

@@ -12,6 +12,8 @@ public struct FlagshipHitCacheStore: OutboxStore {
     private let strategy: FlagshipOptions.Tracking.Strategy
     private let environmentID: String
     private let waiting = Waiting()
+    /// Whether the cache may hold hits of an earlier run that weren't taken over: nobody but the next start may delete those.
+    private let mayHoldOthers: Bool
 
     /// The events that wait, with the ids of their records.
     private final class Waiting: Sendable {
@@ -21,7 +23,7 @@ public struct FlagshipHitCacheStore: OutboxStore {
     /// Creates an outbox, and takes over what the cache holds.
     ///
     /// It is `nil` if there is no cache of hits. Records of more than four hours are forgotten; the others go out as if they had just been made, with their own
-    /// times. A cache that takes longer than the time-out is taken for an empty one.
+    /// times. A cache that takes longer than the time-out is taken for an empty one, and what is in it is left for the next start.
     ///
     /// - Parameters:
     ///   - store: The outbox behind it.
@@ -42,8 +44,25 @@ public struct FlagshipHitCacheStore: OutboxStore {
         self.strategy = strategy
         self.environmentID = environmentID
         let records = await FlagshipLookup.value(within: caches.hitLookupTimeout, time) { await cache.lookupHits() }
-        guard let records, !records.isEmpty else { return }
-        let oldest = FlagshipHitRecord.oldest(at: time.now)
+        var taken: [Envelope]?
+        if let records { taken = await Self.takeOver(records, of: cache, into: store, now: time.now) }
+        mayHoldOthers = taken == nil
+        waiting.envelopes.withLock { waiting in
+            for envelope in taken ?? [] { waiting[envelope.id] = envelope }
+        }
+    }
+
+    /// Puts hits of an earlier run into the outbox, and forgets those that are too old or can't be read.
+    ///
+    /// - Returns: What was taken over; `nil` if the outbox didn't take it.
+    private static func takeOver(
+        _ records: [String: FlagshipHitRecord],
+        of cache: any FlagshipHitCache,
+        into store: any OutboxStore,
+        now: Date
+    ) async -> [Envelope]? {
+        guard !records.isEmpty else { return [] }
+        let oldest = FlagshipHitRecord.oldest(at: now)
         let old = records.filter { $1.time <= oldest }.keys.sorted()
         if !old.isEmpty { await cache.flushHits(old) }
         let fresh = records.filter { $1.time > oldest }.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }
@@ -51,10 +70,8 @@ public struct FlagshipHitCacheStore: OutboxStore {
         let known = Set(envelopes.map(\.id))
         let unreadable = fresh.map(\.key).filter { !known.contains($0) }
         if !unreadable.isEmpty { await cache.flushHits(unreadable) }
-        guard (try? await store.append(envelopes, isHeld: false)) != nil else { return }
-        waiting.envelopes.withLock { waiting in
-            for envelope in envelopes { waiting[envelope.id] = envelope }
-        }
+        guard (try? await store.append(envelopes, isHeld: false)) != nil else { return nil }
+        return envelopes
     }
 
     /// Accepts events, and with the continuous strategy caches them.
@@ -122,12 +139,16 @@ public struct FlagshipHitCacheStore: OutboxStore {
         }
         switch strategy {
         case .continuousCaching:
-            guard !gone.isEmpty else { return }
-            await cache.flushHits(records(of: gone).keys.sorted())
+            await flush(gone)
         case .periodicCaching:
-            await cache.flushAllHits()
+            if mayHoldOthers { await flush(gone) } else { await cache.flushAllHits() }
             if !left.isEmpty { await cache.cacheHits(records(of: left)) }
         }
+    }
+
+    private func flush(_ gone: [Envelope]) async {
+        guard !gone.isEmpty else { return }
+        await cache.flushHits(records(of: gone).keys.sorted())
     }
 
     private func records(of envelopes: [Envelope]) -> [String: FlagshipHitRecord] {
