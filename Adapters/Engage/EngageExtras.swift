@@ -45,7 +45,6 @@ extension EngageProvider {
             // A fault says that they are there already, which is as good.
             try await xmlapi.send(.addColumn(settings.addressColumn, list: list, type: .text))
             try await xmlapi.send(.addColumn(settings.timestampColumn, list: list, type: .date))
-            try await profile.update { $0.hasLocationColumns = true }
         }
         try await xmlapi.perform(
             .updateLastKnownLocation(
@@ -56,5 +55,8 @@ extension EngageProvider {
                 columns: (settings.addressColumn, settings.timestampColumn)
             )
         )
+        // Only now it is known that the columns are there: a fault while adding them may have been another one.
+        guard !profile.record.hasLocationColumns else { return }
+        try await profile.update { $0.hasLocationColumns = true }
     }
 }

@@ -230,4 +230,26 @@ struct AugmentationTests {
         let values = try await bench.recipient(setup.recipientID)
         #expect(values["Last Location Address"] == "UNKNOWN" && values["Last Location Address Time"] == "2015-02-03")
     }
+
+    @Test(
+        "the last known place goes to the configured columns in the configured form, and what wasn't added is added later"
+    )
+    func lastKnownConfigured() async throws {
+        let bench = EngageWorkbench()
+        let provider = bench.provider {
+            $0.location.addressColumn = "Where"
+            $0.location.timestampColumn = "When"
+            $0.location.dateFormat = "MM'-'dd'-'yyyy"
+        }
+        let setup = try await provider.mobileIdentity.setupRecipient()
+        let place = LocationFeed.Placemark(city: "Wien", country: "Austria", date: bench.time.now)
+        await bench.fault(50, on: "AddListColumn", times: 2)
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await provider.updateLastKnownLocation(place)
+        }
+        #expect((error?.cause as? XMLAPIFault)?.code == 161)
+        try await provider.updateLastKnownLocation(place)
+        let values = try await bench.recipient(setup.recipientID)
+        #expect(values["Where"] == "Wien, Austria" && values["When"] == "02-03-2015")
+    }
 }
