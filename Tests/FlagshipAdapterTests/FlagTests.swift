@@ -80,6 +80,8 @@ struct FlagTests {
         }
         #expect(await bench.eventually { heard.values.count == 2 })
         #expect(heard.values.map(\.1.key).sorted() == ["cta", "size"])
+        let sizes = bench.transport.exchanges("activate").map { $0.json["batch"]?.arrayValue?.count }
+        #expect(sizes == [1, 2], "the one that failed rides along with the next")
         let cta = try #require(heard.values.first { $0.1.key == "cta" })
         #expect(cta.0.id == "ada" && cta.0.context["city"] == "lyon")
         #expect(
@@ -96,6 +98,22 @@ struct FlagTests {
         #expect(try JSON.parse(try #require(cta.1.toJson())) == .object(cta.1.toDictionary()))
         #expect(try JSON.parse(try #require(cta.0.toJson())) == .object(cta.0.toDictionary()))
         #expect(cta.0.toDictionary()["anonymousId"] == nil)
+    }
+
+    @Test("the callback names both ids of one who has signed in")
+    func exposedAnonymousID() async throws {
+        let bench = try await Bench()
+        let heard = Heard<FlagshipExposedVisitor>()
+        let (flagship, visitor) = await Self.fetched(bench) {
+            $0.onVisitorExposed = { visitor, _ in heard.add(visitor) }
+        }
+        visitor.authenticate("member")
+        await visitor.fetchFlags()
+        visitor.flag("cta").visitorExposed()
+        try await flagship.client?.flush()
+        #expect(heard.values.map(\.id) == ["member"] && heard.values.map(\.anonymousID) == ["ada"])
+        #expect(heard.values.first?.toDictionary()["anonymousId"] == "ada")
+        #expect(heard.values.first?.context["fs_users"] == "member")
     }
 
     @Test("what is exposed as the reference is told as the reference")

@@ -175,6 +175,26 @@ struct StatusTests {
         #expect(visitor.fetchStatus == .fetched)
     }
 
+    @Test(
+        "a fleet's polls spread over a tenth of the interval to either side",
+        arguments: [(0.0, 54), (0.5, 60), (1, 66)]
+    )
+    func spread(chance: Double, seconds: Int) async throws {
+        let bench = try await Bench()
+        let flagship = await Flagship.start(
+            environmentID: Bench.environmentID,
+            apiKey: Secret(Bench.apiKey),
+            options: FlagshipOptions(mode: .bucketing),
+            transport: bench.transport,
+            environment: Environment(time: bench.time, jitter: { chance }, log: bench.log)
+        )
+        #expect(await bench.eventually { flagship.status == .initialized })
+        await bench.time.waitForSleepers(1)
+        let wait = try #require(bench.time.untilNextWake)
+        #expect(abs(wait / .milliseconds(1) - Double(seconds) * 1_000) < 1)
+        await flagship.close(within: .zero)
+    }
+
     @Test("F41 a new file changes flags at the next fetch alone")
     func newFile() async throws {
         let bench = try await Bench()

@@ -153,6 +153,24 @@ struct VisitorTests {
         #expect(visitor.context()["age"] == 41)
     }
 
+    @Test(
+        "F14 F15 F17 whatever keeps an answer away, the flags stay, and the visitor hears that the fetch failed",
+        arguments: [
+            VendorTransport.Failure.status(500), .error(.transport), .error(.timeout), .body("<html></html>"),
+            .body("[]"),
+        ]
+    )
+    func failedFetch(failure: VendorTransport.Failure) async throws {
+        let bench = try await Bench()
+        let visitor = await bench.flagship().newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        bench.transport.fail("campaigns", failure)
+        await withCheckedContinuation { continuation in visitor.fetchFlags { continuation.resume() } }
+        #expect(visitor.fetchStatus == .fetchRequired && visitor.fetchReason == .fetchError)
+        #expect(visitor.flag("cta").value(default: "none") == "new")
+        #expect(visitor.flag("cta").status == .fetchRequired)
+    }
+
     @Test("what changes while an answer is on its way still has to be fetched")
     func changeDuringFetch() {
         var machine = FlagshipFetchMachine()
