@@ -39,7 +39,8 @@ final class EngageWorkbench: Sendable {
         var exchanges: [Exchange] = []
         var planned: [Planned] = []
         var ids = 0
-        var isHeld = false
+        /// The operation whose exchanges stand still, and those that do.
+        var heldOperation: String?
         var held: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -106,6 +107,32 @@ final class EngageWorkbench: Sendable {
     }
 
     func forgetPlans() { state.withLock { $0.planned = [] } }
+
+    /// Lets exchanges of an operation stand still on their way.
+    func hold(_ operation: String) { state.withLock { $0.heldOperation = operation } }
+
+    /// Waits until an exchange stands still.
+    func isHolding() async { while state.withLock({ $0.held.isEmpty }) { await Task.yield() } }
+
+    func letGo() {
+        let held = state.withLock { state in
+            state.heldOperation = nil
+            defer { state.held = [] }
+            return state.held
+        }
+        for exchange in held { exchange.resume() }
+    }
+
+    fileprivate func standStill(_ operation: String) async {
+        await withCheckedContinuation { continuation in
+            let isHeld = state.withLock { state in
+                guard state.heldOperation == operation else { return false }
+                state.held.append(continuation)
+                return true
+            }
+            if !isHeld { continuation.resume() }
+        }
+    }
 
     /// A fault in the vendor's own words.
     func fault(_ code: Int, on operation: String, applied: Bool = false, times: Int = 1) async {
@@ -202,6 +229,7 @@ struct Wire: HTTPTransport {
             body: body
         )
         let operation = bench.mock.operation(of: asked)
+        await bench.standStill(operation)
         let mishap: EngageWorkbench.Mishap? = bench.state.withLock { state in
             guard let place = state.planned.firstIndex(where: { $0.operation == operation || $0.operation == "*" })
             else {

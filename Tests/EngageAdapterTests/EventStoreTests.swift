@@ -89,7 +89,13 @@ struct EventStoreTests {
         #expect(try await events.event(id: id)?.state == .expired)
         #expect(try await events.unpostedCount() == 1)
         bench.time.advance(by: .seconds(600))
-        try await client.flush(retrying: false)
+        bench.hold("events")
+        let posting = Task { try await client.flush(retrying: false) }
+        await bench.isHolding()
+        #expect(try await events.event(id: id)?.state == .processing)
+        #expect(try await client.ledger().pending == 1)
+        bench.letGo()
+        _ = try await posting.value
         #expect(try await events.event(id: id)?.state == .successfullyPosted)
         #expect(try await bench.behaviors().count == 1)
     }

@@ -81,6 +81,20 @@ struct TrackerTests {
         #expect(try await bench.behaviors().map { $0["Campaign Name"] } == ["", "Spring", "Spring"])
     }
 
+    @Test("a notification of the device's own is told with its words, the caller's attributes and its campaign")
+    func localNotification() async throws {
+        let (client, tracker, _) = try await start()
+        try await tracker.handleLocalNotificationReceived(
+            NotificationContent(message: "Hi", callToAction: "Open", payload: ["CurrentCampaign": "Spring"]),
+            attributes: ["extra": 1]
+        )
+        try await client.flush()
+        let behavior = try #require(try await bench.behaviors().first)
+        #expect(behavior.code == "48" && behavior["Displayed Message"] == "Hi" && behavior["Call To Action"] == "Open")
+        #expect(behavior["Campaign Name"] == "Spring" && behavior["extra"] == "1")
+        #expect(tracker.currentCampaign == "Spring")
+    }
+
     @Test("the client's own events of a notification bring campaigns as well")
     func neutralPush() async throws {
         let (client, _, session) = try await start()

@@ -96,26 +96,6 @@ struct XMLAPITests {
         #expect(try call.envelope().contains("</COLUMN><ROWS></ROWS><SYNC_FIELDS>"))
     }
 
-    @Test("every operation has its name on the wire")
-    func operations() {
-        #expect(XMLAPIOperation.all.count == 58)
-        #expect(Set(XMLAPIOperation.all).count == 58)
-        #expect(XMLAPIOperation.logOut.rawValue == "Logout")
-        #expect(XMLAPIOperation.addDynamicContentRuleSet.rawValue == "AddDCRuleset")
-        #expect(XMLAPIOperation.exportMailingTemplate.rawValue == "ExportMailingTemplate")
-        #expect(XMLAPIOperation.webTrackingDataExport.description == "WebTrackingDataExport")
-    }
-
-    @Test("every code has its number and its name")
-    func codes() {
-        #expect(XMLAPIErrorCode.names.count == 114)
-        #expect(XMLAPIErrorCode.recipientNotListMember == 128)
-        #expect(XMLAPIErrorCode.parentFolderVisibilityMismatch == .columnNotFound)
-        #expect(XMLAPIErrorCode(rawValue: 128).description == "RECIPIENT_NOT_LIST_MEMBER (128)")
-        #expect(XMLAPIErrorCode(rawValue: 4711).description == "4711")
-        #expect(XMLAPIErrorCode.contactAlreadyExists == 1018)
-    }
-
     @Test("what can't be an element's name is refused", arguments: ["", "a b", "1a", "a>b", "a\nb", "ä"])
     func names(name: String) {
         let error = #expect(throws: ExperimentationError.self) {
