@@ -31,7 +31,8 @@ format:          ## Formats the sources
 	@$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
 
 bench: setup     ## Measures, in release mode, and prints the figures beside their bars
-	@cd Benchmarks && for each in reading parsing delivery flagship sigma engage evergage; do \
+	@$(SWIFT) build -c release --product xp
+	@export XP="$$($(SWIFT) build -c release --show-bin-path)/xp"; cd Benchmarks && for each in reading parsing delivery flagship sigma engage evergage; do \
 	  if grep -q "\"bench-$$each\"" Package.swift; then $(SWIFT) run -q -c release "bench-$$each" || exit 1; fi; \
 	done
 

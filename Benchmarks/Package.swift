@@ -59,8 +59,10 @@ let package = Package(
             name: "bench-flagship",
             dependencies: [
                 "BenchmarkHarness",
+                .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "FlagshipAdapter", package: "swift-experimentation"),
+                .product(name: "MockVendors", package: "swift-experimentation"),
             ]
         ),
         .executableTarget(

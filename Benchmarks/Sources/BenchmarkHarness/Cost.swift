@@ -40,6 +40,12 @@ public func allocatedBytes(_ body: () -> Void) -> Int {
 /// The number of bytes that are in use, by any thread.
 public func liveBytes() -> Int { Int(benchmark_live_bytes()) }
 
+/// The seconds of processor time of all children that have ended.
+public func childrenSeconds() -> Double { benchmark_children_seconds() }
+
+/// The seconds of processor time of this process.
+public func ownSeconds() -> Double { benchmark_own_seconds() }
+
 /// Keeps the optimiser from seeing that a value isn't used.
 @inline(never)
 @_optimize(none)

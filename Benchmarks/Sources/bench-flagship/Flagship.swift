@@ -18,7 +18,7 @@ enum FlagshipBench {
         {"id":"b","allocation":50,"modifications":{"type":"FLAG","value":{"kiwi":true}}}]}]}]}
         """
 
-    static func main() throws {
+    static func main() async throws {
         let provider = FlagshipProvider(
             configuration: FlagshipConfiguration(
                 environmentID: "bkk9glocmjcg0vtmdlng",
@@ -48,6 +48,11 @@ enum FlagshipBench {
         table.add("  allocations", decided.allocations, atMost: 0, unit: "")
         let ratio = decided.nanoseconds / bare.nanoseconds
         table.add("targeting and allocation / bare murmur3", ratio, atMost: 20, unit: "×")
+        // The command, as `make bench` has built it.
+        guard let program = ProcessInfo.processInfo.environment["XP"] else {
+            return print("  xp evaluate isn't measured: XP names no program")
+        }
+        try await EvaluationShare.measure(&table, program: URL(filePath: program))
     }
 
     /// The hash, written for this measurement alone.
