@@ -32,7 +32,9 @@ struct FlagshipDecisionSource: DecisionSource {
         }
         let answer: CampaignsAnswer
         do throws(ExperimentationError) {
-            answer = try CampaignsAnswer(try JSON.parse(reply.body))
+            answer = try CampaignsAnswer(
+                try FlagshipErrors.document(reply.body, named: "the Decision API's answer")
+            )
         } catch {
             reporter?.report(error, of: context.visitor)
             throw error

@@ -25,6 +25,15 @@ enum FlagshipErrors {
         }
     }
 
+    /// Reads what the vendor sent as JSON; what is wrong with it is said of the document by its name.
+    static func document(_ bytes: [UInt8], named name: String) throws(ExperimentationError) -> FlagValue {
+        do throws(ExperimentationError) {
+            return try JSON.parse(bytes)
+        } catch {
+            throw ExperimentationError(error.code, "\(name): \(error.message)")
+        }
+    }
+
     /// What became of events whose request got this answer.
     ///
     /// - Parameters:

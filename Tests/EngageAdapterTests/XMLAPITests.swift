@@ -301,6 +301,7 @@ struct XMLAPITests {
             try await provider.xmlapi.send(.selectRecipient(id: "1", list: list))
         }
         #expect(error?.code == code)
+        #expect(error?.message.hasPrefix("SelectRecipientData: ") == true)
         #expect(bench.exchanges("SelectRecipientData").count == 1)
     }
 

@@ -76,7 +76,8 @@ struct BucketingSourceTests {
         bench.transport.fail("bucketing", .body(text))
         let source = try Self.source(bench)
         await #expect { _ = try await source.ruleset(ifNot: nil) } throws: { error in
-            (error as? ExperimentationError)?.code == .parseError
+            guard let error = error as? ExperimentationError else { return false }
+            return error.code == .parseError && error.message.hasPrefix("the bucketing file: ")
         }
         #expect(throws: ExperimentationError.self) { _ = try source.ruleset(restoring: Array(text.utf8)) }
     }

@@ -146,7 +146,8 @@ struct DecisionAPITests {
         try await session.refresh()
         bench.transport.fail("campaigns", .body(text))
         await #expect { try await session.refresh(force: true) } throws: { error in
-            (error as? ExperimentationError)?.code == .parseError
+            guard let error = error as? ExperimentationError else { return false }
+            return error.code == .parseError && error.message.hasPrefix("the Decision API's answer: ")
         }
         #expect(session.string("cta", default: "none") == "new")
     }

@@ -34,7 +34,12 @@ public struct XMLAPIClient: Sendable {
                 guard type.hasPrefix("text/xml") || type.hasPrefix("application/xml") else {
                     throw ExperimentationError(.transport, "\(name): the answer isn't XML but \(Self.kind(type))")
                 }
-                let result = try XMLAPIResult(reading: reply.body)
+                let result: XMLAPIResult
+                do throws(ExperimentationError) {
+                    result = try XMLAPIResult(reading: reply.body)
+                } catch {
+                    throw ExperimentationError(error.code, "\(name): the answer can't be read: \(error.message)")
+                }
                 return result.errorCode == .invalidSession ? .refused : .value(result)
             }
         )

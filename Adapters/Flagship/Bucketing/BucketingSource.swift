@@ -51,7 +51,7 @@ struct BucketingSource: RulesetSource {
     private func file(_ bytes: [UInt8]) throws(ExperimentationError) -> BucketingFile {
         let file: BucketingFile
         do throws(ExperimentationError) {
-            file = try BucketingFile(try JSON.parse(bytes))
+            file = try BucketingFile(try FlagshipErrors.document(bytes, named: "the bucketing file"))
         } catch {
             reporter?.report(error)
             throw error
