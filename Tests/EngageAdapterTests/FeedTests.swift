@@ -38,6 +38,28 @@ struct FeedTests {
         #expect(taken.filter(\.self).count == count)
     }
 
+    @Test("coordinates and places are waited for as long as is configured for each, and not where the feed has them")
+    func patience() async {
+        var settings = EngageConfiguration.Location()
+        settings.acquisitionTimeout = .seconds(3)
+        settings.placemarkTimeout = .seconds(5)
+        let feed = LocationFeed(settings)
+        let event = AugmentedEvent(type: .namedEvent, date: bench.time.now, userID: "u")
+        func readiness(after seconds: Int) async -> [AugmentationReadiness] {
+            var all: [AugmentationReadiness] = []
+            for plugin in feed.plugins(names: .init()) {
+                all.append(await plugin.readiness(for: event, waited: .seconds(seconds)))
+            }
+            return all
+        }
+        #expect(await readiness(after: 2) == [.notYet, .notYet, .notYet])
+        #expect(await readiness(after: 3) == [.never, .notYet, .notYet])
+        #expect(await readiness(after: 5) == [.never, .never, .never])
+        feed.update(LocationFeed.Position(latitude: 48, longitude: 16, accuracy: 1, date: bench.time.now))
+        feed.update(LocationFeed.Placemark(name: "Dom", date: bench.time.now))
+        #expect(await readiness(after: 0) == [.ready, .ready, .ready])
+    }
+
     @Test("a link's route is logged where the file says so, without the link itself", arguments: [true, false])
     func linksAreLogged(logs: Bool) async throws {
         let log = RecordingLog()

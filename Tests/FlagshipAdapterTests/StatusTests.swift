@@ -98,6 +98,10 @@ struct StatusTests {
         bench.transport.fail("bucketing", .error(.transport), times: 100)
         let second = await bench.flagship(.bucketing)
         #expect(second.status == .initialized)
+        // The date is kept with the file: the next run asks whether that one has changed.
+        #expect(await bench.eventually { bench.transport.exchanges("bucketing").count == 2 })
+        let dates = bench.transport.exchanges("bucketing").map { $0.request.header("if-modified-since") }
+        #expect(dates == [nil, await bench.mock.lastModified])
         let visitor = await second.newVisitor("ada", hasConsented: true).build()
         await visitor.fetchFlags()
         #expect(visitor.flag("cta").value(default: "none") == "new")
