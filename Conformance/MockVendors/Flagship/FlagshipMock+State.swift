@@ -21,13 +21,16 @@ extension FlagshipMock {
         return MockResponse(status: 200, headers: headers, body: request.method == "HEAD" ? [] : body)
     }
 
-    /// The date of the file: a minute later with each, from the beginning of the year 2026.
+    /// The date of the file: it follows from the content, so that a client that kept another mock's file isn't told that it
+    /// is this one, and is a minute later with each change.
     public var lastModified: String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(identifier: "GMT")
         formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return formatter.string(from: Date(timeIntervalSince1970: 1_767_225_600 + Double(version) * 60))
+        let minutes =
+            Double(version) - Double(FlagshipMockAllocation.murmur3(String(decoding: raw, as: UTF8.self)) % 10_000_000)
+        return formatter.string(from: Date(timeIntervalSince1970: 1_767_225_600 + minutes * 60))
     }
 
     // MARK: What a test switches
