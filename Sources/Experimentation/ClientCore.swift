@@ -274,13 +274,6 @@ private struct RebatchedSink: EventSink {
     func deliver(_ batch: [Envelope]) async -> DeliveryReport { await sink.deliver(batch) }
 }
 
-/// Passes news on to somebody who comes into being after the outbox that makes them.
-private final class NewsDesk: Sendable {
-    private let reader = Mutex<(@Sendable (Outbox.News) -> Void)?>(nil)
-    func open(_ reader: @escaping @Sendable (Outbox.News) -> Void) { self.reader.withLock { $0 = reader } }
-    func take(_ news: Outbox.News) { reader.withLock { $0 }?(news) }
-}
-
 extension Outbox.News {
     /// The campaigns by the event that they answer, in order.
     fileprivate var bySession: [(Envelope, [Campaign])] {

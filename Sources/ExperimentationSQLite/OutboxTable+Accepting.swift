@@ -101,7 +101,9 @@ extension OutboxTable {
     }
 
     /// Lets held events of a user go.
-    func release(user: String, _ database: Database) throws {
+    mutating func release(user: String, _ database: Database) throws {
+        // Events behind the place where the last lease stopped may be tried now.
+        place = nil
         let statement = try database.cachedStatement(sql: "UPDATE event SET held = 0 WHERE held = 1 AND user = ?")
         try statement.execute(arguments: [user])
     }

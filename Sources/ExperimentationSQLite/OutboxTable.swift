@@ -43,6 +43,8 @@ struct OutboxTable: Sendable {
     let limits: StoreLimits
     /// The highest sequence ever given.
     var lastSequence: Int64 = 0
+    /// The highest sequence that is written down by itself, apart from the rows.
+    private var keptSequence: Int64 = -1
     /// How many rows there are; with ``isExact`` false, at most that many.
     var count = 0
     /// How many bytes of bodies there are; with ``isExact`` false, at most that many.
@@ -55,8 +57,10 @@ struct OutboxTable: Sendable {
     var now = 0.0
     /// For each priority: no row of it has a lower sequence.
     var firstOfPriority: [Int64] = [0, 0, 0]
-    /// What this process leased and hasn't settled, by id.
+    /// What this process leased and hasn't settled, by id; true of an event whether or not the transaction takes effect.
     var leased: [String: Leased] = [:]
+    /// Where the last lease stopped, as long as nothing before it has become free.
+    var place: Place?
     /// At most so many pages are known to be free without asking; counted down by what is written.
     var knownFreePages = 0
     private var dataVersion: Int64?
@@ -79,6 +83,7 @@ struct OutboxTable: Sendable {
         isExact = dataVersion == nil
         dataVersion = version
         knownFreePages = 0
+        place = nil
         let floor = try value("sequence", database)
         let row = try Row.fetchOne(
             database.cachedStatement(
@@ -140,24 +145,31 @@ struct OutboxTable: Sendable {
     /// Adds to one of the accounts.
     func add(_ number: Int, to name: String, _ database: Database) throws {
         if number == 0 { return }
-        let statement = try database.cachedStatement(
-            sql: """
-                INSERT INTO ledger (name, value) VALUES (?, ?)
-                ON CONFLICT (name) DO UPDATE SET value = value + excluded.value
-                """
+        let statement = try HotStatement(
+            """
+            INSERT INTO ledger (name, value) VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE SET value = value + excluded.value
+            """,
+            database
         )
-        try statement.execute(arguments: [name, number])
+        try statement.bind(name, at: 1)
+        try statement.bind(number, at: 2)
+        try statement.run()
     }
 
     /// Writes down the highest sequence, which the rows don't tell once the last of them is deleted.
-    func keepSequence(_ database: Database) throws {
-        let statement = try database.cachedStatement(
-            sql: """
-                INSERT INTO ledger (name, value) VALUES ('sequence', ?)
-                ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
-                """
+    mutating func keepSequence(_ database: Database) throws {
+        if keptSequence == lastSequence { return }
+        let statement = try HotStatement(
+            """
+            INSERT INTO ledger (name, value) VALUES ('sequence', ?)
+            ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
+            """,
+            database
         )
-        try statement.execute(arguments: [lastSequence])
+        try statement.bind(lastSequence, at: 1)
+        try statement.run()
+        keptSequence = lastSequence
     }
 
     /// The accounts.

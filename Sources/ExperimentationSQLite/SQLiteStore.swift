@@ -98,28 +98,13 @@ public final class SQLiteStore: OutboxStore, StateStore {
         until: Date
     ) async throws(ExperimentationError) -> [Envelope] {
         guard limit > 0 else { return [] }
-        return try await lease(batches: 1, of: limit, bytes: bytes, now: now, until: until).first ?? []
+        return try await lease(LeaseRequest(of: limit, bytes: bytes, now: now, until: until)).first ?? []
     }
 
     /// Takes the next batches to deliver, in one transaction.
-    public func lease(
-        batches: Int,
-        of limit: Int,
-        bytes: Int,
-        now: Date,
-        until: Date
-    ) async throws(ExperimentationError) -> [[Envelope]] {
+    public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
         while true {
-            let leased = try await commits.perform(.write) { database, table in
-                try table.lease(
-                    max(1, batches),
-                    of: max(1, limit),
-                    bytes: bytes,
-                    now: now.timeIntervalSince1970,
-                    until: until.timeIntervalSince1970,
-                    database
-                )
-            }
+            let leased = try await commits.perform(.write) { database, table in try table.lease(wanted, database) }
             var unreadable: [Settlement] = []
             let read = leased.map { batch in
                 batch.compactMap { event -> Envelope? in

@@ -51,8 +51,10 @@ struct StoreConnection: Sendable {
             throw ExperimentationError(.store, "The file system can't hold a write-ahead log.")
         }
         try database.execute(sql: "PRAGMA temp_store = MEMORY")
-        // What is deleted is overwritten, always: a purge can't reach what was left in free pages earlier.
-        try database.execute(sql: "PRAGMA secure_delete = ON")
+        // What is deleted is overwritten where the page is written anyway; pages that become free are overwritten by
+        // the next events, or go when a purge rewrites the file. To overwrite those too would double what a delivery
+        // writes.
+        try database.execute(sql: "PRAGMA secure_delete = FAST")
         try set("max_page_count", limits.pages.most, database)
         try set("wal_autocheckpoint", limits.logPages, database)
         try set("journal_size_limit", limits.logPages * 4_096, database)

@@ -27,7 +27,7 @@ public struct StoreLimits: Sendable, Hashable {
     }
 
     /// After how many pages the log is written back into the database.
-    var logPages: Int { max(32, min(1_000, maximumBytes / 4_096 / 16)) }
+    var logPages: Int { max(32, min(4_000, maximumBytes / 4_096 / 10)) }
 }
 
 /// What an accepted event survives.

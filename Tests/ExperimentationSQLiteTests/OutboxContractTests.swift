@@ -61,6 +61,49 @@ struct OutboxContractTests {
         #expect(again.map(\.attempts) == [1, 0])
     }
 
+    @Test("whoever delivers in order may take more beside what is in hand; others may not", arguments: StoreKind.allCases)
+    func besides(_ kind: StoreKind) async throws {
+        let store = try kind.open(folder)
+        try await store.append((1...4).map { .sample("a\($0)") }, isHeld: false)
+        func take(at now: Date, goesOn: Bool) async throws -> [String] {
+            try await store.lease(LeaseRequest(of: 1, now: now, until: noon + 60, goesOn: goesOn)).joined().map(\.id)
+        }
+        #expect(try await take(at: noon, goesOn: false) == ["a1"])
+        #expect(try await take(at: noon, goesOn: true) == ["a2"])
+        #expect(try await take(at: noon + 1, goesOn: true) == [])
+        #expect(try await take(at: noon, goesOn: false) == [])
+    }
+
+    @Test("what goes back to the store holds back what would go on beside it", arguments: StoreKind.allCases)
+    func besideWhatGoesBack(_ kind: StoreKind) async throws {
+        let store = try kind.open(folder)
+        try await store.append((1...5).map { .sample("a\($0)") }, isHeld: false)
+        var wanted = LeaseRequest(batches: 2, of: 1, now: noon, until: noon + 60)
+        func take() async throws -> [String] { try await store.lease(wanted).joined().map(\.id) }
+        #expect(try await take() == ["a1", "a2"])
+        wanted.goesOn = true
+        #expect(try await take() == ["a3", "a4"])
+        try await store.settle([.delivered(id: "a1"), .retry(id: "a2", at: noon + 5, attempts: 1, reason: "HTTP 400")])
+        #expect(try await take() == [])
+        wanted = LeaseRequest(batches: 9, of: 1, now: noon + 60, until: noon + 120)
+        #expect(try await take() == ["a2", "a3", "a4", "a5"])
+    }
+
+    @Test("what was held when a lease passed it holds back later ones when it is let go", arguments: StoreKind.allCases)
+    func besideWhatIsReleased(_ kind: StoreKind) async throws {
+        let store = try kind.open(folder)
+        try await store.append([.sample("b1", user: "bob")], isHeld: true)
+        try await store.append((1...3).map { .sample("a\($0)") }, isHeld: false)
+        var wanted = LeaseRequest(batches: 2, of: 1, now: noon, until: noon + 60)
+        func take() async throws -> [String] { try await store.lease(wanted).joined().map(\.id) }
+        #expect(try await take() == ["a1", "a2"])
+        try await store.release(userID: "bob")
+        try await store.append([.sample("b2", user: "bob")], isHeld: false)
+        wanted = LeaseRequest(batches: 9, of: 1, now: noon, until: noon + 60, goesOn: true)
+        let taken = try await take()
+        #expect(taken.filter { $0.hasPrefix("b") } == ["b1", "b2"])
+    }
+
     @Test("a lease gives no more bytes than asked for, but always one event", arguments: StoreKind.allCases)
     func bytes(_ kind: StoreKind) async throws {
         let store = try kind.open(folder)

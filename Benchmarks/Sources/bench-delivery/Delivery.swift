@@ -186,12 +186,32 @@ struct Delivery {
         let collector = Collector()
         let post = poster(collector.port)
         let envelopes = (0..<total).map { envelope($0, user: "user-\($0 % 50)") }
-        let plain = await rate(total) {
-            for start in stride(from: 0, to: total, by: 100) {
-                let isTaken = await post(Array(envelopes[start..<(start + 100)]))
-                precondition(isTaken)
+        // Five rounds in turn, each with its own ratio: where the threads come to lie changes both by a half.
+        var rounds: [(plain: Double, drained: Double)] = []
+        for _ in 0..<5 {
+            let plain = await rate(total) {
+                for start in stride(from: 0, to: total, by: 100) {
+                    let isTaken = await post(Array(envelopes[start..<(start + 100)]))
+                    precondition(isTaken)
+                }
             }
+            rounds.append((plain, try await drained(envelopes, post)))
         }
+        rounds.sort { $0.drained / $0.plain < $1.drained / $1.plain }
+        let (plain, drained) = rounds[rounds.count / 2]
+        table.add("posting 100,000, no store", plain, unit: "/s")
+        table.add("draining 100,000", drained, unit: "/s")
+        table.add("draining / posting, median of five", drained / plain, atLeast: 0.5, unit: "×")
+        for (name, round) in [("least", rounds[0]), ("most", rounds[rounds.count - 1])] {
+            table.add("draining / posting, \(name) of five", round.drained / round.plain, unit: "×")
+        }
+    }
+
+    static func drained(
+        _ envelopes: [Envelope],
+        _ post: @escaping @Sendable ([Envelope]) async -> Bool
+    ) async throws -> Double {
+        let total = envelopes.count
         let store = try SQLiteStore(at: file(), limits: StoreLimits(maximumCount: total, maximumBytes: 100_000_000))
         for start in stride(from: 0, to: total, by: 500) {
             try await store.append(Array(envelopes[start..<(start + 500)]), isHeld: false)
@@ -205,10 +225,9 @@ struct Delivery {
         let drained = Double(total) / ((ContinuousClock.now - start).nanoseconds / 1e9)
         let ledger = try await client.ledger()
         precondition(ledger == Ledger(accepted: total, delivered: total))
-        table.add("posting 100,000, no store", plain, unit: "/s")
-        table.add("draining 100,000", drained, unit: "/s")
-        table.add("draining / posting", drained / plain, atLeast: 0.5, unit: "×")
         await client.shutdown()
+        await store.close()
+        return drained
     }
 
     // MARK: Offline

@@ -25,7 +25,7 @@ enum DeliveryDecision: Equatable {
     ///   - isAlone: Whether it was sent alone.
     ///   - policy: How many attempts it has.
     ///   - now: The time.
-    ///   - jitter: A number from 0 up to 1.
+    ///   - jitter: A number from 0 up to 1; asked for only where a wait is drawn.
     /// - Returns: What to write down, or that the batch is to be halved.
     static func about(
         _ envelope: Envelope,
@@ -33,7 +33,7 @@ enum DeliveryDecision: Equatable {
         isAlone: Bool,
         policy: BatchPolicy,
         now: Date,
-        jitter: Double
+        jitter: @autoclosure () -> Double
     ) -> DeliveryDecision {
         func back(at date: Date, attempts: Int, _ reason: String) -> DeliveryDecision {
             .settle(.retry(id: envelope.id, at: date, attempts: attempts, reason: reason))
@@ -51,7 +51,7 @@ enum DeliveryDecision: Equatable {
             guard attempts < policy.attempts else {
                 return .settle(.dropped(id: envelope.id, reason: .exhausted, detail: reason))
             }
-            let wait = RetrySchedule.wait(beforeAttempt: attempts, jitter: jitter)
+            let wait = RetrySchedule.wait(beforeAttempt: attempts, jitter: jitter())
             return back(at: now + wait.seconds, attempts: attempts, reason)
         case .split(let reason):
             return isAlone ? .settle(.dropped(id: envelope.id, reason: .rejected, detail: reason)) : .splitWithOthers
@@ -63,9 +63,11 @@ enum DeliveryDecision: Equatable {
     }
 
     /// Whether a batch was refused as a whole, so that one event of it may be to blame for all.
-    static func isRefusedAsAWhole(_ batch: [Envelope], _ verdicts: [String: Verdict]) -> Bool {
-        guard batch.count > 1, let first = verdicts[batch[0].id], case .failed = first else { return false }
-        return batch.allSatisfy { verdicts[$0.id] == first }
+    ///
+    /// - Parameter verdicts: What was said of each of its events.
+    static func isRefusedAsAWhole(_ verdicts: [Verdict?]) -> Bool {
+        guard verdicts.count > 1, let first = verdicts[0], case .failed = first else { return false }
+        return verdicts.allSatisfy { $0 == first }
     }
 }
 

@@ -8,16 +8,19 @@ struct EnvelopeReader {
     /// The bytes are for somebody else to read, or to refuse.
     private struct GivesUp: Error {}
 
-    private let bytes: [UInt8]
+    /// Read only where ``index`` was compared with its count.
+    private let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
 
-    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+    private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     /// Reads an envelope, or gives `nil` if it isn't a common one.
     static func read(_ bytes: [UInt8]) -> Envelope? {
-        var reader = EnvelopeReader(bytes)
-        guard let envelope = try? reader.envelope(), reader.index == bytes.count else { return nil }
-        return envelope
+        bytes.withUnsafeBufferPointer { bytes in
+            var reader = EnvelopeReader(bytes)
+            guard let envelope = try? reader.envelope(), reader.index == bytes.count else { return nil }
+            return envelope
+        }
     }
 
     private mutating func envelope() throws -> Envelope {
@@ -140,15 +143,19 @@ struct EnvelopeReader {
     private mutating func string() throws -> String {
         try expect("\"")
         let start = index
+        var all: UInt8 = 0
         while index < bytes.count, bytes[index] != 0x22 {
             // Escapes and control characters are seldom.
             guard bytes[index] != 0x5C, bytes[index] >= 0x20 else { throw GivesUp() }
+            all |= bytes[index]
             index += 1
         }
-        guard index < bytes.count, let text = String(validating: bytes[start..<index], as: UTF8.self) else {
-            throw GivesUp()
-        }
+        guard index < bytes.count else { throw GivesUp() }
+        let token = UnsafeBufferPointer(rebasing: bytes[start..<index])
         index += 1
+        // What is all ASCII needs no look at its validity, which costs more than the rest.
+        if all < 0x80 { return String(decoding: token, as: UTF8.self) }
+        guard let text = String(validating: token, as: UTF8.self) else { throw GivesUp() }
         return text
     }
 
@@ -181,20 +188,43 @@ struct EnvelopeReader {
     private mutating func double() throws -> Double {
         if let whole = integer() { return Double(whole) }
         let start = index
-        while index < bytes.count,
-            [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains(bytes[index])
-                || (0x30...0x39).contains(bytes[index])
-        {
-            index += 1
+        scan: while index < bytes.count {
+            switch bytes[index] {
+            case 0x30...0x39, 0x2B, 0x2D, 0x2E, 0x45, 0x65: index += 1
+            default: break scan
+            }
         }
-        guard isNumber(bytes[start..<index]),
-            let number = Double(String(decoding: bytes[start..<index], as: UTF8.self)), number.isFinite
-        else { throw GivesUp() }
+        let token = bytes[start..<index]
+        guard isNumber(token) else { throw GivesUp() }
+        if let number = short(token) { return number }
+        guard let number = Double(String(decoding: token, as: UTF8.self)), number.isFinite else { throw GivesUp() }
         return number
     }
 
+    /// The powers of ten that are whole numbers without a loss.
+    private static let powers: [Double] = (0...22).map { power in (0..<power).reduce(1) { value, _ in value * 10 } }
+
+    /// Reads a decimal fraction whose digits are a number below 2^53: one division then rounds as it must.
+    private func short(_ token: Slice<UnsafeBufferPointer<UInt8>>) -> Double? {
+        var digits: UInt64 = 0
+        var fraction: Int?
+        for byte in token.first == 0x2D ? token.dropFirst() : token {
+            switch byte {
+            case 0x30...0x39:
+                digits = digits * 10 + UInt64(byte - 0x30)
+                if digits > 1 << 53 { return nil }
+                fraction? += 1
+            case 0x2E where fraction == nil: fraction = 0
+            default: return nil
+            }
+        }
+        guard let fraction, fraction < Self.powers.count else { return nil }
+        let number = Double(digits) / Self.powers[fraction]
+        return token.first == 0x2D ? -number : number
+    }
+
     /// Whether JSON calls this a number; Swift is more liberal with zeros and points.
-    private func isNumber(_ token: ArraySlice<UInt8>) -> Bool {
+    private func isNumber(_ token: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         func isDigit(_ byte: UInt8?) -> Bool { byte.map { (0x30...0x39).contains($0) } ?? false }
         let digits = token.first == 0x2D ? token.dropFirst() : token
         guard isDigit(digits.first), digits.first != 0x30 || !isDigit(digits.dropFirst().first) else { return false }
@@ -205,7 +235,7 @@ struct EnvelopeReader {
     private mutating func skip(_ text: StaticString) -> Bool {
         text.withUTF8Buffer { text in
             guard bytes.count - index >= text.count else { return false }
-            for offset in 0..<text.count where bytes[index + offset] != text[offset] { return false }
+            for offset in text.indices where bytes[index + offset] != text[offset] { return false }
             index += text.count
             return true
         }

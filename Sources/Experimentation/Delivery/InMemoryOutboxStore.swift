@@ -92,18 +92,13 @@ public final class InMemoryOutboxStore: OutboxStore {
         until: Date
     ) async throws(ExperimentationError) -> [Envelope] {
         guard limit > 0 else { return [] }
-        return try await lease(batches: 1, of: limit, bytes: bytes, now: now, until: until).first ?? []
+        return try await lease(LeaseRequest(of: limit, bytes: bytes, now: now, until: until)).first ?? []
     }
 
     /// Takes the next batches to deliver.
-    public func lease(
-        batches: Int,
-        of limit: Int,
-        bytes: Int,
-        now: Date,
-        until: Date
-    ) async throws(ExperimentationError) -> [[Envelope]] {
-        state.withLock { state in
+    public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
+        let (limit, bytes, now) = (max(1, wanted.count), wanted.bytes, wanted.now)
+        return state.withLock { state in
             state.now = now
             var waiting: Set<String> = []
             var taken: [[Int]] = []
@@ -111,6 +106,7 @@ public final class InMemoryOutboxStore: OutboxStore {
             for index in state.rows.indices {
                 let row = state.rows[index]
                 if row.isHeld { continue }
+                if wanted.goesOn, let wait = row.wait, wait.isLease, wait.noted == now { continue }
                 let user = row.envelope.identity.id
                 if row.isWaiting(at: now) || waiting.contains(user) {
                     waiting.insert(user)
@@ -119,7 +115,7 @@ public final class InMemoryOutboxStore: OutboxStore {
                 if let batch = taken.last, batch.count < limit, size + row.bytes <= bytes {
                     taken[taken.count - 1].append(index)
                     size += row.bytes
-                } else if taken.count < batches {
+                } else if taken.count < max(1, wanted.batches) {
                     taken.append([index])
                     size = row.bytes
                 } else {
@@ -128,7 +124,7 @@ public final class InMemoryOutboxStore: OutboxStore {
             }
             return taken.map { batch in
                 batch.map { index in
-                    state.rows[index].wait = Wait(isLease: true, noted: now, due: until)
+                    state.rows[index].wait = Wait(isLease: true, noted: now, due: wanted.until)
                     return state.rows[index].envelope
                 }
             }
@@ -208,9 +204,8 @@ public final class InMemoryOutboxStore: OutboxStore {
     /// What waits.
     public func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
         state.withLock { state in
-            var status = OutboxStatus(bytes: state.bytes)
+            var status = OutboxStatus(bytes: state.bytes, oldest: state.rows.first?.envelope.date)
             for row in state.rows {
-                status.oldest = min(status.oldest ?? row.envelope.date, row.envelope.date)
                 if let failure = row.failure { status.failures[failure, default: 0] += 1 }
                 if row.isHeld {
                     status.held += 1

@@ -40,7 +40,7 @@ extension Outbox {
         forgetAhead(of: userID)
         while let taking = takingNoted { await taking.value }
         await waitForAppends(of: userID)
-        while let underWay, underWay.users.contains(userID) {
+        while let underWay, underWay.concerns(userID) {
             // Others' events in it are tried again; that costs less than a request that nobody agreed to.
             isInterrupted = true
             underWay.task.cancel()
@@ -54,8 +54,9 @@ extension Outbox {
         defer {
             beingPurged[userID] = nil
             gate.open()
-            // What was being leased when the purge began has come since.
+            // What was being leased when the purge began has come since, or is still to come.
             forgetAhead(of: userID)
+            purgedMeanwhile.insert(userID)
         }
         return try await store.purge(userID: userID)
     }

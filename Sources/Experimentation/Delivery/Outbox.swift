@@ -35,9 +35,14 @@ actor Outbox {
     /// A delivery that has begun.
     struct UnderWay {
         var task: Task<DeliveryReport, Never>
-        var users: Set<String>
+        var batch: [Envelope]
         /// Opens when nothing of it is under way any more.
         let ended = OneShot()
+
+        /// Whether anything of a user's is in it but the consent signal itself.
+        func concerns(_ userID: String) -> Bool {
+            batch.contains { $0.identity.id == userID && !$0.event.isConsentSignal }
+        }
     }
 
     let store: any OutboxStore
@@ -68,8 +73,16 @@ actor Outbox {
 
     /// Batches that are leased and not yet sent, the next one last.
     var ahead: [[Envelope]] = []
-    /// What is being written down while the next batch is under way.
-    var settling: Task<ExperimentationError?, Never>?
+    /// The next batches on their way out of the store.
+    var leasing: Task<Result<[[Envelope]], ExperimentationError>, Never>?
+    /// Users whose events were removed since ``leasing`` began.
+    var purgedMeanwhile: Set<String> = []
+    /// What is to be written down while the next batches are under way.
+    var aside: [[Settlement]] = []
+    /// The writing down of what stands aside.
+    var settling: Task<Void, Never>?
+    /// Why something that stood aside couldn't be written down; ends the round.
+    var settleFailure: ExperimentationError?
     /// How often something was written down.
     var settled = 0
     /// How often in a row the vendor has refused everything until somebody mends the settings.
@@ -93,6 +106,8 @@ actor Outbox {
     let intake = Mutex<[Entry]>([])
 
     private let began: (date: Date, instant: ContinuousClock.Instant)
+    /// When the round under way began, by both clocks.
+    var roundBegan: (date: Date, instant: ContinuousClock.Instant)
 
     init(
         store: any OutboxStore,
@@ -105,6 +120,7 @@ actor Outbox {
         self.environment = environment
         self.report = report
         began = (environment.time.now, environment.time.instant)
+        roundBegan = began
     }
 
     /// The time of day as far as it can be trusted: no later than what has passed since the beginning, so that a clock
@@ -113,6 +129,10 @@ actor Outbox {
         let passed = began.instant.duration(to: environment.time.instant).seconds
         return min(environment.time.now, began.date + passed)
     }
+
+    /// The time for waits: the store compares them with the time of the round's leases, so a clock that is set in between
+    /// must not show in them.
+    var roundNow: Date { roundBegan.date + roundBegan.instant.duration(to: environment.time.instant).seconds }
 
     // MARK: What the client says
 

@@ -34,21 +34,10 @@ public protocol OutboxStore: Sendable {
     ///
     /// To take several at once spares a store most of the work; without an implementation of its own it is asked for one.
     ///
-    /// - Parameters:
-    ///   - batches: How many batches at most.
-    ///   - limit: How many events one has at most.
-    ///   - bytes: How many stored bytes one has at most; one event is always given.
-    ///   - now: The time.
-    ///   - until: When the lease ends by itself.
+    /// - Parameter wanted: How many, of which size, for how long.
     /// - Returns: The batches, in order, none of them empty; all now leased.
     /// - Throws: ``ErrorCode/store``; nothing is leased then.
-    func lease(
-        batches: Int,
-        of limit: Int,
-        bytes: Int,
-        now: Date,
-        until: Date
-    ) async throws(ExperimentationError) -> [[Envelope]]
+    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]]
 
     /// Writes down what became of leased events, all or nothing, and ends their leases.
     func settle(_ settlements: [Settlement]) async throws(ExperimentationError)
@@ -89,14 +78,8 @@ extension OutboxStore {
 
 extension OutboxStore {
     /// Takes one batch.
-    public func lease(
-        batches: Int,
-        of limit: Int,
-        bytes: Int,
-        now: Date,
-        until: Date
-    ) async throws(ExperimentationError) -> [[Envelope]] {
-        let batch = try await lease(limit, bytes: bytes, now: now, until: until)
+    public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
+        let batch = try await lease(wanted.count, bytes: wanted.bytes, now: wanted.now, until: wanted.until)
         return batch.isEmpty ? [] : [batch]
     }
 }
@@ -136,7 +119,7 @@ public struct OutboxStatus: Sendable, Hashable, Codable {
     public var leased: Int
     /// How many bytes the waiting events take.
     public var bytes: Int
-    /// When the oldest of them happened.
+    /// When the first of them, in the order of acceptance, happened.
     public var oldest: Date?
     /// When the next delayed one may be tried.
     public var nextAttempt: Date?

@@ -96,6 +96,25 @@ struct ConsentRaceTests {
         try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
     }
 
+    @Test("P24 what was being leased beside a delivery when consent was withdrawn isn't sent, though it was given again")
+    func leasedBeside() async throws {
+        let store = SlowLease(number: 2)
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 100, largest: 2), needsConsent: true)
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        let bob = client.session(for: User(id: "bob", consent: .granted))
+        for number in 0..<6 { try await (number.isMultiple(of: 2) ? ada : bob).track(.numbered(number)) }
+        async let flushed = client.flush()
+        await store.untilLeased()
+        try await ada.setConsent(.denied)
+        try await ada.setConsent(.granted)
+        try await ada.track(.numbered(6))
+        store.goOn()
+        #expect(try await flushed)
+        #expect(vendor.record.batches.flatMap(\.self).compactMap(\.event.number) == [0, 1, 3, 5, 6])
+        try await client.expectBalance(Ledger(accepted: 9, delivered: 7, purged: 2))
+    }
+
     @Test("an event accepted after consent was given again survives a removal that began before", arguments: 0..<40)
     func survivesRemoval(seed: Int) async throws {
         let vendor = ScriptedVendor(needsConsent: true)
@@ -124,23 +143,32 @@ struct ConsentRaceTests {
     }
 }
 
-/// A store whose first lease is given only when a test says so.
+/// A store of which one lease is given only when a test says so.
 private final class SlowLease: OutboxStore {
     private let inner = InMemoryOutboxStore()
     private let leased = AsyncStream.makeStream(of: Void.self)
     private let gate = AsyncStream.makeStream(of: Void.self)
-    private let isFirst = Shared(true)
+    private let before: Shared<Int>
+
+    /// Creates a store.
+    ///
+    /// - Parameter number: Which of the leases that give something is slow, the first being 1.
+    init(number: Int = 1) { before = Shared(number) }
 
     func untilLeased() async { for await _ in leased.stream { return } }
     func goOn() { gate.continuation.yield() }
 
     func lease(_ limit: Int, bytes: Int, now: Date, until: Date) async throws(ExperimentationError) -> [Envelope] {
-        let events = try await inner.lease(limit, bytes: bytes, now: now, until: until)
-        guard isFirst.value, !events.isEmpty else { return events }
-        isFirst.value = false
+        try await lease(LeaseRequest(of: limit, bytes: bytes, now: now, until: until)).first ?? []
+    }
+    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
+        let batches = try await inner.lease(wanted)
+        guard !batches.isEmpty else { return batches }
+        before.value -= 1
+        guard before.value == 0 else { return batches }
         leased.continuation.yield()
         for await _ in gate.stream { break }
-        return events
+        return batches
     }
     func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
         try await inner.append(envelopes, isHeld: isHeld)

@@ -483,6 +483,23 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 40, delivered: 40))
     }
 
+    @Test("P23 a clock that is wrong only while a delivery is under way delays nothing")
+    func clockWrongMeanwhile() async throws {
+        let time = time
+        let vendor = ScriptedVendor { batch in
+            time.setNow(time.now + 3_650 * 86_400)
+            return DeliveryReport(.outage(), for: batch)
+        }
+        let client = try await vendor.client(time: time)
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        #expect(try await client.flush(retrying: false) == false)
+        time.setNow(time.now - 3_650 * 86_400)
+        vendor.answer { DeliveryReport(.delivered, for: $0) }
+        time.advance(by: .seconds(301))
+        #expect(try await client.flush(retrying: false))
+        try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
+    }
+
     @Test("P25 flush and shutdown end by their deadline with a vendor that hangs")
     func bounded() async throws {
         let vendor = ScriptedVendor { batch in
