@@ -61,7 +61,7 @@ struct OutboxContractTests {
         #expect(again.map(\.attempts) == [1, 0])
     }
 
-    @Test("whoever delivers in order may take more beside what is in hand; others may not", arguments: StoreKind.allCases)
+    @Test("who delivers in order may take more beside what is in hand; others may not", arguments: StoreKind.allCases)
     func besides(_ kind: StoreKind) async throws {
         let store = try kind.open(folder)
         try await store.append((1...4).map { .sample("a\($0)") }, isHeld: false)
@@ -89,7 +89,7 @@ struct OutboxContractTests {
         #expect(try await take() == ["a2", "a3", "a4", "a5"])
     }
 
-    @Test("what was held when a lease passed it holds back later ones when it is let go", arguments: StoreKind.allCases)
+    @Test("what was held when a lease passed it comes first when it is let go", arguments: StoreKind.allCases)
     func besideWhatIsReleased(_ kind: StoreKind) async throws {
         let store = try kind.open(folder)
         try await store.append([.sample("b1", user: "bob")], isHeld: true)

@@ -65,6 +65,7 @@ enum DeliveryDecision: Equatable {
     /// Whether a batch was refused as a whole, so that one event of it may be to blame for all.
     ///
     /// - Parameter verdicts: What was said of each of its events.
+    /// - Returns: Whether it was.
     static func isRefusedAsAWhole(_ verdicts: [Verdict?]) -> Bool {
         guard verdicts.count > 1, let first = verdicts[0], case .failed = first else { return false }
         return verdicts.allSatisfy { $0 == first }

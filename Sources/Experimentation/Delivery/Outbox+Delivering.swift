@@ -31,7 +31,7 @@ extension Outbox {
     private func settleAside(_ settlements: [Settlement]) async throws(ExperimentationError) {
         aside.append(settlements)
         if aside.count >= Self.mostAside || settleFailure != nil { try await settleBefore() }
-        if aside.count > 1 || ahead.isEmpty { startSettling() }
+        startSettling()
     }
 
     private func startSettling() {
@@ -54,10 +54,14 @@ extension Outbox {
 
     /// Waits for what is being written down aside.
     func settleBefore() async throws(ExperimentationError) {
-        startSettling()
-        // What stands aside now is in what is being written, or in what is written next.
-        for _ in 0..<2 { await settling?.value }
+        await waitForSettling()
         if let settleFailure { throw settleFailure }
+    }
+
+    /// Waits until what stands aside now is written down, or can't be.
+    func waitForSettling() async {
+        // It is in what is being written, or in what is written next.
+        for _ in 0..<2 { await settling?.value }
     }
 
     // MARK: Sending

@@ -65,8 +65,8 @@ extension Outbox {
             if let age = policy.maximumAge { _ = try await store.expire(before: cautiousNow - age.seconds) }
             let latestStart = environment.time.instant.advanced(by: Self.lease / 2)
             var round = Round(now: now, latestStart: latestStart, width: width)
-            lease(&round)
-            try await takeLeased(&round)
+            purgedMeanwhile = []
+            try await lineUp(try await store.lease(request(of: &round)), &round)
             if ahead.isEmpty { return try await nextAttempt(now: now) }
             guard try await deliver(&round, to: sink) else { return outageEnds }
             width = round.width
@@ -81,7 +81,7 @@ extension Outbox {
         while true {
             if ahead.isEmpty { try await takeLeased(&round) }
             guard var part = ahead.popLast() else { return true }
-            if ahead.count < round.width { lease(&round) }
+            if ahead.count < round.width { leaseAside(&round) }
             if !round.blocked.isEmpty { part = try await free(part, round) }
             let outcome = try await send(consume part, to: sink)
             round.blocked.formUnion(outcome.blocked)
@@ -108,11 +108,14 @@ extension Outbox {
 
     // MARK: Leasing
 
-    /// Has the next batches leased, if the round goes on.
-    private func lease(_ round: inout Round) {
-        // Once a user is blocked, their next events would only go back and come again.
-        guard leasing == nil, round.mayGoOn, round.blocked.isEmpty, pauses.isEmpty else { return }
-        let wanted = LeaseRequest(
+    /// What is leased next, first of all or beside what is in hand.
+    private func request(of round: inout Round) -> LeaseRequest {
+        defer {
+            round.isFirst = false
+            round.mayGoOn = !isProbing
+            round.width = min(round.width * 2, Self.mostAhead)
+        }
+        return LeaseRequest(
             batches: isProbing ? 1 : round.width,
             of: isProbing ? 1 : max(policy.largest, 1),
             bytes: policy.bytes,
@@ -120,33 +123,39 @@ extension Outbox {
             until: round.now + Self.lease.seconds,
             goesOn: !round.isFirst
         )
+    }
+
+    /// Has the next batches leased, if the round goes on.
+    private func leaseAside(_ round: inout Round) {
+        // Once a user is blocked, their next events would only go back and come again.
+        guard leasing == nil, round.mayGoOn, round.blocked.isEmpty, pauses.isEmpty else { return }
         purgedMeanwhile = []
-        leasing = Task { [store] in
+        leasing = Task { [store, wanted = request(of: &round)] in
             do throws(ExperimentationError) { return .success(try await store.lease(wanted)) } catch {
                 return .failure(error)
             }
         }
-        round.isFirst = false
-        round.mayGoOn = !isProbing
-        round.width = min(round.width * 2, Self.mostAhead)
     }
 
-    /// Waits for what is being leased, and lines it up behind what is ahead.
+    /// Waits for what is being leased.
     private func takeLeased(_ round: inout Round) async throws(ExperimentationError) {
         guard let leasing else { return }
         let result = await leasing.value
         self.leasing = nil
-        var leased = try result.get()
+        try await lineUp(try result.get(), &round)
+    }
+
+    /// Lines up what was leased behind what is ahead.
+    private func lineUp(_ leased: [[Envelope]], _ round: inout Round) async throws(ExperimentationError) {
         // A batch that isn't full is the last.
         if (leased.last?.count ?? 0) < policy.largest { round.mayGoOn = false }
-        if !purgedMeanwhile.isEmpty {
-            // They were leased before they were removed, or are new: the next round asks again.
-            let purged = purgedMeanwhile
-            round.blocked.formUnion(purged)
-            try await settle(backUntried(leased.joined().filter { purged.contains($0.identity.id) }))
-            leased = leased.map { $0.filter { !purged.contains($0.identity.id) } }.filter { !$0.isEmpty }
-        }
-        ahead.insert(contentsOf: leased.flatMap(batches).reversed(), at: 0)
+        if purgedMeanwhile.isEmpty { return ahead.insert(contentsOf: leased.flatMap(batches).reversed(), at: 0) }
+        // Theirs were leased before they were removed, or are new: the next round asks again.
+        let purged = purgedMeanwhile
+        round.blocked.formUnion(purged)
+        let rest = leased.map { $0.filter { !purged.contains($0.identity.id) } }.filter { !$0.isEmpty }
+        ahead.insert(contentsOf: rest.flatMap(batches).reversed(), at: 0)
+        try await settle(backUntried(leased.joined().filter { purged.contains($0.identity.id) }))
     }
 
     /// Gives everything back that was leased and not yet sent.

@@ -183,15 +183,17 @@ actor Outbox {
         drain?.cancel()
     }
 
-    /// The accounts, with everything noted taken in first.
+    /// The accounts, with everything noted taken in first, and every answer.
     func ledger() async throws(ExperimentationError) -> Ledger {
         await takeInNoted()
+        await waitForSettling()
         return try await store.ledger()
     }
 
-    /// What waits, with everything noted taken in first.
+    /// What waits, with everything noted taken in first, and every answer.
     func status() async throws(ExperimentationError) -> OutboxStatus {
         await takeInNoted()
+        await waitForSettling()
         return try await store.status(now: environment.time.now)
     }
 }

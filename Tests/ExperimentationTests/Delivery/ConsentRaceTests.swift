@@ -96,7 +96,7 @@ struct ConsentRaceTests {
         try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
     }
 
-    @Test("P24 what was being leased beside a delivery when consent was withdrawn isn't sent, though it was given again")
+    @Test("P24 what was being leased beside a delivery when consent went isn't sent, though it came again")
     func leasedBeside() async throws {
         let store = SlowLease(number: 2)
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 100, largest: 2), needsConsent: true)
