@@ -104,13 +104,15 @@ final class ClientCore: Sendable {
     /// Notes what the vendor says of its kill switch, so that it holds in the next run as well.
     func setDisabled(_ isDisabled: Bool) async {
         guard killSwitch.exchange(isDisabled, ordering: .relaxed) != isDisabled else { return }
+        await outbox.setPause(.disabled, isDisabled)
+        await kept.write(isDisabled ? true : nil, .killSwitch)
+        // Told last: whoever hears of it may end the process. Meanwhile it may have been thrown back.
+        guard killSwitch.load(ordering: .relaxed) == isDisabled else { return }
         if isDisabled {
             status.announce(.disabled, .disabled)
         } else {
             status.announce(.ready, .ready)
         }
-        await outbox.setPause(.disabled, isDisabled)
-        await kept.write(isDisabled ? true : nil, .killSwitch)
     }
 
     /// Takes over what an earlier run knew.

@@ -23,6 +23,8 @@ final class RequestCollector: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var isRefused = false
+    /// Whether the client has said that nothing follows its last request.
+    private var isOver = false
 
     init(counter: ByteCounter) { self.counter = counter }
 
@@ -61,6 +63,7 @@ final class RequestCollector: ChannelInboundHandler {
             body.append(contentsOf: part.readableBytesView)
         case .end:
             guard let head else { return }
+            isOver = !head.isKeepAlive
             context.fireChannelRead(wrapInboundOut(arrival(head)))
             self.head = nil
             body = []
@@ -68,6 +71,10 @@ final class RequestCollector: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if error is HTTPParserError, isOver {
+            // What follows nevertheless gets no answer, not even a refusal: the connection closes with the last one.
+            return
+        }
         if error is HTTPParserError, !isRefused {
             refuse(400, "not a valid HTTP request: \(error)", context)
         } else {

@@ -9,7 +9,10 @@ extension Outbox {
     private static let lease: Duration = .seconds(120)
 
     /// How many batches are leased at once at most; the number doubles while all goes well.
-    private static let mostAhead = 4
+    private static let mostAtOnce = 4
+
+    /// While fewer batches than this are ahead, more are leased: enough to send while the store waits for the disk.
+    private static let mostAhead = 16
 
     /// What is known of the round under way.
     private struct Round {
@@ -44,6 +47,7 @@ extension Outbox {
             // Nothing was given back to the store that failed; it is told the next time.
             if let leasing { ahead += (try? await leasing.value.get()) ?? [] }
             leasing = nil
+            hasLeased = false
             try? await settleBefore()
             settleFailure = nil
             unsettled += aside.joined() + backUntried(ahead.joined())
@@ -79,9 +83,9 @@ extension Outbox {
     /// - Returns: Whether to go on with the next one.
     private func deliver(_ round: inout Round, to sink: any EventSink) async throws(ExperimentationError) -> Bool {
         while true {
-            if ahead.isEmpty { try await takeLeased(&round) }
+            if ahead.isEmpty || hasLeased { try await takeLeased(&round) }
             guard var part = ahead.popLast() else { return true }
-            if ahead.count < round.width { leaseAside(&round) }
+            if ahead.count < Self.mostAhead { leaseAside(&round) }
             if !round.blocked.isEmpty { part = try await free(part, round) }
             let outcome = try await send(consume part, to: sink)
             round.blocked.formUnion(outcome.blocked)
@@ -113,7 +117,7 @@ extension Outbox {
         defer {
             round.isFirst = false
             round.mayGoOn = !isProbing
-            round.width = min(round.width * 2, Self.mostAhead)
+            round.width = min(round.width * 2, Self.mostAtOnce)
         }
         return LeaseRequest(
             batches: isProbing ? 1 : round.width,
@@ -130,8 +134,9 @@ extension Outbox {
         // Once a user is blocked, their next events would only go back and come again.
         guard leasing == nil, round.mayGoOn, round.blocked.isEmpty, pauses.isEmpty else { return }
         purgedMeanwhile = []
-        leasing = Task { [store, wanted = request(of: &round)] in
-            do throws(ExperimentationError) { return .success(try await store.lease(wanted)) } catch {
+        leasing = Task { [wanted = request(of: &round)] in
+            defer { self.hasLeased = true }
+            do throws(ExperimentationError) { return .success(try await self.store.lease(wanted)) } catch {
                 return .failure(error)
             }
         }
@@ -142,6 +147,7 @@ extension Outbox {
         guard let leasing else { return }
         let result = await leasing.value
         self.leasing = nil
+        hasLeased = false
         try await lineUp(try result.get(), &round)
     }
 

@@ -75,6 +75,8 @@ actor Outbox {
     var ahead: [[Envelope]] = []
     /// The next batches on their way out of the store.
     var leasing: Task<Result<[[Envelope]], ExperimentationError>, Never>?
+    /// Whether ``leasing`` has ended and nobody has taken what it brought.
+    var hasLeased = false
     /// Users whose events were removed since ``leasing`` began.
     var purgedMeanwhile: Set<String> = []
     /// What is to be written down while the next batches are under way.
