@@ -104,11 +104,13 @@ final class EvergageEventSink: EventSink {
         )
         if let verdict = report.verdicts[envelope.id] {
             note(verdict, on: envelope)
-            // Said when the event is through, for it may be tried for days.
-            if verdict == .delivered {
+            // Said when nothing more comes of the event, for it may be tried for days.
+            switch verdict {
+            case .delivered, .rejected:
                 for one in action.notes {
                     environment.log.log(one.level, "evergage.event", "\(envelope.event.type): \(one.text)")
                 }
+            default: break
             }
         }
         if let answer, report.verdicts[envelope.id] == .delivered {

@@ -90,17 +90,6 @@ public final class SQLiteStore: OutboxStore, StateStore {
         try await commits.perform(.write) { database, table in try table.append(stored, database) }
     }
 
-    /// Takes the next events to deliver.
-    public func lease(
-        _ limit: Int,
-        bytes: Int,
-        now: Date,
-        until: Date
-    ) async throws(ExperimentationError) -> [Envelope] {
-        guard limit > 0 else { return [] }
-        return try await lease(LeaseRequest(of: limit, bytes: bytes, now: now, until: until)).first ?? []
-    }
-
     /// Takes the next batches to deliver, in one transaction.
     public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
         while true {

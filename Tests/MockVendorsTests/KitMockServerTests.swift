@@ -103,6 +103,17 @@ struct KitMockServerTests {
         }
     }
 
+    @Test("what follows the last request in the same breath is passed over, and the last one answered")
+    func followed() async throws {
+        try await serving { server, client in
+            let answer = await client.send(
+                "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n"
+            )
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(server.journal.map(\.request.path) == ["/a"])
+        }
+    }
+
     @Test("sends no body for HEAD and none with 204")
     func bodiless() async throws {
         try await serving { server, client in

@@ -84,14 +84,9 @@ public struct FlagshipHitCacheStore: OutboxStore {
         await cache.cacheHits(records(of: envelopes))
     }
 
-    /// Takes the next events.
-    public func lease(
-        _ limit: Int,
-        bytes: Int,
-        now: Date,
-        until: Date
-    ) async throws(ExperimentationError) -> [Envelope] {
-        try await store.lease(limit, bytes: bytes, now: now, until: until)
+    /// Takes the next batches.
+    public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
+        try await store.lease(wanted)
     }
 
     /// Writes down what became of events; what has gone leaves the cache, or the cache becomes what is left.

@@ -161,7 +161,7 @@ extension ConformanceCase {
         ]
 
     /// One of each type of event that an application tracks by itself.
-    static let examples: [TrackingEvent] = [
+    package static let examples: [TrackingEvent] = [
         .custom("spun-wheel", value: 3), .screenView("home"), .pageView("https://shop.example/tea?a=1&b=2"),
         .goalCompleted("newsletter"), .goalAbandoned("newsletter"), .viewItem(.mug), .viewItemDetail(.teapot),
         .viewCategory(CatalogItem(id: "kitchen", kind: .category, name: "Kitchen")),

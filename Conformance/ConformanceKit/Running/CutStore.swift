@@ -32,9 +32,9 @@ final class CutStore: OutboxStore, StateStore {
         try await outbox.append(envelopes, isHeld: isHeld)
     }
 
-    func lease(_ limit: Int, bytes: Int, now: Date, until: Date) async throws(ExperimentationError) -> [Envelope] {
+    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
         try check()
-        return try await outbox.lease(limit, bytes: bytes, now: now, until: until)
+        return try await outbox.lease(wanted)
     }
 
     func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {

@@ -84,17 +84,6 @@ public final class InMemoryOutboxStore: OutboxStore {
         return true
     }
 
-    /// Takes the next events to deliver.
-    public func lease(
-        _ limit: Int,
-        bytes: Int,
-        now: Date,
-        until: Date
-    ) async throws(ExperimentationError) -> [Envelope] {
-        guard limit > 0 else { return [] }
-        return try await lease(LeaseRequest(of: limit, bytes: bytes, now: now, until: until)).first ?? []
-    }
-
     /// Takes the next batches to deliver.
     public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
         let (limit, bytes, now) = (max(1, wanted.count), wanted.bytes, wanted.now)

@@ -76,6 +76,8 @@ extension Outbox {
     ) async throws(ExperimentationError) -> Bool {
         let time = environment.time
         await takeInNoted()
+        // Without patience it has one round of its own, also where others follow each other without a pause.
+        var hasWaited = false
         while sink != nil, pauses.isEmpty, !Task.isCancelled {
             let began = time.instant
             let before = settled
@@ -83,7 +85,10 @@ extension Outbox {
             await Self.wait(for: earlier ?? startDrain(), until: deadline, by: time)
             if time.instant >= deadline || !pauses.isEmpty { break }
             // One that ran already may have looked into the store before the last events were there.
-            if earlier != nil, failures == 0 { continue }
+            if earlier != nil, failures == 0 || (!isPatient && !hasWaited) {
+                hasWaited = true
+                continue
+            }
             if try await isEmpty() { return true }
             guard isPatient else { break }
             if let next = nextRound {

@@ -16,23 +16,12 @@ public protocol OutboxStore: Sendable {
     /// - Throws: ``ErrorCode/store`` when nothing was accepted, ``ErrorCode/tooLarge`` for an event over the limit.
     func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError)
 
-    /// Takes the next events to deliver, oldest first, and keeps others from taking them until the lease is over.
+    /// Takes the next batches to deliver, oldest first, and keeps others from taking them until the lease is over; they are
+    /// delivered one after another.
     ///
     /// Skips what is held, what is leased, what may not be tried yet, and every later event of a user of whom an
-    /// earlier one is skipped for the last two reasons, so that each user's events stay in order.
-    ///
-    /// - Parameters:
-    ///   - limit: How many at most.
-    ///   - bytes: How many stored bytes at most; one event is always given.
-    ///   - now: The time.
-    ///   - until: When the lease ends by itself.
-    /// - Returns: The events, now leased.
-    /// - Throws: ``ErrorCode/store``; nothing is leased then.
-    func lease(_ limit: Int, bytes: Int, now: Date, until: Date) async throws(ExperimentationError) -> [Envelope]
-
-    /// Takes the next batches to deliver, as ``lease(_:bytes:now:until:)`` takes one; they are delivered one after another.
-    ///
-    /// To take several at once spares a store most of the work; without an implementation of its own it is asked for one.
+    /// earlier one is skipped for the last two reasons, so that each user's events stay in order. To take several batches
+    /// at once spares a store most of the work; one that gives a single batch each time is as good, but slower.
     ///
     /// - Parameter wanted: How many, of which size, for how long.
     /// - Returns: The batches, in order, none of them empty; all now leased.
@@ -77,10 +66,15 @@ extension OutboxStore {
 }
 
 extension OutboxStore {
-    /// Takes one batch.
-    public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
-        let batch = try await lease(wanted.count, bytes: wanted.bytes, now: wanted.now, until: wanted.until)
-        return batch.isEmpty ? [] : [batch]
+    /// Takes one batch, as ``lease(_:)`` does.
+    public func lease(
+        _ limit: Int,
+        bytes: Int,
+        now: Date,
+        until: Date
+    ) async throws(ExperimentationError) -> [Envelope] {
+        guard limit > 0 else { return [] }
+        return try await lease(LeaseRequest(of: limit, bytes: bytes, now: now, until: until)).first ?? []
     }
 }
 

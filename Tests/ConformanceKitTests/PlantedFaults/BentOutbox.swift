@@ -47,18 +47,18 @@ final class BentOutbox: OutboxStore {
         }
     }
 
-    func lease(_ limit: Int, bytes: Int, now: Date, until: Date) async throws(ExperimentationError) -> [Envelope] {
+    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
         if case .acknowledgesBeforeCommit = change {
             let waiting = volatile.withLock { volatile in
                 defer { volatile = [] }
                 return volatile
             }
             // An hour later it is another process, and what wasn't written is lost.
-            for entry in waiting where !entry.envelopes.contains(where: { now.timeIntervalSince($0.date) > 300 }) {
+            for entry in waiting where !entry.envelopes.contains(where: { wanted.now.timeIntervalSince($0.date) > 300 }) {
                 try await inner.append(entry.envelopes, isHeld: entry.isHeld)
             }
         }
-        return try await inner.lease(limit, bytes: bytes, now: now, until: until)
+        return try await inner.lease(wanted)
     }
 
     func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {

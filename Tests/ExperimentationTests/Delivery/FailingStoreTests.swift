@@ -27,9 +27,9 @@ private final class FailingStore: OutboxStore {
         try step()
         try await inner.append(envelopes, isHeld: isHeld)
     }
-    func lease(_ limit: Int, bytes: Int, now: Date, until: Date) async throws(ExperimentationError) -> [Envelope] {
+    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
         try step()
-        return try await inner.lease(limit, bytes: bytes, now: now, until: until)
+        return try await inner.lease(wanted)
     }
     func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
         try step()

@@ -66,12 +66,7 @@ struct OutboxDeliveryTests {
     /// A store of somebody's own that can't be looked into.
     private struct Opaque: OutboxStore {
         func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {}
-        func lease(
-            _ limit: Int,
-            bytes: Int,
-            now: Date,
-            until: Date
-        ) async throws(ExperimentationError) -> [Envelope] { [] }
+        func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] { [] }
         func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {}
         func release(userID: String) async throws(ExperimentationError) {}
         func purge(userID: String) async throws(ExperimentationError) -> Int { 0 }
@@ -498,6 +493,22 @@ struct OutboxDeliveryTests {
         time.advance(by: .seconds(301))
         #expect(try await client.flush(retrying: false))
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
+    }
+
+    @Test("a flush without patience has a round of its own behind the delivery that it found under way")
+    func flushBehindAnother() async throws {
+        let store = SlowLease()
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1)) { DeliveryReport(.outage(), for: $0) }
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()), time: time)
+        let session = client.session(for: User(id: "ada"))
+        try await session.track(.numbered(1))
+        await store.untilLeased()
+        try await session.track(.numbered(2))
+        async let flushed = client.flush(retrying: false)
+        for _ in 0..<100 { await Task.yield() }
+        store.goOn()
+        #expect(try await flushed == false)
+        #expect(vendor.record.batches.map { $0.compactMap(\.event.number) } == [[1], [1]])
     }
 
     @Test("P25 flush and shutdown end by their deadline with a vendor that hangs")
