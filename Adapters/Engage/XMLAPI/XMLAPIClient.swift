@@ -38,7 +38,8 @@ public struct XMLAPIClient: Sendable {
                 do throws(ExperimentationError) {
                     result = try XMLAPIResult(reading: reply.body)
                 } catch {
-                    throw ExperimentationError(error.code, "\(name): the answer can't be read: \(error.message)", cause: error.cause)
+                    let message = "\(name): the answer can't be read: \(error.message)"
+                    throw ExperimentationError(error.code, message, cause: error.cause)
                 }
                 return result.errorCode == .invalidSession ? .refused : .value(result)
             }

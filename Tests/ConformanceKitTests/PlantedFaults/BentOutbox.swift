@@ -54,7 +54,8 @@ final class BentOutbox: OutboxStore {
                 return volatile
             }
             // An hour later it is another process, and what wasn't written is lost.
-            for entry in waiting where !entry.envelopes.contains(where: { wanted.now.timeIntervalSince($0.date) > 300 }) {
+            for entry in waiting
+            where !entry.envelopes.contains(where: { wanted.now.timeIntervalSince($0.date) > 300 }) {
                 try await inner.append(entry.envelopes, isHeld: entry.isHeld)
             }
         }
