@@ -143,9 +143,6 @@ final class GroupCommit: Sendable {
         _ table: inout OutboxTable
     ) throws -> [@Sendable () -> Void] {
         var changed = table
-        // One of the two must let go of the leases, or the first change copies them all.
-        table.leased = [:]
-        defer { table.leased = changed.leased }
         if group.first?.kind == .alone {
             let tell = try group.map { try $0.work(database, &changed) }
             table = changed

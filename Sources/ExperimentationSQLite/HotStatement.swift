@@ -62,6 +62,12 @@ struct HotStatement {
         while try step() {}
     }
 
+    /// Binds whole numbers, the first one first, and runs the statement to its end.
+    func run(_ values: Int64...) throws {
+        for (index, value) in values.enumerated() { try bind(value, at: Int32(index + 1)) }
+        try run()
+    }
+
     /// Moves to the next row.
     ///
     /// Whoever stops before the last row calls ``reset()``.
@@ -97,10 +103,12 @@ struct HotStatement {
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    /// Bytes of the row; none if there are none.
-    func bytes(_ column: Int32) -> [UInt8] {
-        guard let start = sqlite3_column_blob(pointer, column) else { return [] }
-        return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
+    /// Appends bytes of the row to others; none if there are none.
+    func append(_ column: Int32, to bytes: inout [UInt8]) {
+        guard let start = sqlite3_column_blob(pointer, column) else { return }
+        bytes.append(
+            contentsOf: UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+        )
     }
 
     // MARK: Errors

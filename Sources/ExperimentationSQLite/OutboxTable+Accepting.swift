@@ -60,8 +60,9 @@ extension OutboxTable {
     private mutating func drop(_ database: Database, while condition: (inout Self) -> Bool) throws {
         let select = try database.cachedStatement(
             sql: """
-                SELECT event.sequence, length(body), coalesce(leased, 0)
-                FROM event LEFT JOIN attempt ON attempt.sequence = event.sequence
+                SELECT event.sequence, length(body), first IS NOT NULL
+                FROM event LEFT JOIN lease
+                ON first = (SELECT max(first) FROM lease WHERE first <= event.sequence) AND last >= event.sequence
                 WHERE event.sequence >= ? AND priority = ? ORDER BY event.sequence
                 """
         )
@@ -135,7 +136,10 @@ extension OutboxTable {
         try database.cachedStatement(
             sql: """
                 DELETE FROM event
-                WHERE date < ? AND sequence NOT IN (SELECT sequence FROM attempt WHERE leased = 1)
+                WHERE date < ? AND NOT EXISTS (
+                    SELECT 1 FROM lease
+                    WHERE first = (SELECT max(first) FROM lease WHERE first <= sequence) AND last >= sequence
+                )
                 """
         ).execute(arguments: [date])
         let expired = database.changesCount

@@ -4,30 +4,13 @@ internal import GRDB
 
 extension OutboxTable {
     /// How far a clock may be set back before waits that were noted earlier are taken for mistakes.
-    private static let clockTolerance = 60.0
+    static let clockTolerance = 60.0
 
     /// Takes the next batches to deliver, and keeps others from taking them.
-    mutating func lease(_ wanted: LeaseRequest, _ database: Database) throws -> [[LeasedEvent]] {
+    mutating func lease(_ wanted: LeaseRequest, _ database: Database) throws -> [LeasedBatch] {
         now = wanted.now.timeIntervalSince1970
-        let until = wanted.until.timeIntervalSince1970
         let taken = try next(wanted, database)
-        let mark = try HotStatement(
-            """
-            INSERT INTO attempt (sequence, leased, noted, due, attempts)
-            SELECT sequence, 1, ?1, ?2, 0 FROM event WHERE sequence BETWEEN ?3 AND ?4
-            ON CONFLICT (sequence) DO UPDATE SET leased = 1, noted = excluded.noted, due = excluded.due
-            """,
-            database
-        )
-        let sequences = taken.joined().map(\.sequence)
-        for range in sequences.consecutive(by: \.self) {
-            try mark.bind(now, at: 1)
-            try mark.bind(until, at: 2)
-            try mark.bind(sequences[range.lowerBound], at: 3)
-            try mark.bind(sequences[range.upperBound - 1], at: 4)
-            try mark.run()
-        }
-        for event in taken.joined() { leased[event.id] = Leased(sequence: event.sequence, bytes: event.body.count) }
+        try addLeases(of: taken.flatMap(\.sequences), until: wanted.until.timeIntervalSince1970, database)
         return taken
     }
 
@@ -39,19 +22,20 @@ extension OutboxTable {
     }
 
     /// The next events that may be tried, in batches.
-    private mutating func next(_ wanted: LeaseRequest, _ database: Database) throws -> [[LeasedEvent]] {
+    private mutating func next(_ wanted: LeaseRequest, _ database: Database) throws -> [LeasedBatch] {
+        var place = Place(now: now)
+        if wanted.goesOn, let last = self.place, last.now == now { place = last }
+        self.place = nil
+        var leases = try leases(after: place.sequence, database)
         let rows = try HotStatement(
             """
-            SELECT event.sequence, user, coalesce(noted - ?1 <= ?2 AND ?2 < due, 0), length(body), id,
+            SELECT event.sequence, user, coalesce(noted - ?1 <= ?2 AND ?2 < due, 0), length(body),
                 coalesce(attempts, 0), body
             FROM event LEFT JOIN attempt ON attempt.sequence = event.sequence
             WHERE event.sequence > ?3 AND held = 0 ORDER BY event.sequence
             """,
             database
         )
-        var place = Place(now: now)
-        if wanted.goesOn, let last = self.place, last.now == now { place = last }
-        self.place = nil
         try rows.bind(Self.clockTolerance, at: 1)
         try rows.bind(now, at: 2)
         try rows.bind(place.sequence, at: 3)
@@ -59,55 +43,60 @@ extension OutboxTable {
             rows.reset()
             self.place = place
         }
-        var full: [[LeasedEvent]] = []
-        var batch: [LeasedEvent] = []
-        var size = 0
+        var full: [LeasedBatch] = []
+        var batch = LeasedBatch()
         while try rows.step() {
-            if rows.int(2) != 0 {
+            let sequence = rows.int(0)
+            if rows.int(2) != 0 || leases.contains(sequence) {
                 place.waiting.insert(rows.text(1))
                 continue
             }
             if !place.waiting.isEmpty, place.waiting.contains(rows.text(1)) { continue }
             let length = Int(rows.int(3))
-            if !batch.isEmpty, batch.count >= wanted.count || size + length > wanted.bytes {
+            if batch.count > 0, batch.count >= wanted.count || batch.bodies.count + length > wanted.bytes {
                 full.append(batch)
-                batch = []
-                size = 0
                 if full.count >= wanted.batches { return full }
+                batch = LeasedBatch(bytes: batch.bodies.count)
             }
-            size += length
-            place.sequence = rows.int(0)
-            batch.append(
-                LeasedEvent(
-                    sequence: place.sequence,
-                    id: rows.text(4),
-                    attempts: Int(clamping: rows.int(5)),
-                    body: rows.bytes(6)
-                )
-            )
+            place.sequence = sequence
+            batch.add(sequence: sequence, attempts: Int(clamping: rows.int(4))) { rows.append(5, to: &$0) }
         }
-        return batch.isEmpty ? full : full + [batch]
+        return batch.count > 0 ? full + [batch] : full
     }
 
     /// Writes down what became of events.
-    mutating func settle(_ settlements: [Settlement], _ database: Database) throws {
+    ///
+    /// - Parameters:
+    ///   - settlements: What became of them.
+    ///   - events: What is remembered of each, in the same order; `nil` is looked for.
+    ///   - database: Where.
+    /// - Throws: What the database says.
+    mutating func settle(_ settlements: [Settlement], _ events: [Leased?], _ database: Database) throws {
         var delivered: [Leased] = []
         var dropped: [Ledger.DropReason: [Leased]] = [:]
-        for settlement in settlements {
-            guard let known = try leased.removeValue(forKey: settlement.id) ?? find(settlement.id, database) else {
-                continue
-            }
+        var returned: [Int64] = []
+        for (settlement, event) in zip(settlements, events) {
+            guard let event = try event ?? find(settlement.id, database) else { continue }
             switch settlement {
-            case .delivered: delivered.append(known)
-            case .dropped(_, let reason, _): dropped[reason, default: []].append(known)
+            case .delivered: delivered.append(event)
+            case .dropped(_, let reason, _): dropped[reason, default: []].append(event)
             case .retry(_, let date, let attempts, let reason):
-                try giveBack(known, at: date.timeIntervalSince1970, attempts: attempts, reason: reason, database)
+                returned.append(event.sequence)
+                try giveBack(event, at: date.timeIntervalSince1970, attempts: attempts, reason: reason, database)
             }
         }
-        if delivered.isEmpty, dropped.isEmpty { return }
+        try endLeases(of: returned, database)
+        if !delivered.isEmpty {
+            try keepSequence(database)
+            try add(try remove(delivered, database), to: "delivered", database)
+        }
+        for (reason, events) in dropped { try drop(events, as: reason, database) }
+    }
+
+    /// Drops leased events.
+    mutating func drop(_ events: [Leased], as reason: Ledger.DropReason, _ database: Database) throws {
         try keepSequence(database)
-        try add(try remove(delivered, database), to: "delivered", database)
-        for (reason, events) in dropped { try add(try remove(events, database), to: reason.rawValue, database) }
+        try add(try remove(events, database), to: reason.rawValue, database)
     }
 
     private mutating func giveBack(
@@ -120,9 +109,9 @@ extension OutboxTable {
         place = nil
         try database.cachedStatement(
             sql: """
-                INSERT INTO attempt (sequence, leased, noted, due, attempts, reason)
-                SELECT sequence, 0, ?, ?, ?, ? FROM event WHERE sequence = ?
-                ON CONFLICT (sequence) DO UPDATE SET leased = 0, noted = excluded.noted, due = excluded.due,
+                INSERT INTO attempt (sequence, noted, due, attempts, reason)
+                SELECT sequence, ?, ?, ?, ? FROM event WHERE sequence = ?
+                ON CONFLICT (sequence) DO UPDATE SET noted = excluded.noted, due = excluded.due,
                     attempts = excluded.attempts, reason = coalesce(excluded.reason, reason)
                 """
         ).execute(arguments: [now, due, attempts, reason.isEmpty ? nil : reason, event.sequence])
@@ -134,7 +123,7 @@ extension OutboxTable {
         return try Row.fetchOne(statement, arguments: [id]).map { Leased(sequence: $0[0], bytes: $0[1]) }
     }
 
-    /// Deletes events, those with consecutive numbers in one go.
+    /// Deletes events and their leases, those with consecutive numbers in one go.
     ///
     /// - Returns: How many of them were still there.
     private mutating func remove(_ events: [Leased], _ database: Database) throws -> Int {
@@ -142,15 +131,13 @@ extension OutboxTable {
         let events = events.sorted { $0.sequence < $1.sequence }
         let delete = try HotStatement("DELETE FROM event WHERE sequence BETWEEN ? AND ?", database)
         let forget = try HotStatement("DELETE FROM attempt WHERE sequence BETWEEN ? AND ?", database)
+        try endLeases(of: events.map(\.sequence), database)
         var removed = 0
         for range in events.consecutive(by: \.sequence) {
-            for statement in [delete, forget] {
-                try statement.bind(events[range.lowerBound].sequence, at: 1)
-                try statement.bind(events[range.upperBound - 1].sequence, at: 2)
-            }
-            try delete.run()
+            let (first, last) = (events[range.lowerBound].sequence, events[range.upperBound - 1].sequence)
+            try delete.run(first, last)
             let deleted = delete.changes
-            try forget.run()
+            try forget.run(first, last)
             removed += deleted
             count -= deleted
             if deleted == range.count {
@@ -169,18 +156,22 @@ extension OutboxTable {
         var status = OutboxStatus(bytes: bytes)
         let held = try database.cachedStatement(sql: "SELECT count(*) FROM event WHERE held = 1")
         status.held = try Int.fetchOne(held) ?? 0
-        let tried = try database.cachedStatement(
+        let leased = try database.cachedStatement(
             sql: """
-                SELECT count(*) FILTER (WHERE leased), count(*) FILTER (WHERE NOT leased),
-                    min(due) FILTER (WHERE NOT leased)
-                FROM attempt CROSS JOIN event ON event.sequence = attempt.sequence
-                WHERE held = 0 AND noted - ? <= ? AND ? < due
+                SELECT count(*) FROM lease CROSS JOIN event ON event.sequence BETWEEN first AND last
+                WHERE held = 0 AND noted - ?1 <= ?2 AND ?2 < due
                 """
         )
-        if let row = try Row.fetchOne(tried, arguments: [Self.clockTolerance, now, now]) {
-            status.leased = row[0]
-            status.delayed = row[1]
-            status.nextAttempt = (row[2] as Double?).map(Date.init(timeIntervalSince1970:))
+        status.leased = try Int.fetchOne(leased, arguments: [Self.clockTolerance, now]) ?? 0
+        let delayed = try database.cachedStatement(
+            sql: """
+                SELECT count(*), min(due) FROM attempt CROSS JOIN event ON event.sequence = attempt.sequence
+                WHERE held = 0 AND noted - ?1 <= ?2 AND ?2 < due
+                """
+        )
+        if let row = try Row.fetchOne(delayed, arguments: [Self.clockTolerance, now]) {
+            status.delayed = row[0]
+            status.nextAttempt = (row[1] as Double?).map(Date.init(timeIntervalSince1970:))
         }
         status.ready = count - status.held - status.leased - status.delayed
         let first = try database.cachedStatement(sql: "SELECT date FROM event ORDER BY sequence LIMIT 1")
@@ -191,16 +182,11 @@ extension OutboxTable {
         for row in try Row.fetchAll(reasons) { status.failures[row[0]] = row[1] }
         return status
     }
-
-    /// Takes back the leases of processes that are gone; called when nobody else has the store open.
-    static func takeBackLeases(_ database: Database) throws {
-        try database.execute(sql: "UPDATE attempt SET leased = 0, due = 0 WHERE leased = 1")
-    }
 }
 
 extension Array {
     /// The ranges of elements whose numbers follow each other without a gap; the numbers ascend.
-    fileprivate func consecutive(by number: (Element) -> Int64) -> [Range<Int>] {
+    func consecutive(by number: (Element) -> Int64) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
         var start = 0
         for index in indices.dropFirst() where number(self[index]) > number(self[index - 1]) + 1 {

@@ -26,14 +26,6 @@ struct StoredEvent: Sendable {
     }
 }
 
-/// A leased event as it was read, before anybody tries to understand it.
-struct LeasedEvent: Sendable {
-    var sequence: Int64
-    var id: String
-    var attempts: Int
-    var body: [UInt8]
-}
-
 /// The outbox's tables, with what is remembered of them so that accepting an event reads nothing.
 ///
 /// A value: a transaction works on a copy that takes effect with the commit. What other processes do is noticed by the
@@ -57,19 +49,11 @@ struct OutboxTable: Sendable {
     var now = 0.0
     /// For each priority: no row of it has a lower sequence.
     var firstOfPriority: [Int64] = [0, 0, 0]
-    /// What this process leased and hasn't settled, by id; true of an event whether or not the transaction takes effect.
-    var leased: [String: Leased] = [:]
     /// Where the last lease stopped, as long as nothing before it has become free.
     var place: Place?
     /// At most so many pages are known to be free without asking; counted down by what is written.
     var knownFreePages = 0
     private var dataVersion: Int64?
-
-    /// What is remembered of a leased event.
-    struct Leased: Sendable {
-        var sequence: Int64
-        var bytes: Int
-    }
 
     /// Creates the memory of a table that hasn't been read.
     init(limits: StoreLimits) { self.limits = limits }

@@ -1,6 +1,7 @@
 import Experimentation
 import Foundation
 internal import GRDB
+import Synchronization
 
 /// A durable store in one SQLite file: the outbox, cached decisions and rules, sticky assignments.
 ///
@@ -24,6 +25,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     private let lock: FileLock
     private let commits: GroupCommit
     private let traces = Traces()
+    private let leased = Mutex(LeasedQueue())
 
     /// Opens a store, or creates it.
     ///
@@ -93,36 +95,45 @@ public final class SQLiteStore: OutboxStore, StateStore {
     /// Takes the next batches to deliver, in one transaction.
     public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
         while true {
-            let leased = try await commits.perform(.write) { database, table in try table.lease(wanted, database) }
-            var unreadable: [Settlement] = []
-            let read = leased.map { batch in
-                batch.compactMap { event -> Envelope? in
-                    do throws(ExperimentationError) {
-                        var envelope = try EnvelopeCoding.decode(event.body)
-                        envelope.sequence = event.sequence
-                        envelope.attempts = event.attempts
-                        return envelope
-                    } catch {
-                        unreadable.append(.dropped(id: event.id, reason: .unreadable, detail: error.message))
-                        return nil
+            let batches = try await commits.perform(.write) { database, table in try table.lease(wanted, database) }
+            let read = batches.map { $0.read() }
+            leased.withLock { leased in
+                for batch in read {
+                    for index in batch.envelopes.indices {
+                        leased.append(batch.envelopes[index].id, batch.leased[index])
                     }
                 }
             }
-            .filter { !$0.isEmpty }
             // One event that can't be read must not keep the others from being delivered.
-            if !unreadable.isEmpty { try await settle(unreadable) }
-            if !read.isEmpty || leased.isEmpty { return read }
+            let unreadable = read.flatMap(\.unreadable)
+            if !unreadable.isEmpty {
+                try await commits.perform(.write) { database, table in
+                    try table.drop(unreadable, as: .unreadable, database)
+                }
+            }
+            let envelopes = read.map(\.envelopes).filter { !$0.isEmpty }
+            if !envelopes.isEmpty || batches.isEmpty { return envelopes }
         }
     }
 
     /// Writes down what became of leased events.
     public func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
         if settlements.isEmpty { return }
-        let isLargeAndEmpty = try await commits.perform(.write) { database, table in
-            try table.settle(settlements, database)
-            return try table.isLargeAndEmpty(database)
+        let events = leased.withLock { leased in settlements.map { leased.take($0.id) } }
+        do {
+            let isLargeAndEmpty = try await commits.perform(.write) { database, table in
+                try table.settle(settlements, events, database)
+                return try table.isLargeAndEmpty(database)
+            }
+            if isLargeAndEmpty { await shrink() }
+        } catch {
+            leased.withLock { leased in
+                for case (let settlement, let event?) in zip(settlements, events) {
+                    leased.putBack(settlement.id, event)
+                }
+            }
+            throw error
         }
-        if isLargeAndEmpty { await shrink() }
     }
 
     /// Lets held events of a user go.

@@ -5,7 +5,7 @@ internal import GRDB
 /// A version that was ever released is never edited; a new one is a step on top.
 enum StoreSchema {
     /// The version that this code writes.
-    static let version = 1
+    static let version = 2
 
     /// Marks the file as ours: "XPMT".
     static let applicationID: Int32 = 0x5850_4D54
@@ -43,12 +43,38 @@ enum StoreSchema {
             key TEXT NOT NULL UNIQUE,
             value BLOB NOT NULL
         ) STRICT;
+        """,
+        // A lease is a range of events, because what is delivered together mostly follows each other: a row for a
+        // batch, not one for each of its events. `attempt` is left to those that were tried in vain.
         """
+        CREATE TABLE lease (
+            first INTEGER PRIMARY KEY,
+            last INTEGER NOT NULL,
+            noted REAL NOT NULL,
+            due REAL NOT NULL
+        ) STRICT;
+        INSERT INTO lease (first, last, noted, due) SELECT sequence, sequence, noted, due FROM attempt WHERE leased = 1;
+        DELETE FROM attempt WHERE leased = 1 AND attempts = 0 AND reason IS NULL;
+        UPDATE attempt SET due = 0 WHERE leased = 1;
+        ALTER TABLE attempt DROP COLUMN leased;
+        """,
     ]
+
+    /// The columns of all tables: what the statements rely on.
+    private static func columns(_ database: Database) throws -> Set<String> {
+        try String.fetchSet(
+            database,
+            sql: """
+                SELECT format('%s.%s %s %d %d', t.name, c.name, c.type, c."notnull", c.pk)
+                FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'
+                """
+        )
+    }
 
     /// Brings the tables to the newest version, step by step, in one transaction.
     ///
-    /// - Throws: ``StoreFault/foreign`` and ``StoreFault/newer(version:)``; the file is left as it is then.
+    /// - Throws: ``StoreFault/foreign`` and ``StoreFault/newer(version:)``, and ``StoreFault/damaged`` if the tables
+    ///   aren't those of their version; the file is left as it is then.
     static func migrate(_ database: Database) throws {
         let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         let mark = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
@@ -56,12 +82,18 @@ enum StoreSchema {
         let isOurs = mark == applicationID || tables.isSuperset(of: ["event", "ledger", "state"])
         guard tables.isEmpty || isOurs else { throw StoreFault.foreign }
         guard found <= version else { throw StoreFault.newer(version: found) }
+        // A bit that flipped in the tables' own descriptions is no damage to the database: it has other columns then.
+        let known = try DatabaseQueue().write { database in
+            for step in steps.prefix(max(0, found)) { try database.execute(sql: step) }
+            return try columns(database)
+        }
+        guard try found > 0 ? columns(database).isSuperset(of: known) : tables.isEmpty else { throw StoreFault.damaged }
         guard found < version || mark != applicationID else { return }
         try database.inTransaction(.immediate) {
             // Read again: another process may have been quicker.
             let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
             for step in steps.dropFirst(max(0, found)) { try database.execute(sql: step) }
-            try database.execute(sql: "PRAGMA user_version = 1")
+            try database.execute(sql: "PRAGMA user_version = 2")
             try database.execute(sql: "PRAGMA application_id = 1481657684")
             return .commit
         }

@@ -94,6 +94,34 @@ struct StoreDamageTests {
         }
     }
 
+    @Test(
+        "P16 tables that aren't those of their version are damage: what they hold is kept",
+        arguments: [
+            "UPDATE sqlite_schema SET sql = replace(sql, 'noted', 'noteD_') WHERE name = 'lease'",
+            "UPDATE sqlite_schema SET sql = replace(sql, 'last', 'lasd') WHERE name = 'lease'",
+            "DROP TABLE attempt",
+            "PRAGMA user_version = 0",
+            "PRAGMA user_version = 1",
+        ]
+    )
+    func otherTables(_ change: String) async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append([.sample("1"), .sample("2"), .sample("3")], isHeld: false)
+        try await store.settle([.delivered(id: try #require(try await store.leaseAll(1).first))])
+        await store.close()
+        let database = try DatabaseQueue(path: folder.file().path)
+        try await database.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA writable_schema = ON")
+            try database.execute(sql: change)
+        }
+        try database.close()
+        let next = try SQLiteStore(at: folder.file())
+        #expect(next.hasSetAsideDamage)
+        #expect(try await next.leaseAll() == ["2", "3"])
+        #expect(try await next.ledger() == Ledger(accepted: 3, delivered: 1, pending: 2))
+        await next.close()
+    }
+
     @Test("P16 what a damaged file still tells is kept: events on whole pages, and the accounts")
     func salvage() async throws {
         let store = try SQLiteStore(at: folder.file())

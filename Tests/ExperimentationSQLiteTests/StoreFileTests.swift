@@ -268,7 +268,7 @@ struct StoreFileTests {
         #expect(error?.code == .store)
     }
 
-    @Test("P27 every schema that was released is opened, with its events", arguments: ["schema-1"])
+    @Test("P27 every schema that was released is opened, with its events", arguments: ["schema-1", "schema-2"])
     func schemas(_ name: String) async throws {
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("Fixtures/\(name).sql")

@@ -11,7 +11,8 @@ actor Performance {
     private let world: World
     private let gaps: [WorldGap]
     private let time = SuiteTime()
-    private let store = ClientStore.inMemory()
+    private let outbox: StepwiseOutbox
+    private let store: ClientStore
     private let environment: Environment
 
     private var client: ExperimentationClient?
@@ -26,6 +27,9 @@ actor Performance {
         self.stage = stage
         self.world = world
         self.gaps = gaps
+        let kept = ClientStore.inMemory()
+        outbox = StepwiseOutbox(kept.outbox)
+        store = ClientStore(outbox: outbox, state: kept.state)
         let counter = Counter()
         // Ids of one length and chance without chance: the same story takes the same bytes again.
         environment = Environment(time: time, makeID: { counter.nextID() }, jitter: { 0.5 })
@@ -84,6 +88,8 @@ actor Performance {
         case .see(let experiment): try see(experiment, &outcome)
         case .track(let events, let times):
             let session = try current()
+            outbox.beginFilling()
+            defer { outbox.endFilling() }
             for _ in 0..<times {
                 for event in events { try await session.track(event) }
             }

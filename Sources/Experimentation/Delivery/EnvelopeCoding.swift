@@ -38,7 +38,10 @@ public enum EnvelopeCoding {
     }
 
     /// Decodes what ``encode(_:limit:)`` wrote.
-    public static func decode(_ bytes: [UInt8]) throws(ExperimentationError) -> Envelope {
+    public static func decode(_ bytes: [UInt8]) throws(ExperimentationError) -> Envelope { try decode(bytes[...]) }
+
+    /// Decodes what ``encode(_:limit:)`` wrote, from a part of other bytes.
+    public static func decode(_ bytes: ArraySlice<UInt8>) throws(ExperimentationError) -> Envelope {
         if let envelope = EnvelopeReader.read(bytes) { return envelope }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970

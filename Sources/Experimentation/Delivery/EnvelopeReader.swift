@@ -15,7 +15,7 @@ struct EnvelopeReader {
     private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     /// Reads an envelope, or gives `nil` if it isn't a common one.
-    static func read(_ bytes: [UInt8]) -> Envelope? {
+    static func read(_ bytes: ArraySlice<UInt8>) -> Envelope? {
         bytes.withUnsafeBufferPointer { bytes in
             var reader = EnvelopeReader(bytes)
             guard let envelope = try? reader.envelope(), reader.index == bytes.count else { return nil }
@@ -96,8 +96,9 @@ struct EnvelopeReader {
 
     private mutating func object(_ depth: Int) throws -> [String: FlagValue] {
         try expect("{")
-        var values: [String: FlagValue] = [:]
-        if skip("}") { return values }
+        if skip("}") { return [:] }
+        // Most events have a few; to grow from one to two to four costs more than to read them.
+        var values: [String: FlagValue] = Dictionary(minimumCapacity: 3)
         repeat {
             let name = try string()
             try expect(":")
@@ -142,17 +143,19 @@ struct EnvelopeReader {
 
     private mutating func string() throws -> String {
         try expect("\"")
-        let start = index
+        guard let start = bytes.baseAddress.map({ $0 + index }), let end = memchr(start, 0x22, bytes.count - index)
+        else { throw GivesUp() }
+        let token = UnsafeBufferPointer(start: start, count: UnsafeRawPointer(end) - UnsafeRawPointer(start))
+        // All bytes without a way out on the way: that is many at a time.
         var all: UInt8 = 0
-        while index < bytes.count, bytes[index] != 0x22 {
-            // Escapes and control characters are seldom.
-            guard bytes[index] != 0x5C, bytes[index] >= 0x20 else { throw GivesUp() }
-            all |= bytes[index]
-            index += 1
+        var isPlain = true
+        for byte in token {
+            isPlain = isPlain && byte != 0x5C && byte >= 0x20
+            all |= byte
         }
-        guard index < bytes.count else { throw GivesUp() }
-        let token = UnsafeBufferPointer(rebasing: bytes[start..<index])
-        index += 1
+        // Escapes and control characters are seldom.
+        guard isPlain else { throw GivesUp() }
+        index += token.count + 1
         // What is all ASCII needs no look at its validity, which costs more than the rest.
         if all < 0x80 { return String(decoding: token, as: UTF8.self) }
         guard let text = String(validating: token, as: UTF8.self) else { throw GivesUp() }
@@ -234,8 +237,9 @@ struct EnvelopeReader {
 
     private mutating func skip(_ text: StaticString) -> Bool {
         text.withUTF8Buffer { text in
-            guard bytes.count - index >= text.count else { return false }
-            for offset in text.indices where bytes[index + offset] != text[offset] { return false }
+            guard let start = bytes.baseAddress, let wanted = text.baseAddress, bytes.count - index >= text.count,
+                memcmp(start + index, wanted, text.count) == 0
+            else { return false }
             index += text.count
             return true
         }

@@ -100,7 +100,7 @@ extension Outbox {
         underWay = nil
         delivery.ended.open()
 
-        let verdicts = batch.map { report.verdicts[$0.id] }
+        let verdicts = batch.indices.map { report.verdicts[batch[$0].id] }
         var (outcome, settlements) = consequences(of: verdicts, for: batch)
         if verdicts.allSatisfy(\.isNoAnswer) { remember(batch) }
         do {

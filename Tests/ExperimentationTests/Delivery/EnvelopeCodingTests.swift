@@ -92,7 +92,7 @@ struct EnvelopeCodingTests {
             let read = try EnvelopeCoding.decode(written)
             let decoded = try decoder.decode(Envelope.self, from: expected)
             #expect(read == decoded, "seed \(seed): \(String(decoding: written, as: UTF8.self))")
-            if EnvelopeReader.read(written) != nil { quick += 1 }
+            if EnvelopeReader.read(written[...]) != nil { quick += 1 }
             // The limit is one of bytes, not of characters.
             #expect(throws: ExperimentationError.self) { try EnvelopeCoding.encode(envelope, limit: written.count - 1) }
             #expect(try EnvelopeCoding.encode(envelope, limit: written.count) == written)
@@ -110,12 +110,12 @@ struct EnvelopeCodingTests {
         )
         envelope.surface = "home"
         let written = try EnvelopeCoding.encode(envelope)
-        #expect(EnvelopeReader.read(written) == envelope)
+        #expect(EnvelopeReader.read(written[...]) == envelope)
         for end in written.indices {
-            #expect(EnvelopeReader.read(Array(written[..<end])) == nil)
+            #expect(EnvelopeReader.read(written[..<end]) == nil)
             #expect(throws: ExperimentationError.self) { try EnvelopeCoding.decode(Array(written[..<end])) }
         }
-        #expect(EnvelopeReader.read(written + [0x7D]) == nil)
+        #expect(EnvelopeReader.read((written + [0x7D])[...]) == nil)
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
         for index in written.indices {
@@ -123,7 +123,7 @@ struct EnvelopeCodingTests {
                 var damaged = written
                 damaged[index] = byte
                 // Whatever the quick reader takes, the decoder takes in the same way.
-                guard let read = EnvelopeReader.read(damaged) else { continue }
+                guard let read = EnvelopeReader.read(damaged[...]) else { continue }
                 #expect(read == (try? decoder.decode(Envelope.self, from: Data(damaged))), "byte \(index)")
             }
         }
