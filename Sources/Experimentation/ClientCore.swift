@@ -50,6 +50,8 @@ final class ClientCore: Sendable {
     struct State {
         var sessions: [String: WeakSession] = [:]
         var isClosed = false
+        /// What acts on a kill switch that came with a delivery.
+        var switching: Task<Void, Never>?
     }
     let state: Mutex<State>
 
@@ -114,6 +116,9 @@ final class ClientCore: Sendable {
             status.announce(.ready, .ready)
         }
     }
+
+    /// Waits until a kill switch that came with a delivery is written down.
+    func waitForSwitching() async { await state.withLock { $0.switching }?.value }
 
     /// Takes over what an earlier run knew.
     func restore() async {
@@ -223,7 +228,10 @@ final class ClientCore: Sendable {
 
     /// Acts on what a delivery brought back.
     private func take(_ news: Outbox.News) {
-        if news.isDisabled { Task { await self.setDisabled(true) } }
+        if news.isDisabled {
+            let task = Task { await self.setDisabled(true) }
+            state.withLock { $0.switching = task }
+        }
         if let error = news.stopped {
             environment.log.log(.error, "delivery.stopped", "Nothing is delivered any more: \(error)")
             status.announce(.error, .error, error: error)

@@ -228,6 +228,7 @@ public final class ExperimentationClient: Sendable {
         let deadline = core.environment.time.instant.advanced(by: duration ?? core.options.shutdownDeadline)
         _ = try? await core.outbox.flush(by: deadline, isPatient: false)
         await core.outbox.close()
+        await core.waitForSwitching()
         await core.provider.stop(by: deadline)
         core.status.finish()
     }

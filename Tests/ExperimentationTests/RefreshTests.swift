@@ -173,6 +173,18 @@ struct RefreshTests {
         #expect(provider.delivered == [.custom("bought")])
     }
 
+    @Test("P36 the kill switch that comes with the last delivery is written down before a shutdown ends")
+    func killSwitchAtTheEnd() async throws {
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: HesitantState())
+        let vendor = ScriptedVendor { batch in
+            DeliveryReport(verdicts: DeliveryReport(.delivered, for: batch).verdicts, isDisabled: true)
+        }
+        let client = try await vendor.client(store: store)
+        try await client.session(for: User(id: "ada", consent: .granted)).track(.custom("last"))
+        await client.shutdown()
+        #expect(try await vendor.client(store: store).status == .disabled)
+    }
+
     @Test("status changes are announced once, in order, and a late observer gets the present one")
     func status() async throws {
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
@@ -263,4 +275,21 @@ struct GatedProvider: ExperimentationProvider {
     var scope: String { "" }
     var roles: ProviderRoles { ProviderRoles(decisions: .asked(source)) }
     var capabilities: Set<Capability> { [.flags] }
+}
+
+/// A store that takes its time to write.
+private struct HesitantState: StateStore {
+    private let inner = InMemoryStateStore()
+
+    func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        for _ in 0..<10_000 { await Task.yield() }
+        try await inner.setValue(value, for: key)
+    }
+    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? { try await inner.value(for: key) }
+    func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
+        try await inner.keys(beginningWith: prefix)
+    }
+    func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
+        try await inner.removeAll(beginningWith: prefix)
+    }
 }
