@@ -281,7 +281,11 @@ struct ReportTests {
         try await flagship.client?.flush()
         #expect(await bench.hits.count == 101)
         #expect(await bench.eventually { bench.transport.exchanges("troubleshooting").count >= 2 })
-        #expect(bench.log.entries.contains { $0.event == "flagship.DATA_TR_USAGE" && $0.level == .debug })
+        #expect(
+            await bench.eventually {
+                bench.log.entries.contains { $0.event == "flagship.DATA_TR_USAGE" && $0.level == .debug }
+            }
+        )
         #expect(await bench.mock.receivedReports.isEmpty)
     }
 

@@ -31,6 +31,7 @@ final class VendorTransport: HTTPTransport {
     private struct State {
         var exchanges: [Exchange] = []
         var failures: [(operation: String, failure: Failure)] = []
+        var underWay = 0
     }
 
     let mock: FlagshipMock
@@ -39,6 +40,9 @@ final class VendorTransport: HTTPTransport {
     init(_ mock: FlagshipMock) { self.mock = mock }
 
     var exchanges: [Exchange] { state.withLock { $0.exchanges } }
+
+    /// Whether every request that was begun is among the exchanges.
+    var isQuiet: Bool { state.withLock { $0.underWay == 0 } }
 
     func exchanges(_ operation: String) -> [Exchange] { exchanges.filter { $0.operation == operation } }
 
@@ -63,6 +67,7 @@ final class VendorTransport: HTTPTransport {
         )
         let operation = mock.operation(of: mockRequest)
         let failure = state.withLock { state -> Failure? in
+            state.underWay += 1
             guard let index = state.failures.firstIndex(where: { $0.operation == operation }) else { return nil }
             return state.failures.remove(at: index).failure
         }
@@ -90,7 +95,10 @@ final class VendorTransport: HTTPTransport {
             )
         }
         let exchange = Exchange(operation: operation, request: mockRequest, status: reply?.status, limits: limits)
-        state.withLock { $0.exchanges.append(exchange) }
+        state.withLock { state in
+            state.exchanges.append(exchange)
+            state.underWay -= 1
+        }
         if case .error(let code) = failure { throw ExperimentationError(code, "as the test wants it") }
         guard let reply else { throw ExperimentationError(.transport, "the answer is lost") }
         return reply

@@ -259,12 +259,13 @@ extension ConformanceCase {
             world: .oneFlag,
             faults: [WorldFault(.delay(milliseconds: 150), on: .decisions, times: nil)]
         ) { probe in
+            let before = try await probe.requestsAtStart()
             let session = try await probe.session()
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 { group.addTask { await probe.refresh(session) } }
             }
             probe.expect(session.string("welcome", default: "x"), equals: "Hello!", "the value")
-            probe.expect(try await probe.exchanges(.decisions).count, equals: 1, "requests for decisions")
+            probe.expect(try await probe.exchanges(.decisions).count, equals: before + 1, "requests for decisions")
         },
         ConformanceCase(
             "coalescing/sessions-of-one-user",
@@ -275,6 +276,7 @@ extension ConformanceCase {
             world: .oneFlag,
             faults: [WorldFault(.delay(milliseconds: 150), on: .decisions, times: nil)]
         ) { probe in
+            let before = try await probe.requestsAtStart()
             var sessions: [UserSession] = []
             for _ in 0..<5 { sessions.append(try await probe.session()) }
             await withTaskGroup(of: Void.self) { group in
@@ -283,7 +285,7 @@ extension ConformanceCase {
             for session in sessions {
                 probe.expect(session.string("welcome", default: "x"), equals: "Hello!", "the value")
             }
-            probe.expect(try await probe.exchanges(.decisions).count, equals: 1, "requests for decisions")
+            probe.expect(try await probe.exchanges(.decisions).count, equals: before + 1, "requests for decisions")
         },
         ConformanceCase(
             "coalescing/a-caller-may-leave",

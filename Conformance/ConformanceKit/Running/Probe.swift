@@ -131,6 +131,28 @@ public final class Probe: Sendable {
         return try await self.client(options)
     }
 
+    /// How many requests for decisions there were when the client had started: one that computes decisions may ask by
+    /// itself.
+    ///
+    /// - Returns: The number, once they are answered.
+    /// - Throws: Why the provider can't be made or started.
+    public func requestsAtStart() async throws -> Int {
+        try await waitForStart()
+        return try await exchanges(.decisions).count
+    }
+
+    /// Waits, for a few seconds at most, until a client that asks by itself has an answer.
+    private func waitForStart() async throws {
+        let client = try await client()
+        guard case .computed(let source) = try await provider().roles.decisions, source.freshness.polling != nil else {
+            return
+        }
+        let deadline = ContinuousClock.now.advanced(by: .seconds(3))
+        while client.status == .notReady, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(1), clock: .continuous)
+        }
+    }
+
     /// A session for a user, without decisions.
     public func session(for user: User = .ada) async throws -> UserSession {
         try await client().session(for: user)
@@ -139,6 +161,7 @@ public final class Probe: Sendable {
     /// A session for a user, with decisions from the vendor.
     public func readySession(for user: User = .ada) async throws -> UserSession {
         let session = try await session(for: user)
+        try await waitForStart()
         note("refresh \(user.id)")
         try await session.refresh()
         return session

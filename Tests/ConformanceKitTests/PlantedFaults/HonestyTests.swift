@@ -104,7 +104,7 @@ struct HonestyTests {
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
         })
         let cases = Array(ConformanceCase.all.prefix(12))
-        let impatient = ConformanceRunner(limit: .milliseconds(200), width: 2, patience: 3)
+        let impatient = ConformanceRunner(limit: .milliseconds(1_500), width: 2, patience: 3)
         let report = await impatient.run(cases, against: [BentSubject(bend: bend), InMemorySubject()])
         let messages = report.subjects[0].results.map { $0.outcome.failures.first?.message ?? "" }
         #expect(messages.prefix(3).allSatisfy { $0.hasPrefix("bent hangs") })

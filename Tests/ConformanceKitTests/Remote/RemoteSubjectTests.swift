@@ -141,7 +141,7 @@ struct RemoteSubjectTests {
         }
         let cases = Array(ConformanceCase.all.prefix(2))
         let start = ContinuousClock.now
-        let report = await ConformanceRunner(limit: .milliseconds(300)).run(
+        let report = await ConformanceRunner(limit: .seconds(2)).run(
             cases,
             against: [subject, InMemorySubject()]
         )
