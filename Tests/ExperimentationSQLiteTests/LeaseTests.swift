@@ -53,6 +53,14 @@ struct LeaseTests {
         #expect(try await lease(other) == (11...15).map(String.init))
     }
 
+    @Test("what one process leased another can settle: it looks for what it doesn't remember")
+    func settledElsewhere() async throws {
+        let (store, other) = try await leased()
+        try await other.settle([.delivered(id: "4"), back("6"), .delivered(id: "unknown")])
+        #expect(try await store.status(now: noon).leased == 8)
+        #expect(try await store.ledger() == Ledger(accepted: 15, delivered: 1, pending: 14))
+    }
+
     @Test("over by its time, all of it that is left is taken by another, and answers to the first still count")
     func over() async throws {
         let (store, other) = try await leased()
