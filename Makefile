@@ -43,8 +43,10 @@ docs: setup      ## Writes docs/comparison.md anew, and the reference of the lib
 	  --fallback-display-name swift-experimentation --fallback-bundle-identifier swift-experimentation \
 	  --output-dir .build/docs/reference.doccarchive && echo "docs: .build/docs/reference.doccarchive"
 
-soak: setup      ## Runs the reliability tests at their full figures; takes long
-	@SOAK=1 $(SWIFT) test
+soak: setup      ## Runs the reliability tests at their full figures, in release mode and one after another; takes long
+	@$(SWIFT) build -c release --scratch-path .build-soak --build-tests -Xswiftc -enable-testing
+	@SOAK=1 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1 \
+	  $(SWIFT) test -c release --scratch-path .build-soak --skip-build -Xswiftc -enable-testing
 
 race: setup      ## Runs the race suite alone under the thread sanitizer, then a planted race that must be reported
 	@$(SWIFT) build --sanitize=thread --scratch-path .build-tsan --product race-suite
@@ -59,4 +61,4 @@ fuzz: setup      ## Fuzzes every parser for half a minute
 	@cd Fuzz && ./fuzz.sh
 
 clean:           ## Removes what was built
-	@rm -rf .build .build-tsan Benchmarks/.build Fuzz/.build
+	@rm -rf .build .build-* Benchmarks/.build Fuzz/.build

@@ -29,10 +29,14 @@ struct AugmentationTests {
     }
 
     final class Order: Sendable { let names = Mutex<[String]>([]) }
-    struct Hanging: AugmentationPlugin {
+    final class Hanging: AugmentationPlugin {
         let isSynchronous = true
+        private let state = Mutex(false)
+        /// Whether it has begun what it never ends.
+        var isReached: Bool { state.withLock { $0 } }
         func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
         func process(_ event: AugmentedEvent) async throws -> AugmentedEvent {
+            state.withLock { $0 = true }
             // Never comes back, whatever happens to its task.
             await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in }
             return event
@@ -44,7 +48,17 @@ struct AugmentationTests {
         func process(_ event: AugmentedEvent) throws -> AugmentedEvent { throw CancellationError() }
     }
 
-    private func complete(_ plugins: [any AugmentationPlugin]) async throws -> AugmentationRun.Outcome {
+    /// Completes an event, and lets time pass while the run waits for a plug-in to become ready.
+    ///
+    /// - Parameters:
+    ///   - plugins: The plug-ins.
+    ///   - hanging: One of them that never comes back: nobody but the time-out sleeps then.
+    /// - Returns: What became of the event.
+    /// - Throws: When it never ends.
+    private func complete(
+        _ plugins: [any AugmentationPlugin],
+        hanging: Hanging? = nil
+    ) async throws -> AugmentationRun.Outcome {
         let run = AugmentationRun(plugins: plugins, timeout: .seconds(15), time: time)
         let event = AugmentedEvent(type: .namedEvent, date: time.now, userID: "u", attributes: ["a": "1"])
         let done = Mutex<AugmentationRun.Outcome?>(nil)
@@ -56,7 +70,8 @@ struct AugmentationTests {
         let begun = time.instant
         while done.withLock({ $0 == nil }), begun.duration(to: time.instant) < .seconds(20) {
             for _ in 0..<20 { await Task.yield() }
-            if time.sleepers > 0, done.withLock({ $0 == nil }) { time.advance(by: .milliseconds(100)) }
+            // The time-out sleeps from the beginning; the run is the second sleeper.
+            if time.sleepers > 1 || hanging?.isReached == true { time.advance(by: .milliseconds(100)) }
         }
         await watcher.value
         return try #require(done.withLock { $0 })
@@ -98,7 +113,9 @@ struct AugmentationTests {
 
     @Test("a plug-in that never comes back ends with the time-out as well")
     func hanging() async throws {
-        let outcome = try await complete([Slow(name: "B", isSynchronous: true, after: .zero), Hanging()])
+        let hanging = Hanging()
+        let slow = Slow(name: "B", isSynchronous: true, after: .zero)
+        let outcome = try await complete([slow, hanging], hanging: hanging)
         #expect(outcome.isExpired && outcome.event["B"] == "yes")
     }
 
