@@ -45,6 +45,15 @@ struct LeasedQueue: Sendable {
         return passed.removeValue(forKey: id)
     }
 
+    /// Forgets events that are gone, by their numbers.
+    mutating func forget(_ sequences: [Int64]) {
+        if sequences.isEmpty { return }
+        let gone = Set(sequences)
+        entries = entries[first...].filter { !gone.contains($0.event.sequence) }
+        first = 0
+        passed = passed.filter { !gone.contains($0.value.sequence) }
+    }
+
     /// Puts an event back that was taken but couldn't be settled.
     mutating func putBack(_ id: String, _ event: Leased) { passed[id] = event }
 }

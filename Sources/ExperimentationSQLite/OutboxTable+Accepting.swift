@@ -111,9 +111,19 @@ extension OutboxTable {
 
     /// Removes a user's events, but for the consent signal.
     ///
-    /// - Returns: How many.
-    mutating func purge(user: String, _ database: Database) throws -> Int {
+    /// - Returns: How many, and the numbers of those among them that somebody had leased.
+    mutating func purge(user: String, _ database: Database) throws -> (count: Int, leased: [Int64]) {
         try keepSequence(database)
+        let leased = try Int64.fetchAll(
+            database.cachedStatement(
+                sql: """
+                    SELECT sequence FROM lease CROSS JOIN event ON sequence BETWEEN first AND last
+                    WHERE user = ? AND kept = 0
+                    """
+            ),
+            arguments: [user]
+        )
+        try endLeases(of: leased, database)
         try database.cachedStatement(
             sql: """
                 DELETE FROM attempt
@@ -124,7 +134,7 @@ extension OutboxTable {
         let purged = database.changesCount
         try add(purged, to: "purged", database)
         try recount(database)
-        return purged
+        return (purged, leased)
     }
 
     /// Drops what is older than a moment and isn't being delivered.

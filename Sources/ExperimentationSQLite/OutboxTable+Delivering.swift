@@ -6,6 +6,10 @@ extension OutboxTable {
     /// How far a clock may be set back before waits that were noted earlier are taken for mistakes.
     static let clockTolerance = 60.0
 
+    /// A week: no wait and no lease is longer, also when the clock jumps; one that says so was damaged, and counts for
+    /// nothing.
+    static let longestWait = 604_800.0
+
     /// Takes the next batches to deliver, and keeps others from taking them.
     mutating func lease(_ wanted: LeaseRequest, _ database: Database) throws -> [LeasedBatch] {
         now = wanted.now.timeIntervalSince1970
@@ -29,8 +33,8 @@ extension OutboxTable {
         var leases = try leases(after: place.sequence, database)
         let rows = try HotStatement(
             """
-            SELECT event.sequence, user, coalesce(noted - ?1 <= ?2 AND ?2 < due, 0), length(body),
-                coalesce(attempts, 0), body
+            SELECT event.sequence, user, coalesce(noted - ?1 <= ?2 AND ?2 < due AND due - noted <= ?4, 0),
+                length(body), coalesce(attempts, 0), body
             FROM event LEFT JOIN attempt ON attempt.sequence = event.sequence
             WHERE event.sequence > ?3 AND held = 0 ORDER BY event.sequence
             """,
@@ -39,6 +43,7 @@ extension OutboxTable {
         try rows.bind(Self.clockTolerance, at: 1)
         try rows.bind(now, at: 2)
         try rows.bind(place.sequence, at: 3)
+        try rows.bind(Self.longestWait, at: 4)
         defer {
             rows.reset()
             self.place = place
@@ -59,7 +64,8 @@ extension OutboxTable {
                 batch = LeasedBatch(bytes: batch.bodies.count)
             }
             place.sequence = sequence
-            batch.add(sequence: sequence, attempts: Int(clamping: rows.int(4))) { rows.append(5, to: &$0) }
+            let attempts = Int(min(max(rows.int(4), 0), 1_000_000))
+            batch.add(sequence: sequence, attempts: attempts) { rows.append(5, to: &$0) }
         }
         return batch.count > 0 ? full + [batch] : full
     }
@@ -81,6 +87,8 @@ extension OutboxTable {
             case .delivered: delivered.append(event)
             case .dropped(_, let reason, _): dropped[reason, default: []].append(event)
             case .retry(_, let date, let attempts, let reason):
+                // Whoever was so slow that another has it now has nothing to give back.
+                if try isLeasedElsewhere(event, database) { continue }
                 returned.append(event.sequence)
                 try giveBack(event, at: date.timeIntervalSince1970, attempts: attempts, reason: reason, database)
             }
@@ -159,17 +167,18 @@ extension OutboxTable {
         let leased = try database.cachedStatement(
             sql: """
                 SELECT count(*) FROM lease CROSS JOIN event ON event.sequence BETWEEN first AND last
-                WHERE held = 0 AND noted - ?1 <= ?2 AND ?2 < due
+                WHERE held = 0 AND noted - ?1 <= ?2 AND ?2 < due AND due - noted <= ?3
                 """
         )
-        status.leased = try Int.fetchOne(leased, arguments: [Self.clockTolerance, now]) ?? 0
+        let times = [Self.clockTolerance, now, Self.longestWait]
+        status.leased = try Int.fetchOne(leased, arguments: StatementArguments(times)) ?? 0
         let delayed = try database.cachedStatement(
             sql: """
                 SELECT count(*), min(due) FROM attempt CROSS JOIN event ON event.sequence = attempt.sequence
-                WHERE held = 0 AND noted - ?1 <= ?2 AND ?2 < due
+                WHERE held = 0 AND noted - ?1 <= ?2 AND ?2 < due AND due - noted <= ?3
                 """
         )
-        if let row = try Row.fetchOne(delayed, arguments: [Self.clockTolerance, now]) {
+        if let row = try Row.fetchOne(delayed, arguments: StatementArguments(times)) {
             status.delayed = row[0]
             status.nextAttempt = (row[1] as Double?).map(Date.init(timeIntervalSince1970:))
         }

@@ -25,17 +25,30 @@ extension OutboxTable {
         let rows = try HotStatement(
             """
             SELECT first, last FROM lease
-            WHERE last > ?1 AND first <= last AND noted - ?2 <= ?3 AND ?3 < due ORDER BY first
+            WHERE last > ?1 AND first <= last AND noted - ?2 <= ?3 AND ?3 < due AND due - noted <= ?4
+            ORDER BY first
             """,
             database
         )
         try rows.bind(sequence, at: 1)
         try rows.bind(Self.clockTolerance, at: 2)
         try rows.bind(now, at: 3)
+        try rows.bind(Self.longestWait, at: 4)
         var ranges: [ClosedRange<Int64>] = []
         while try rows.step() { ranges.append(rows.int(0)...rows.int(1)) }
         rows.reset()
         return Leases(ranges)
+    }
+
+    /// Whether somebody else has leased an event: another store, here or in another process.
+    func isLeasedElsewhere(_ event: Leased, _ database: Database) throws -> Bool {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT owner FROM lease
+                WHERE first = (SELECT max(first) FROM lease WHERE first <= ?1) AND last >= ?1
+                """
+        )
+        return try Int64.fetchOne(statement, arguments: [event.sequence]).map { $0 != owner } ?? false
     }
 
     /// Leases events; their waits have served their purpose.
@@ -47,14 +60,18 @@ extension OutboxTable {
     /// - Throws: What the database says.
     func addLeases(of sequences: [Int64], until: Double, _ database: Database) throws {
         try endLeases(of: sequences, database)
-        let insert = try HotStatement("INSERT INTO lease (first, last, noted, due) VALUES (?, ?, ?, ?)", database)
+        let insert = try HotStatement(
+            "INSERT INTO lease (first, last, owner, noted, due) VALUES (?, ?, ?, ?, ?)",
+            database
+        )
         let wait = try HotStatement("UPDATE attempt SET due = 0 WHERE sequence BETWEEN ? AND ?", database)
         for range in sequences.consecutive(by: \.self) {
             let (first, last) = (sequences[range.lowerBound], sequences[range.upperBound - 1])
             try insert.bind(first, at: 1)
             try insert.bind(last, at: 2)
-            try insert.bind(now, at: 3)
-            try insert.bind(until, at: 4)
+            try insert.bind(owner, at: 3)
+            try insert.bind(now, at: 4)
+            try insert.bind(until, at: 5)
             try insert.run()
             try wait.run(first, last)
         }
@@ -73,8 +90,8 @@ extension OutboxTable {
         // the rest is over.
         let behind = try HotStatement(
             """
-            INSERT OR REPLACE INTO lease (first, last, noted, due)
-            SELECT ?1 + 1, last, noted, due FROM lease WHERE first <= ?1 AND last > ?1
+            INSERT OR REPLACE INTO lease (first, last, owner, noted, due)
+            SELECT ?1 + 1, last, owner, noted, due FROM lease WHERE first <= ?1 AND last > ?1
             """,
             database
         )

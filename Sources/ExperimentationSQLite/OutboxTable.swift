@@ -33,6 +33,8 @@ struct StoredEvent: Sendable {
 struct OutboxTable: Sendable {
     /// How much is kept.
     let limits: StoreLimits
+    /// Whose leases are this store's own.
+    let owner = Int64.random(in: 1...Int64.max)
     /// The highest sequence ever given.
     var lastSequence: Int64 = 0
     /// The highest sequence that is written down by itself, apart from the rows.

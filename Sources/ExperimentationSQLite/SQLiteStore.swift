@@ -87,9 +87,12 @@ public final class SQLiteStore: OutboxStore, StateStore {
         for envelope in envelopes {
             events.append(try StoredEvent(envelope, isHeld: isHeld, limit: limits.maximumEventBytes))
         }
-        let stored = events
-        traces.note(stored.lazy.map(\.user))
-        try await commits.perform(.write) { database, table in try table.append(stored, database) }
+        let (stored, traces) = (events, traces)
+        try await commits.perform(.write) { database, table in
+            // Here, where nobody rewrites the file in between and forgets them again.
+            traces.note(stored.lazy.map(\.user))
+            try table.append(stored, database)
+        }
     }
 
     /// Takes the next batches to deliver, in one transaction.
@@ -104,10 +107,11 @@ public final class SQLiteStore: OutboxStore, StateStore {
                     }
                 }
             }
-            // One event that can't be read must not keep the others from being delivered.
+            // One event that can't be read must not keep the others from being delivered, nor must a failure to drop it:
+            // it comes again when its lease is over.
             let unreadable = read.flatMap(\.unreadable)
             if !unreadable.isEmpty {
-                try await commits.perform(.write) { database, table in
+                try? await commits.perform(.write) { database, table in
                     try table.drop(unreadable, as: .unreadable, database)
                 }
             }
@@ -143,12 +147,10 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     /// Removes a user's waiting events, but for the consent signal itself, and what is left of them in the files.
     public func purge(userID: String) async throws(ExperimentationError) -> Int {
-        let traces = traces
-        return try await erase {
-            traces.mayExist(of: userID)
-        } _: { database, table in
-            try table.purge(user: userID, database)
-        }
+        let purged = try await commits.perform(.write) { database, table in try table.purge(user: userID, database) }
+        leased.withLock { $0.forget(purged.leased) }
+        if purged.count > 0 || traces.mayExist(of: userID) { try await forgetTraces() }
+        return purged.count
     }
 
     /// Drops what is older than a moment.
@@ -183,14 +185,20 @@ public final class SQLiteStore: OutboxStore, StateStore {
         after sequence: Int64 = 0,
         limit: Int = 1_000
     ) async throws(ExperimentationError) -> [WaitingEvent] {
-        let rows = try await commits.perform(.read) { database, _ in
-            try WaitingEvent.rows(after: sequence, limit: limit, database)
-        }
-        return rows.compactMap { row in
-            guard var envelope = try? EnvelopeCoding.decode(Array(row.body)) else { return nil }
-            envelope.sequence = row.sequence
-            envelope.attempts = row.attempts
-            return WaitingEvent(envelope: envelope, isHeld: row.isHeld, reason: row.reason)
+        var last = sequence
+        while true {
+            let rows = try await commits.perform(.read) { [last] database, _ in
+                try WaitingEvent.rows(after: last, limit: limit, database)
+            }
+            let events = rows.compactMap { row -> WaitingEvent? in
+                guard var envelope = try? EnvelopeCoding.decode(Array(row.body)) else { return nil }
+                envelope.sequence = row.sequence
+                envelope.attempts = row.attempts
+                return WaitingEvent(envelope: envelope, isHeld: row.isHeld, reason: row.reason)
+            }
+            // A page of which nothing can be read isn't the end.
+            guard events.isEmpty, let end = rows.last else { return events }
+            last = end.sequence
         }
     }
 
@@ -203,9 +211,9 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     /// Sets or, with `nil`, removes a value.
     public func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-        let data = value.map { Data($0) }
-        traces.noteValue()
+        let (data, traces) = (value.map { Data($0) }, traces)
         try await commits.perform(.write) { database, table in
+            traces.noteValue()
             try StateTable.set(data, for: key, database)
             if let data, try !table.hasRoom(after: data.count, database) { throw StoreFault.full }
         }
@@ -218,38 +226,22 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     /// Removes every key that begins with a text, and what is left of the values in the files.
     public func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
-        let traces = traces
-        _ = try await erase {
-            traces.mayExistOfValues
-        } _: { database, _ in
+        let removed = try await commits.perform(.write) { database, _ in
             try StateTable.removeAll(beginningWith: prefix, database)
         }
+        if removed > 0 || traces.mayExistOfValues { try await forgetTraces() }
     }
 
     // MARK: Traces
 
-    /// Runs a deletion, then rewrites the file if copies of what was deleted may be left in it.
+    /// Rewrites the file, so that nothing is left in it of what was deleted.
     ///
-    /// - Parameters:
-    ///   - hasTraces: Whether there may be copies although nothing was deleted now.
-    ///   - body: Deletes, and tells how many rows.
-    /// - Returns: How many rows were deleted.
-    /// - Throws: ``ErrorCode/store`` when the file can't be written.
-    private func erase(
-        _ hasTraces: @escaping @Sendable () -> Bool,
-        _ body: @escaping @Sendable (Database, inout OutboxTable) throws -> Int
-    ) async throws(ExperimentationError) -> Int {
+    /// The deletion stands whether or not this succeeds, and as long as it hasn't, the next one tries it again.
+    private func forgetTraces() async throws(ExperimentationError) {
         let (file, traces, lock) = (file, traces, lock)
-        return try await commits.perform(.alone) { database, table in
-            var deleted = 0
-            try database.inTransaction(.immediate) {
-                try table.refresh(database)
-                deleted = try body(database, &table)
-                return .commit
-            }
+        try await commits.perform(.alone) { database, _ in
             file.forgetDamaged()
-            if deleted > 0 || hasTraces() { try Self.rewrite(database, traces, isShared: !lock.isAlone) }
-            return deleted
+            try Self.rewrite(database, traces, isShared: !lock.isAlone)
         }
     }
 
@@ -266,6 +258,11 @@ public final class SQLiteStore: OutboxStore, StateStore {
     }
 
     private static func rewrite(_ database: Database, _ traces: Traces, isShared: Bool) throws {
+        // It is put together beside the file: in memory if it is small, else in a file without a name.
+        let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        let isLarge = pages > 4_096
+        if isLarge { try database.execute(sql: "PRAGMA temp_store = FILE") }
+        defer { if isLarge { try? database.execute(sql: "PRAGMA temp_store = MEMORY") } }
         try database.execute(sql: "VACUUM")
         try database.checkpoint(.truncate)
         traces.reset(to: try String.fetchAll(database, sql: "SELECT DISTINCT user FROM event"), isShared: isShared)

@@ -4,8 +4,8 @@ internal import GRDB
 
 /// What can still be read from a damaged store.
 ///
-/// Events are read from both ends until a page stops it; the accounts are carried on, and what they say was waiting but
-/// can't be read is counted as ``Ledger/DropReason/unreadable``.
+/// Events, and what else was kept, are read from both ends until a page stops it; the accounts are carried on, and what
+/// they say was waiting but can't be read is counted as ``Ledger/DropReason/unreadable``.
 struct Salvage {
     private struct Event {
         var sequence: Int64
@@ -13,6 +13,8 @@ struct Salvage {
     }
 
     private var events: [Int64: Event] = [:]
+    /// Values by key, with the order of their writing.
+    private var values: [String: (written: Int64, value: Data)] = [:]
     private var accounts: [String: Int]?
 
     /// Reads a damaged database; finding nothing is a result too.
@@ -24,8 +26,24 @@ struct Salvage {
             accounts = try? Self.readAccounts(database)
             read(database, "SELECT * FROM event ORDER BY sequence")
             read(database, "SELECT * FROM event ORDER BY sequence DESC")
+            readValues(database, "SELECT written, key, value FROM state ORDER BY written")
+            readValues(database, "SELECT written, key, value FROM state ORDER BY written DESC")
         }
         try? database.close()
+    }
+
+    /// Whose events these are, as far as that can be read.
+    var owner: [UInt8]? { values[StateTable.account].map { Array($0.value) } }
+
+    private mutating func readValues(_ database: Database, _ sql: String) {
+        guard let rows = try? Row.fetchCursor(database, sql: sql) else { return }
+        while let row = try? rows.next() {
+            guard let written = Int64.fromDatabaseValue(row[0]), let key = String.fromDatabaseValue(row[1]),
+                let value = Data.fromDatabaseValue(row[2])
+            else { continue }
+            if let known = values[key], known.written >= written { continue }
+            values[key] = (written, value)
+        }
     }
 
     private static func readAccounts(_ database: Database) throws -> [String: Int] {
@@ -69,6 +87,10 @@ struct Salvage {
                         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                         """
                 ).execute(arguments: event.arguments)
+            }
+            // What was cached carries its own proof against damage, and the reader looks at it.
+            for (key, kept) in values.sorted(by: { $0.value.written < $1.value.written }) {
+                try StateTable.set(kept.value, for: key, database)
             }
             for (name, value) in balanced() {
                 try database.cachedStatement(sql: "INSERT INTO ledger (name, value) VALUES (?, ?)")

@@ -3,6 +3,9 @@ internal import GRDB
 
 /// The table of what is not an event.
 enum StateTable {
+    /// The key under which it is written whose file this is.
+    static let account = "account"
+
     /// The value of a key.
     static func value(for key: String, _ database: Database) throws -> [UInt8]? {
         let statement = try database.cachedStatement(sql: "SELECT value FROM state WHERE key = ?")

@@ -42,7 +42,7 @@ struct StoreOpening {
             connection = try connect(file.path)
         } catch  where error.isDamage && isAlone {
             // The failed connection is gone by now; a database that is moved while it is open would lose its log.
-            connection = try replace()
+            connection = try replace(for: account)
             hasSetAsideDamage = true
         }
         if let account { try connection.database.writeWithoutTransaction { try Self.claim(account, $0) } }
@@ -57,8 +57,8 @@ struct StoreOpening {
     /// Writes down whose file it is, or finds out that it is another's.
     private static func claim(_ account: String, _ database: Database) throws {
         try database.inTransaction(.immediate) {
-            let owner = try StateTable.value(for: "account", database)
-            if owner == nil { try StateTable.set(Data(account.utf8), for: "account", database) }
+            let owner = try StateTable.value(for: StateTable.account, database)
+            if owner == nil { try StateTable.set(Data(account.utf8), for: StateTable.account, database) }
             guard owner == nil || owner == Array(account.utf8) else { throw StoreFault.someoneElses }
             return .commit
         }
@@ -68,11 +68,13 @@ struct StoreOpening {
         try StoreConnection(path: path, durability: durability, limits: limits, busyTimeout: busyTimeout)
     }
 
-    private func replace() throws -> StoreConnection {
+    private func replace(for account: String?) throws -> StoreConnection {
+        let salvage = Salvage(path: file.path)
+        // Damage makes nobody else the owner.
+        if let account, let owner = salvage.owner, owner != Array(account.utf8) { throw StoreFault.someoneElses }
         try file.setAside()
         try file.prepare()
         let connection = try connect(file.path)
-        let salvage = Salvage(path: file.damagedPath)
         try connection.database.writeWithoutTransaction { try salvage.write(to: $0) }
         return connection
     }

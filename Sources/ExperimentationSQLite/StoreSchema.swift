@@ -50,10 +50,12 @@ enum StoreSchema {
         CREATE TABLE lease (
             first INTEGER PRIMARY KEY,
             last INTEGER NOT NULL,
+            owner INTEGER NOT NULL,
             noted REAL NOT NULL,
             due REAL NOT NULL
         ) STRICT;
-        INSERT INTO lease (first, last, noted, due) SELECT sequence, sequence, noted, due FROM attempt WHERE leased = 1;
+        INSERT INTO lease (first, last, owner, noted, due)
+        SELECT sequence, sequence, 0, noted, due FROM attempt WHERE leased = 1;
         DELETE FROM attempt WHERE leased = 1 AND attempts = 0 AND reason IS NULL;
         UPDATE attempt SET due = 0 WHERE leased = 1;
         ALTER TABLE attempt DROP COLUMN leased;
@@ -76,22 +78,29 @@ enum StoreSchema {
     /// - Throws: ``StoreFault/foreign`` and ``StoreFault/newer(version:)``, and ``StoreFault/damaged`` if the tables
     ///   aren't those of their version; the file is left as it is then.
     static func migrate(_ database: Database) throws {
-        let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-        let mark = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
-        let tables = try String.fetchSet(database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
+        var (found, mark, tables, columns) = (0, Int32(0), Set<String>(), Set<String>())
+        // In one transaction: another process may be bringing them up to date at this moment.
+        try database.inTransaction(.deferred) {
+            found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+            mark = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+            tables = try String.fetchSet(database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
+            columns = try Self.columns(database)
+            return .commit
+        }
         let isOurs = mark == applicationID || tables.isSuperset(of: ["event", "ledger", "state"])
         guard tables.isEmpty || isOurs else { throw StoreFault.foreign }
         guard found <= version else { throw StoreFault.newer(version: found) }
         // A bit that flipped in the tables' own descriptions is no damage to the database: it has other columns then.
         let known = try DatabaseQueue().write { database in
             for step in steps.prefix(max(0, found)) { try database.execute(sql: step) }
-            return try columns(database)
+            return try Self.columns(database)
         }
-        guard try found > 0 ? columns(database).isSuperset(of: known) : tables.isEmpty else { throw StoreFault.damaged }
+        guard found > 0 ? columns.isSuperset(of: known) : tables.isEmpty else { throw StoreFault.damaged }
         guard found < version || mark != applicationID else { return }
         try database.inTransaction(.immediate) {
             // Read again: another process may have been quicker.
             let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+            guard found <= version else { throw StoreFault.newer(version: found) }
             for step in steps.dropFirst(max(0, found)) { try database.execute(sql: step) }
             try database.execute(sql: "PRAGMA user_version = 2")
             try database.execute(sql: "PRAGMA application_id = 1481657684")

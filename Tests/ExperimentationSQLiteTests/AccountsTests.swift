@@ -1,6 +1,7 @@
 import Experimentation
 import ExperimentationSQLite
 import Foundation
+import GRDB
 import Testing
 
 @Suite("The accounts balance")
@@ -47,5 +48,29 @@ struct AccountsTests {
                 try await store.expectBalance(accepted)
             }
         }
+    }
+
+    @Test("P09 a purge whose rewriting fails has still counted, and the next one rewrites")
+    func failedRewriting() async throws {
+        let folder = TemporaryFolder()
+        let limits = StoreLimits(maximumCount: 11)
+        let store = try SQLiteStore(at: folder.file(), limits: limits, busyTimeout: .milliseconds(20))
+        try await store.append((0..<10).map { .sample("secret-\($0)", user: "ada") }, isHeld: false)
+        try await store.append([.sample("b", user: "bob")], isHeld: false)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let reader = try DatabaseQueue(path: folder.file().path, configuration: configuration)
+        try await reader.writeWithoutTransaction { database in
+            try database.execute(sql: "BEGIN")
+            _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM event")
+        }
+        await #expect(throws: ExperimentationError.self) { try await store.purge(userID: "ada") }
+        #expect(try await store.status(now: noon).ready == 1)
+        try await reader.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try reader.close()
+        #expect(try await store.purge(userID: "ada") == 0)
+        #expect(try folder.occurrences(of: "secret-") == 0)
+        try await store.append((0..<10).map { .sample("c\($0)", user: "cid") }, isHeld: false)
+        #expect(try await store.ledger() == Ledger(accepted: 21, pending: 11, purged: 10))
     }
 }

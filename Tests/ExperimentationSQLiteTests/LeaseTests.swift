@@ -53,11 +53,11 @@ struct LeaseTests {
         #expect(try await lease(other) == (11...15).map(String.init))
     }
 
-    @Test("what one process leased another can settle: it looks for what it doesn't remember")
+    @Test("what one process leased another may have delivered, but not give back")
     func settledElsewhere() async throws {
         let (store, other) = try await leased()
         try await other.settle([.delivered(id: "4"), back("6"), .delivered(id: "unknown")])
-        #expect(try await store.status(now: noon).leased == 8)
+        #expect(try await store.status(now: noon).leased == 9)
         #expect(try await store.ledger() == Ledger(accepted: 15, delivered: 1, pending: 14))
     }
 
@@ -71,6 +71,50 @@ struct LeaseTests {
         #expect(try await other.status(now: noon + 61).leased == 10)
         #expect(try await lease(store, at: noon + 91) == ["3"])
         #expect(try await store.ledger() == Ledger(accepted: 15, delivered: 4, pending: 11))
+    }
+
+    @Test("P20 who was slow gives back nothing that another has leased meanwhile, and what nobody has")
+    func slow() async throws {
+        let (store, other) = try await leased()
+        #expect(try await lease(other, 3, at: noon + 61) == ["1", "2", "3"])
+        try await store.settle((1...10).map { back("\($0)", at: noon + 62) })
+        #expect(try await other.status(now: noon + 62).leased == 3)
+        #expect(try await lease(store, at: noon + 62) == (4...15).map(String.init))
+        // What is leased anew by the same store may be given back by it.
+        try await store.settle([back("4", at: noon + 63)])
+        #expect(try await lease(other, at: noon + 63) == ["4"])
+    }
+
+    @Test("a purge leaves no lease and no memory of what it removed")
+    func purged() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        for round in 0..<20 {
+            let others = Envelope.sample("b\(round)", user: "bob-\(round)")
+            try await store.append([.sample("\(round)", user: "ada"), others], isHeld: false)
+            _ = try await lease(store)
+            #expect(try await store.purge(userID: "ada") == 1)
+        }
+        let raw = try DatabaseQueue(path: folder.file().path)
+        let left = try await raw.read { try Int.fetchOne($0, sql: "SELECT sum(last - first + 1) FROM lease") }
+        #expect(left == 20)
+        try await store.settle((0..<20).map { .delivered(id: "b\($0)") })
+        #expect(try await store.status(now: noon) == OutboxStatus())
+    }
+
+    @Test("a wait or a lease that damage made endless doesn't last for ever")
+    func endless() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append([.sample("1"), .sample("2", user: "bob")], isHeld: false)
+        _ = try await lease(store)
+        try await store.settle([back("1", at: noon + 30)])
+        let raw = try DatabaseQueue(path: folder.file().path)
+        try await raw.write { database in
+            try database.execute(sql: "UPDATE attempt SET due = 1e300, attempts = 9223372036854775807")
+            try database.execute(sql: "UPDATE lease SET due = 1e300")
+        }
+        let events = try await store.lease(10, bytes: .max, now: noon + 100_000, until: noon + 100_060)
+        #expect(events.map(\.id) == ["1", "2"])
+        #expect(events.map(\.attempts) == [1_000_000, 0])
     }
 
     @Test("one that has waited its time doesn't wait again when the clock is set back after its lease")

@@ -47,6 +47,15 @@ struct LeasedQueueTests {
         #expect((1...3).reversed().map { queue.take("\($0)") } == (1...3).reversed().map(event))
     }
 
+    @Test("what is gone is forgotten, whether it was passed over or not")
+    func forgotten() {
+        var queue = queue(1...4)
+        #expect(queue.take("2") == event(2))
+        queue.append("5", event(5))
+        queue.forget([1, 5])
+        #expect((1...5).map { queue.take("\($0)") } == [nil, nil, event(3), event(4), nil])
+    }
+
     @Test("thousands pass through it in turns of a few, and none is left")
     func many() {
         var queue = LeasedQueue()

@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationSQLite
+import ExperimentationTesting
 import Foundation
 import GRDB
 import Testing
@@ -120,6 +121,54 @@ struct StoreDamageTests {
         #expect(try await next.leaseAll() == ["2", "3"])
         #expect(try await next.ledger() == Ledger(accepted: 3, delivered: 1, pending: 2))
         await next.close()
+    }
+
+    private func flipVersion() async throws {
+        let database = try DatabaseQueue(path: folder.file().path)
+        try await database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 1") }
+        try database.close()
+    }
+
+    @Test("P16 P21 damage doesn't make another account the owner of the events")
+    func damagedAndForeign() async throws {
+        let store = try SQLiteStore(at: folder.file(), for: InMemoryProvider(name: "v", scope: "one"))
+        try await store.append([.sample("1"), .sample("2")], isHeld: false)
+        await store.close()
+        try await flipVersion()
+        let error = #expect(throws: ExperimentationError.self) {
+            try SQLiteStore(at: folder.file(), for: InMemoryProvider(name: "v", scope: "two"))
+        }
+        #expect(error?.code == .configuration)
+        let again = try SQLiteStore(at: folder.file(), for: InMemoryProvider(name: "v", scope: "one"))
+        #expect(again.hasSetAsideDamage)
+        #expect(try await again.leaseAll() == ["1", "2"])
+    }
+
+    @Test("P16 what else was kept survives damage, in the order of its writing")
+    func valuesAfterDamage() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        for key in ["c/1", "c/3", "c/2", "c/1"] { try await store.setValue(Array(key.utf8), for: key) }
+        await store.close()
+        try await flipVersion()
+        let next = try SQLiteStore(at: folder.file())
+        #expect(next.hasSetAsideDamage)
+        #expect(try await next.keys(beginningWith: "c/") == ["c/3", "c/2", "c/1"])
+        #expect(try await next.value(for: "c/2") == Array("c/2".utf8))
+    }
+
+    @Test("a page of events that can't be read isn't the end of them, nor keeps the others")
+    func unreadablePage() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append((0..<7).map { .sample("\($0)", user: "u\($0)") }, isHeld: false)
+        let database = try DatabaseQueue(path: folder.file().path)
+        try await database.write { database in
+            try database.execute(sql: "UPDATE event SET body = x'00' WHERE sequence <= 4")
+            try database.execute(
+                sql: "CREATE TRIGGER disk BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'the disk'); END"
+            )
+        }
+        #expect(try await store.waiting(limit: 2).map(\.envelope.id) == ["4", "5"])
+        #expect(try await store.leaseAll() == ["4", "5", "6"])
     }
 
     @Test("P16 what a damaged file still tells is kept: events on whole pages, and the accounts")

@@ -291,6 +291,33 @@ struct StoreFileTests {
         #expect(try await store.ledger() == Ledger(accepted: 9, delivered: 7, purged: 1, dropped: [.rejected: 1]))
     }
 
+    @Test("P27 several that bring a file up to date at once, beside one that has it open, are all let in")
+    func upgradedAtOnce() async throws {
+        let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("Fixtures/schema-1.sql")
+        let sql = try String(contentsOf: fixture, encoding: .utf8)
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+        for round in 0..<(isSoak ? 300 : 20) {
+            let url = folder.file("at-once-\(round)")
+            let old = try DatabaseQueue(path: url.path)
+            try await old.writeWithoutTransaction { database in
+                _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
+                try database.execute(sql: sql)
+            }
+            // Whoever has the older version open holds the lock together with others.
+            let lock = open(url.path + "-lock", O_RDWR | O_CREAT, 0o600)
+            flock(lock, LOCK_SH)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { try #expect(!SQLiteStore(at: url).hasSetAsideDamage) }
+                }
+                try await group.waitForAll()
+            }
+            close(lock)
+            try old.close()
+        }
+    }
+
     @Test("P27 a file of a later version is left as it is")
     func laterSchema() async throws {
         await (try SQLiteStore(at: folder.file())).close()

@@ -23,6 +23,7 @@ CREATE TABLE attempt (
 CREATE TABLE lease (
     first INTEGER PRIMARY KEY,
     last INTEGER NOT NULL,
+    owner INTEGER NOT NULL,
     noted REAL NOT NULL,
     due REAL NOT NULL
 ) STRICT;
@@ -40,6 +41,6 @@ INSERT INTO event VALUES (6, 0, 0, 0, 1795262401.0, 'bob', 'e-6', CAST('{"attemp
 INSERT INTO event VALUES (8, 2, 0, 1, 1795262402.0, 'bob', 'e-8', CAST('{"attempts":0,"attributeChanges":{},"date":1795262402,"event":{"granted":true,"type":"consentChanged"},"id":"e-8","identity":{"id":"bob","isAuthenticated":false},"sequence":0,"session":"s-1"}' AS BLOB));
 INSERT INTO event VALUES (9, 1, 1, 0, 1795262403.0, 'zoë', 'e-9', CAST('{"attempts":0,"attributeChanges":{"plan":"pro"},"date":1795262403,"event":{"name":"waited","type":"custom"},"id":"e-9","identity":{"anonymousID":"x","id":"zoë","isAuthenticated":true},"sequence":0,"session":"s-2"}' AS BLOB));
 INSERT INTO attempt VALUES (5, 1795262200.0, 0.0, 1, 'HTTP 400');
-INSERT INTO lease VALUES (5, 6, 1795262300.0, 1795262500.0);
+INSERT INTO lease VALUES (5, 6, 7, 1795262300.0, 1795262500.0);
 INSERT INTO ledger VALUES ('delivered', 3), ('purged', 1), ('rejected', 1), ('sequence', 7);
 INSERT INTO state VALUES (1, 'ruleset', x'010203');
