@@ -11,7 +11,8 @@ final class BareSQLite {
         for sql in [
             "PRAGMA journal_mode = WAL", "PRAGMA synchronous = \(synchronous)", "PRAGMA secure_delete = FAST",
             "PRAGMA temp_store = MEMORY", "PRAGMA max_page_count = 6510", "PRAGMA wal_autocheckpoint = 488",
-            "PRAGMA journal_size_limit = 1998848", "CREATE TABLE event (sequence INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+            "PRAGMA journal_size_limit = 1998848",
+            "CREATE TABLE event (sequence INTEGER PRIMARY KEY, body BLOB NOT NULL)",
         ] { precondition(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK) }
         precondition(
             sqlite3_prepare_v2(connection, "INSERT INTO event (body) VALUES (?)", -1, &insert, nil) == SQLITE_OK
