@@ -293,6 +293,6 @@ extension ClientCore {
             event: event,
             date: environment.time.now
         )
-        outbox.note(envelope, isHeld: holds(user.consent))
+        outbox.note(envelope, isHeld: holds(user.consent), isGranted: user.consent == .granted)
     }
 }

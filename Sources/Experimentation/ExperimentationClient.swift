@@ -57,6 +57,7 @@ public final class ExperimentationClient: Sendable {
     public func session(for user: User) -> UserSession {
         let session = UserSession(core: core, user: user)
         core.register(session)
+        session.welcome()
         if user.consent == .denied {
             // What an earlier run left of this user must not go out either.
             let outbox = core.outbox

@@ -39,7 +39,12 @@ extension UserSession {
         let envelope = envelope(event, at: date, surface: surface)
         let isHeld = core.holds(user.consent) && !event.isConsentSignal
         do throws(ExperimentationError) {
-            try await core.outbox.accept(envelope, isHeld: isHeld, isWanted: isWanted(event, of: user.id))
+            try await core.outbox.accept(
+                envelope,
+                isHeld: isHeld,
+                isGranted: user.consent == .granted,
+                isWanted: isWanted(event, of: user.id)
+            )
         } catch {
             giveBack(envelope.attributeChanges)
             throw error
@@ -67,6 +72,7 @@ extension UserSession {
         core.outbox.note(
             envelope(event, at: date, surface: surface),
             isHeld: core.holds(user.consent) && !event.isConsentSignal,
+            isGranted: user.consent == .granted,
             isWanted: isWanted(event, of: user.id)
         )
     }
@@ -94,6 +100,15 @@ extension UserSession {
 
     private func isGranted(_ userID: String) -> Bool {
         state.withLock { $0.user.id == userID && $0.user.consent == .granted }
+    }
+
+    /// Lets go what an earlier run held of this session's user, if they agree.
+    func welcome() {
+        let user = user
+        guard user.consent == .granted, core.outbox.mayHold.load(ordering: .relaxed) else { return }
+        Task { [weak self, outbox = core.outbox] in
+            await outbox.welcome(userID: user.id) { [weak self] in self?.isGranted(user.id) ?? true }
+        }
     }
 
     /// Lets an event go that was stored as held, if consent was given just then.
@@ -192,7 +207,12 @@ extension UserSession {
         mark(assignment, at: place)
         let envelope = envelope(event, at: nil, surface: nil)
         let userID = envelope.identity.id
-        core.outbox.note(envelope, isHeld: core.holds(consent), isWanted: isWanted(event, of: userID))
+        core.outbox.note(
+            envelope,
+            isHeld: core.holds(consent),
+            isGranted: consent == .granted,
+            isWanted: isWanted(event, of: userID)
+        )
         if core.holds(consent), user.consent == .granted {
             Task { try await letGo(of: userID, ifHeld: true) }
         }

@@ -110,6 +110,7 @@ public final class UserSession: Sendable {
             state.earlierAssignments = [:]
         }
         snapshots.update { $0.revision == 0 ? nil : $0.with(origin: .stale) }
+        welcome()
     }
 
     // MARK: Decisions

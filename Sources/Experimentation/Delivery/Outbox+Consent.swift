@@ -15,9 +15,45 @@ extension Outbox {
         await takeInNoted()
         // What is on its way into the store was to be held when it set out.
         await waitForAppends(of: userID)
-        try await store.release(userID: userID)
+        released.remove(userID)
+        try await letGo(of: userID)
         waiting = max(waiting, 1)
         deliverWhenDue()
+    }
+
+    /// Lets go what an earlier run may have held of a user who comes with consent.
+    func welcome(userID: String, isGranted: @escaping @Sendable () -> Bool) async {
+        guard mayHold.load(ordering: .relaxed), !released.contains(userID) else { return }
+        do throws(ExperimentationError) {
+            try await release(userID: userID, isGranted: isGranted)
+        } catch {
+            // Their next event tries again.
+            environment.log.log(.error, "outbox.store", "Held events can't be let go at the moment: \(error)")
+        }
+    }
+
+    /// How many users are remembered at most of whom nothing is held.
+    private static let mostReleased = 10_000
+
+    /// Has the store let a user's held events go, unless it has done so and nothing was held since.
+    func letGo(of userID: String) async throws(ExperimentationError) {
+        while let gate = beingReleased[userID] { await gate.wait() }
+        guard !released.contains(userID) else { return }
+        let gate = OneShot()
+        beingReleased[userID] = gate
+        defer {
+            beingReleased[userID] = nil
+            gate.open()
+        }
+        if released.count >= Self.mostReleased { released = [] }
+        // Before the store does it: what is held from now on counts as held.
+        released.insert(userID)
+        do {
+            try await store.release(userID: userID)
+        } catch {
+            released.remove(userID)
+            throw error
+        }
     }
 
     /// Removes a user's waiting events; when this returns, nothing of theirs is under way, and nothing will be sent but

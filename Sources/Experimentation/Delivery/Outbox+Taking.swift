@@ -9,16 +9,18 @@ extension Outbox {
     /// - Parameters:
     ///   - envelope: The event.
     ///   - isHeld: Whether it waits for consent.
+    ///   - isGranted: Whether the user agrees, so that what is held of theirs goes first.
     ///   - isWanted: Whether the user still agrees; asked before the event is stored, and after.
     /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
     func accept(
         _ envelope: Envelope,
         isHeld: Bool,
+        isGranted: Bool = false,
         isWanted: @escaping @Sendable () -> Bool = { true }
     ) async throws(ExperimentationError) {
         if pauses.contains(.closed) { throw ExperimentationError(.shutDown, "The client has been shut down.") }
         await takeInNoted()
-        let entry = Entry(envelope: envelope, isHeld: isHeld, isWanted: isWanted)
+        let entry = Entry(envelope: envelope, isHeld: isHeld, isGranted: isGranted, isWanted: isWanted)
         guard try await put([entry], isHeld: isHeld) == 1 else {
             throw ExperimentationError(.consentDenied, "The user has denied consent; the event was not accepted.")
         }
@@ -29,9 +31,11 @@ extension Outbox {
     nonisolated func note(
         _ envelope: Envelope,
         isHeld: Bool,
+        isGranted: Bool = false,
         isWanted: @escaping @Sendable () -> Bool = { true }
     ) {
-        intake.withLock { $0.append(Entry(envelope: envelope, isHeld: isHeld, isWanted: isWanted)) }
+        let entry = Entry(envelope: envelope, isHeld: isHeld, isGranted: isGranted, isWanted: isWanted)
+        intake.withLock { $0.append(entry) }
         Task { await self.takeInNoted() }
     }
 
@@ -87,11 +91,23 @@ extension Outbox {
             appending[entry.userID, default: 0] += 1
         }
         defer { for entry in wanted { appended(entry.userID) } }
+        if isHeld {
+            noteHeld(wanted)
+        } else if mayHold.load(ordering: .relaxed) {
+            for entry in wanted where entry.isGranted { try await letGo(of: entry.userID) }
+        }
+        // Once more behind it: somebody may have let go in between what was there.
+        defer { if isHeld { noteHeld(wanted) } }
         try await store.append(wanted.map(\.envelope), isHeld: isHeld)
         let unwanted = wanted.filter { !$0.isWanted() }
         for userID in Set(unwanted.map(\.userID)) { _ = try await store.purge(userID: userID) }
         if !isHeld { waiting += wanted.count - unwanted.count }
         return wanted.count - unwanted.count
+    }
+
+    private func noteHeld(_ entries: [Entry]) {
+        mayHold.store(true, ordering: .relaxed)
+        released.subtract(entries.map(\.userID))
     }
 
     private func appended(_ userID: String) {

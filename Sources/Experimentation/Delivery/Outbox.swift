@@ -26,6 +26,8 @@ actor Outbox {
     struct Entry: Sendable {
         var envelope: Envelope
         var isHeld: Bool
+        /// Whether the user agrees, so that what an earlier run held of theirs goes first.
+        var isGranted = false
         /// Whether the user still agrees, asked again at the last moment.
         var isWanted: @Sendable () -> Bool = { true }
 
@@ -55,6 +57,12 @@ actor Outbox {
     var deniedUsers: Set<String> = []
     /// Users whose events are being removed from the store at this moment: theirs wait for that to end.
     var beingPurged: [String: OneShot] = [:]
+    /// Whether the store may hold events for consent, as far as this client knows.
+    nonisolated let mayHold = Atomic<Bool>(true)
+    /// Users of whom nothing is held any more; a bounded memory that spares the store the question.
+    var released: Set<String> = []
+    /// Users whose held events are being let go at this moment.
+    var beingReleased: [String: OneShot] = [:]
     /// About how many events wait for a delivery.
     var waiting = 0
     /// How many deliveries have failed in a row.
@@ -164,8 +172,10 @@ actor Outbox {
     /// Only if anything is left: a drain for nothing would take the first event of this run before its batch is due.
     func resume() async {
         guard pauses.isEmpty, sink != nil else { return }
-        if let left = try? await store.status(now: environment.time.now), left.ready + left.delayed + left.leased == 0 {
-            return
+        if let left = try? await store.status(now: environment.time.now) {
+            // Nobody has tracked yet.
+            if left.held == 0 { mayHold.store(false, ordering: .relaxed) }
+            if left.ready + left.delayed + left.leased == 0 { return }
         }
         startDrain()
     }

@@ -141,6 +141,59 @@ struct ConsentRaceTests {
         #expect(try await client.flush())
         #expect(vendor.record.received.compactMap(\.event.number) == [2])
     }
+
+    @Test("what an earlier run held goes out when the user comes back with consent, and before what is new")
+    func heldByEarlierRun() async throws {
+        let vendor = ScriptedVendor(needsConsent: true)
+        let store = ClientStore(outbox: TroubledStore(), state: InMemoryStateStore())
+        let first = try await vendor.client(store: store)
+        let earlier = first.session(for: User(id: "ada"))
+        try await earlier.track(.numbered(1))
+        try await first.session(for: User(id: "eve")).track(.numbered(9))
+        await first.shutdown()
+        let client = try await vendor.client(store: store)
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        try await ada.track(.numbered(2))
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.compactMap(\.event.number) == [1, 2])
+        #expect(try await client.outboxStatus().held == 1)
+    }
+
+    @Test("what an earlier run held goes out though the user, come back with consent, does nothing more")
+    func heldAndSilent() async throws {
+        let vendor = ScriptedVendor(needsConsent: true)
+        let store = ClientStore(outbox: TroubledStore(), state: InMemoryStateStore())
+        let first = try await vendor.client(store: store)
+        for (number, id) in ["ada", "bob"].enumerated() {
+            try await first.session(for: User(id: id)).track(.numbered(number))
+        }
+        await first.shutdown()
+        let client = try await vendor.client(store: store)
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        for _ in 0..<10_000 where try await client.outboxStatus().held > 1 { await Task.yield() }
+        session.identify(Identity(id: "bob"))
+        for _ in 0..<10_000 where try await client.outboxStatus().held > 0 { await Task.yield() }
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.compactMap(\.event.number) == [0, 1])
+    }
+
+    @Test("where nothing is held, nobody asks the store to let something go; where something is, once for each user")
+    func releasedOnce() async throws {
+        let vendor = ScriptedVendor(needsConsent: true)
+        let outbox = TroubledStore()
+        let client = try await vendor.client(store: ClientStore(outbox: outbox, state: InMemoryStateStore()))
+        for number in 0..<3 {
+            try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(number))
+        }
+        #expect(outbox.releases == 0)
+        try await client.session(for: User(id: "ada")).track(.numbered(3))
+        for number in 4..<7 {
+            try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(number))
+        }
+        #expect(outbox.releases == 1)
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<7))
+    }
 }
 
 extension Envelope {
