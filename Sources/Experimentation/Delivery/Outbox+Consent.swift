@@ -109,8 +109,9 @@ extension Outbox {
         var purged = 0
         for userID in users {
             let wasDenied = deniedUsers.contains(userID)
+            // Whether it succeeds or not: they never said that they deny.
+            defer { if !wasDenied { deniedUsers.remove(userID) } }
             purged += try await purge(userID: userID)
-            if !wasDenied { deniedUsers.remove(userID) }
         }
         return purged
     }

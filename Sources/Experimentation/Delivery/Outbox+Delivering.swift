@@ -78,14 +78,25 @@ extension Outbox {
         var blocked: Set<String> = []
     }
 
+    /// When events are looked at again whose user has denied although they are still in the store.
+    private static let deniedWait: Duration = .seconds(10)
+
     /// Sends events in one call of the adapter, and writes down what became of them.
     func send(_ part: consuming [Envelope], to sink: any EventSink) async throws(ExperimentationError) -> Outcome {
         let count = part.count
         var batch = consume part
+        var denied: [Envelope] = []
         if !deniedUsers.isEmpty {
-            batch.removeAll { deniedUsers.contains($0.identity.id) && !$0.event.isConsentSignal }
+            denied = batch.filter { deniedUsers.contains($0.identity.id) && !$0.event.isConsentSignal }
+            if !denied.isEmpty { batch.removeAll { deniedUsers.contains($0.identity.id) && !$0.event.isConsentSignal } }
         }
-        if batch.isEmpty { return Outcome() }
+        // Their removal may be under way, or have failed: then they wait a little for another one. Nothing is waited for
+        // before the rest is under way: a withdrawal would not find it.
+        let back = backUntried(denied, after: Self.deniedWait)
+        if batch.isEmpty {
+            try await settle(back)
+            return Outcome(blocked: Set(denied.map(\.identity.id)))
+        }
         let name = (batch.count == count ? batch[0].batch : nil) ?? environment.makeID()
         for index in batch.indices { batch[index].batch = name }
         let task = Task { [batch] in await sink.deliver(batch) }
@@ -102,6 +113,8 @@ extension Outbox {
 
         let verdicts = batch.indices.map { report.verdicts[batch[$0].id] }
         var (outcome, settlements) = consequences(of: verdicts, for: batch)
+        settlements += back
+        outcome.blocked.formUnion(denied.map(\.identity.id))
         if verdicts.allSatisfy(\.isNoAnswer) { remember(batch) }
         do {
             if outcome.blocked.isEmpty, outcome.again.isEmpty {

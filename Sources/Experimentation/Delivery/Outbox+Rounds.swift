@@ -174,9 +174,9 @@ extension Outbox {
     }
 
     /// What to write down of events that were leased but not tried.
-    private func backUntried(_ events: some Sequence<Envelope>) -> [Settlement] {
-        let now = roundNow
-        return events.map { .retry(id: $0.id, at: now, attempts: $0.attempts, reason: "") }
+    func backUntried(_ events: some Sequence<Envelope>, after wait: Duration = .zero) -> [Settlement] {
+        let date = roundNow + wait.seconds
+        return events.map { .retry(id: $0.id, at: date, attempts: $0.attempts, reason: "") }
     }
 
     /// Parts leased events into batches: those that went out together and got no answer go out together again.

@@ -92,4 +92,33 @@ struct FailingStoreTests {
         }
         #expect(first > 20)
     }
+
+    @Test("a removal of everything that fails doesn't keep events of users from being sent who never denied")
+    func failedRemovalOfAll() async throws {
+        let store = TroubledStore(.init(failsPurges: true))
+        let vendor = ScriptedVendor()
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
+        try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(1))
+        await #expect(throws: ExperimentationError.self) { try await client.removeWaitingEvents() }
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.compactMap(\.event.number) == [1])
+    }
+
+    @Test("events of a withdrawal that the store couldn't follow aren't sent, and go out if the user agrees again")
+    func failedWithdrawal() async throws {
+        let store = TroubledStore(.init(failsPurges: true))
+        let vendor = ScriptedVendor(needsConsent: true)
+        let time = ManualTime()
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()), time: time)
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        for number in 0..<3 { try await ada.track(.numbered(number)) }
+        try await client.session(for: User(id: "bob", consent: .granted)).track(.numbered(3))
+        await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
+        #expect(try await client.flush(retrying: false) == false)
+        #expect(vendor.record.received.compactMap(\.event.number) == [3])
+        #expect(try await client.outboxStatus().leased == 0)
+        try await ada.setConsent(.granted)
+        try await client.drain(time, for: .seconds(60))
+        #expect(vendor.record.received.compactMap(\.event.number) == [3, 0, 1, 2])
+    }
 }
