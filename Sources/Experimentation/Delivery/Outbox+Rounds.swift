@@ -40,6 +40,7 @@ extension Outbox {
         waiting = 0
         do {
             try await settleTheRest()
+            try await removeOwed()
             let next = try await deliverRounds()
             try await settleBefore()
             return next

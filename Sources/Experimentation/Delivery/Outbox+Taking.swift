@@ -100,9 +100,38 @@ extension Outbox {
         defer { if isHeld { noteHeld(wanted) } }
         try await store.append(wanted.map(\.envelope), isHeld: isHeld)
         let unwanted = wanted.filter { !$0.isWanted() }
-        for userID in Set(unwanted.map(\.userID)) { _ = try await store.purge(userID: userID) }
+        await remove(unwanted)
         if !isHeld { waiting += wanted.count - unwanted.count }
         return wanted.count - unwanted.count
+    }
+
+    /// Removes what was stored although its user no longer agreed, or remembers that this is owed: to fail here would have
+    /// everything that was stored with it stored again.
+    private func remove(_ unwanted: [Entry]) async {
+        guard !unwanted.isEmpty else { return }
+        owedRemovals += unwanted
+        do throws(ExperimentationError) {
+            try await removeOwed()
+        } catch {
+            waiting = max(waiting, 1)
+            environment.log.log(.error, "outbox.store", "An event without consent can't be removed yet: \(error)")
+        }
+    }
+
+    /// Removes what was stored although its user no longer agreed; what can't be removed stays owed.
+    func removeOwed() async throws(ExperimentationError) {
+        while let userID = owedRemovals.first?.userID {
+            let owed = owedRemovals.filter { $0.userID == userID }
+            owedRemovals.removeAll { $0.userID == userID }
+            // Somebody who agrees again meanwhile keeps their events.
+            guard owed.contains(where: { !$0.isWanted() }) else { continue }
+            do {
+                _ = try await store.purge(userID: userID)
+            } catch {
+                owedRemovals += owed
+                throw error
+            }
+        }
     }
 
     private func noteHeld(_ entries: [Entry]) {

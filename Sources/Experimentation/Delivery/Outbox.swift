@@ -109,6 +109,8 @@ actor Outbox {
 
     var appending: [String: Int] = [:]
     var appendWaiters: [String: [CheckedContinuation<Void, Never>]] = [:]
+    /// Events that were stored although their users no longer agreed, and couldn't be removed yet.
+    var owedRemovals: [Entry] = []
     var takingNoted: Task<Void, Never>?
     /// Events of callers who can't wait: exposures recorded by a read.
     ///

@@ -1,4 +1,4 @@
-import Experimentation
+@testable import Experimentation
 import ExperimentationTesting
 import Foundation
 import Synchronization
@@ -120,5 +120,34 @@ struct FailingStoreTests {
         try await ada.setConsent(.granted)
         try await client.drain(time, for: .seconds(60))
         #expect(vendor.record.received.compactMap(\.event.number) == [3, 0, 1, 2])
+    }
+
+    @Test("events that are stored aren't stored again because the removal of another's failed")
+    func storedOnce() async throws {
+        let store = TroubledStore(.init(slowAppend: 1, failsPurges: true))
+        let vendor = ScriptedVendor()
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
+        let outbox = client.core.outbox
+        func envelope(_ user: String, _ number: Int) -> Envelope {
+            Envelope(id: "\(number)", identity: Identity(id: user), event: .numbered(number), date: Date())
+        }
+        outbox.note(envelope("bob", 0), isHeld: false)
+        await store.appendDoor.untilReached()
+        // These come together behind it; one user agrees before theirs is stored, and no longer after.
+        let asked = Shared(0)
+        outbox.note(envelope("bob", 1), isHeld: false)
+        outbox.note(envelope("ada", 2), isHeld: false) {
+            asked.change { $0 += 1 }
+            return asked.value == 1
+        }
+        store.appendDoor.open()
+        await outbox.takeInNoted()
+        // The removal is owed still: nothing goes out before it.
+        _ = try await client.flush(retrying: false)
+        #expect(vendor.record.received.isEmpty)
+        store.mendPurges()
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.map(\.id) == ["0", "1"])
+        try await client.expectBalance(Ledger(accepted: 3, delivered: 2, purged: 1))
     }
 }
