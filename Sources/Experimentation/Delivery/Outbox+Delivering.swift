@@ -13,9 +13,9 @@ extension Outbox {
     }
 
     func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
-        try await settleBefore()
-        guard !settlements.isEmpty else { return }
         do {
+            try await settleBefore()
+            guard !settlements.isEmpty else { return }
             try await store.settle(settlements)
             settled += 1
         } catch {
@@ -114,6 +114,7 @@ extension Outbox {
         let verdicts = batch.indices.map { report.verdicts[batch[$0].id] }
         var (outcome, settlements) = consequences(of: verdicts, for: batch)
         settlements += back
+        inHand = outcome.again
         outcome.blocked.formUnion(denied.map(\.identity.id))
         if verdicts.allSatisfy(\.isNoAnswer) { remember(batch) }
         do {

@@ -51,8 +51,9 @@ extension Outbox {
             hasLeased = false
             try? await settleBefore()
             settleFailure = nil
-            unsettled += aside.joined() + backUntried(ahead.joined())
+            unsettled += aside.joined() + backUntried(inHand) + backUntried(ahead.joined())
             aside = []
+            inHand = []
             ahead = []
             environment.log.log(.error, "outbox.store", "Delivery stopped: \(error)")
             failures += 1
@@ -89,6 +90,7 @@ extension Outbox {
             if ahead.count < Self.mostAhead { leaseAside(&round) }
             if !round.blocked.isEmpty { part = try await free(part, round) }
             let outcome = try await send(consume part, to: sink)
+            inHand = []
             round.blocked.formUnion(outcome.blocked)
             if outcome.again.count > 1 {
                 let middle = (outcome.again.count + 1) / 2
@@ -107,8 +109,10 @@ extension Outbox {
 
     /// What may be sent of a part; the rest goes back.
     private func free(_ part: [Envelope], _ round: Round) async throws(ExperimentationError) -> [Envelope] {
+        inHand = part.filter { !round.blocked.contains($0.identity.id) }
         try await settle(backUntried(part.filter { round.blocked.contains($0.identity.id) }))
-        return part.filter { !round.blocked.contains($0.identity.id) }
+        defer { inHand = [] }
+        return inHand
     }
 
     // MARK: Leasing

@@ -81,6 +81,8 @@ actor Outbox {
 
     /// Batches that are leased and not yet sent, the next one last.
     var ahead: [[Envelope]] = []
+    /// What is neither ahead nor settled while something of its batch is written down: it goes back if the store fails.
+    var inHand: [Envelope] = []
     /// The next batches on their way out of the store.
     var leasing: Task<Result<[[Envelope]], ExperimentationError>, Never>?
     /// Whether ``leasing`` has ended and nobody has taken what it brought.

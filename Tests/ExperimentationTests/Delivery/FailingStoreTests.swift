@@ -150,4 +150,26 @@ struct FailingStoreTests {
         #expect(vendor.record.received.map(\.id) == ["0", "1"])
         try await client.expectBalance(Ledger(accepted: 3, delivered: 2, purged: 1))
     }
+
+    @Test("what was in hand when the store failed goes out as soon as the store is back, not when its lease ends")
+    func inHand() async throws {
+        let vendor = ScriptedVendor { batch in
+            // The first of them is taken, the others are to come in smaller batches.
+            var report = DeliveryReport(.split("413"), for: batch)
+            report.verdicts[batch[0].id] = .delivered
+            return report
+        }
+        let time = ManualTime()
+        let client = try await vendor.client(
+            store: ClientStore(outbox: TroubledStore(.init(failingSettle: 1)), state: InMemoryStateStore()),
+            time: time
+        )
+        for number in 0..<5 { try await client.session(for: User(id: "\(number)")).track(.numbered(number)) }
+        _ = try await client.flush(retrying: false)
+        vendor.answer { DeliveryReport(.delivered, for: $0) }
+        time.advance(by: .seconds(10))
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.compactMap(\.event.number) == [0, 1, 2, 3, 4])
+        try await client.expectBalance(Ledger(accepted: 5, delivered: 5))
+    }
 }
