@@ -73,7 +73,10 @@ extension Outbox {
         guard isDenied() else { return 0 }
         deniedUsers.insert(userID)
         intake.withLock { $0.removeAll { $0.userID == userID && !$0.envelope.event.isConsentSignal } }
-        forgetAhead(of: userID)
+        // They go back, and in their order, if nothing comes of the removal.
+        var leased = forgetAhead(of: userID)
+        var isRemoved = false
+        defer { if !isRemoved { giveBack(leased) } }
         while let taking = takingNoted { await taking.value }
         await waitForAppends(of: userID)
         while let underWay, underWay.concerns(userID) {
@@ -91,10 +94,21 @@ extension Outbox {
             beingPurged[userID] = nil
             gate.open()
             // What was being leased when the purge began has come since, or is still to come.
-            forgetAhead(of: userID)
+            leased += forgetAhead(of: userID)
             purgedMeanwhile.insert(userID)
         }
-        return try await store.purge(userID: userID)
+        let removed = try await store.purge(userID: userID)
+        isRemoved = true
+        return removed
+    }
+
+    /// Has events given back to the store that were leased and not sent, with the next round.
+    private func giveBack(_ events: [Envelope]) {
+        guard !events.isEmpty else { return }
+        aside.append(backUntried(events))
+        startSettling()
+        waiting = max(waiting, 1)
+        deliverWhenDue()
     }
 
     /// Removes the waiting events of all users, who go on as before.
@@ -131,12 +145,18 @@ extension Outbox {
     }
 
     /// Takes a user's events out of what is leased and not yet sent.
-    private func forgetAhead(of userID: String) {
+    ///
+    /// - Returns: What was taken out, in order.
+    private func forgetAhead(of userID: String) -> [Envelope] {
+        let taken = ahead.reversed().joined().filter { $0.identity.id == userID && !$0.event.isConsentSignal }
+        if taken.isEmpty { return [] }
+        forgotten.insert(userID)
         ahead = ahead.compactMap { batch in
             let rest = batch.filter { $0.identity.id != userID || $0.event.isConsentSignal }
             if rest.count == batch.count { return batch }
             // What is left is another batch than the one that was named.
             return rest.isEmpty ? nil : rest.map { $0.named(nil) }
         }
+        return taken
     }
 }

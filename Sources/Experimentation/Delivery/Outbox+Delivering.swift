@@ -34,7 +34,7 @@ extension Outbox {
         startSettling()
     }
 
-    private func startSettling() {
+    func startSettling() {
         guard settling == nil, !aside.isEmpty else { return }
         settling = Task {
             let settlements = Array(self.aside.joined())

@@ -72,6 +72,7 @@ extension Outbox {
             let latestStart = environment.time.instant.advanced(by: Self.lease / 2)
             var round = Round(now: now, latestStart: latestStart, width: width)
             purgedMeanwhile = []
+            forgotten = []
             try await lineUp(try await store.lease(request(of: &round)), &round)
             if ahead.isEmpty { return try await nextAttempt(now: now) }
             guard try await deliver(&round, to: sink) else { return outageEnds }
@@ -87,6 +88,7 @@ extension Outbox {
         while true {
             if ahead.isEmpty || hasLeased { try await takeLeased(&round) }
             guard var part = ahead.popLast() else { return true }
+            round.blocked.formUnion(forgotten)
             if ahead.count < Self.mostAhead { leaseAside(&round) }
             if !round.blocked.isEmpty { part = try await free(part, round) }
             let outcome = try await send(consume part, to: sink)

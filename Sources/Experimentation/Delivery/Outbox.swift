@@ -89,6 +89,8 @@ actor Outbox {
     var hasLeased = false
     /// Users whose events were removed since ``leasing`` began.
     var purgedMeanwhile: Set<String> = []
+    /// Users whose events were taken out of ``ahead`` in this round: no later one of theirs may go first.
+    var forgotten: Set<String> = []
     /// What is to be written down while the next batches are under way.
     var aside: [[Settlement]] = []
     /// The writing down of what stands aside.

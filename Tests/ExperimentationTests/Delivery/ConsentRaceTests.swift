@@ -1,4 +1,4 @@
-import Experimentation
+@testable import Experimentation
 import ExperimentationTesting
 import Foundation
 import Testing
@@ -193,6 +193,35 @@ struct ConsentRaceTests {
         #expect(outbox.releases == 1)
         #expect(try await client.flush(retrying: false))
         #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<7))
+    }
+
+    @Test("P07 someone who agrees again before their events are removed keeps them, in their order")
+    func abandonedRemoval() async throws {
+        let store = TroubledStore(.init(slowSettle: 1))
+        let door = Door()
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, largest: 1, interval: .seconds(3_600))) { batch in
+            if batch.first?.event.number == 1 { await door.pass() }
+            return DeliveryReport(.delivered, for: batch)
+        }
+        let time = ManualTime()
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()), time: time)
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        let bob = client.session(for: User(id: "bob", consent: .granted))
+        for number in 0..<2 { try await bob.track(.numbered(number)) }
+        for number in 2..<14 { try await ada.track(.numbered(number)) }
+        async let flushed = client.flush(retrying: false)
+        await store.settleDoor.untilReached()
+        await door.untilReached()
+        async let denied: Void = ada.setConsent(.denied)
+        while await !client.core.outbox.deniedUsers.contains("ada") { await Task.yield() }
+        try await ada.setConsent(.granted)
+        store.settleDoor.open()
+        try await denied
+        door.open()
+        _ = try await flushed
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<14))
+        try await client.expectBalance()
     }
 }
 
