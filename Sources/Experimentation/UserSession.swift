@@ -31,6 +31,8 @@ public final class UserSession: Sendable {
         var recorded: Set<ExposureKey> = []
         var board: CampaignBoard
         var epochs: [String: UInt64] = [:]
+        /// A change of consent that the vendor hasn't been told yet.
+        var untoldConsent: Consent?
     }
 
     init(core: ClientCore, user: User) {
@@ -108,6 +110,7 @@ public final class UserSession: Sendable {
             state.revision += 1
             state.isRestored = false
             state.earlierAssignments = [:]
+            state.untoldConsent = nil
         }
         snapshots.update { $0.revision == 0 ? nil : $0.with(origin: .stale) }
         welcome()

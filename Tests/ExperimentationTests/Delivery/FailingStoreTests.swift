@@ -172,4 +172,32 @@ struct FailingStoreTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [0, 1, 2, 3, 4])
         try await client.expectBalance(Ledger(accepted: 5, delivered: 5))
     }
+
+    @Test("a withdrawal that the store couldn't follow is told to the vendor, and followed by the next call")
+    func withdrawnTwice() async throws {
+        let store = TroubledStore(.init(failsPurges: true))
+        let vendor = ScriptedVendor(needsConsent: true)
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        try await ada.track(.numbered(1))
+        await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
+        #expect(try await client.waitingEvents().map(\.envelope.event.type) == ["custom", "consentChanged"])
+        store.mendPurges()
+        try await ada.setConsent(.denied)
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.map(\.event.type) == ["consentChanged"])
+        try await client.expectBalance(Ledger(accepted: 2, delivered: 1, purged: 1))
+    }
+
+    @Test("a signal of consent that couldn't be stored is told by the next call, once")
+    func signalOwed() async throws {
+        let vendor = ScriptedVendor(needsConsent: true)
+        let store = FailingStore(failing: 2..<3)
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
+        for _ in 0..<2 { try await ada.setConsent(.denied) }
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.map(\.event.type) == ["consentChanged"])
+    }
 }
