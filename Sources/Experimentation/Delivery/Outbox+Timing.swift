@@ -1,3 +1,5 @@
+import Synchronization
+
 /// When to deliver: by count, by age, after a pause, and because somebody waits for it.
 extension Outbox {
     var policy: BatchPolicy { sink?.batching ?? BatchPolicy() }
@@ -75,7 +77,10 @@ extension Outbox {
         isPatient: Bool = true
     ) async throws(ExperimentationError) -> Bool {
         let time = environment.time
-        await takeInNoted()
+        if takingNoted != nil || intake.withLock({ !$0.isEmpty }) {
+            await Self.wait(for: Task { await self.takeInNoted() }, until: deadline, by: time)
+            if takingNoted != nil, time.instant >= deadline { return false }
+        }
         // Without patience it has one round of its own, also where others follow each other without a pause.
         var hasWaited = false
         while sink != nil, pauses.isEmpty, !Task.isCancelled {
@@ -89,7 +94,7 @@ extension Outbox {
                 hasWaited = true
                 continue
             }
-            if try await isEmpty() { return true }
+            if try await isEmpty(by: deadline) { return true }
             guard isPatient else { break }
             if let next = nextRound {
                 let next = max(next, began.advanced(by: Self.leastBetweenRounds))
@@ -100,12 +105,36 @@ extension Outbox {
                 break
             }
         }
-        return try await isEmpty()
+        return try await isEmpty(by: deadline)
     }
 
-    private func isEmpty() async throws(ExperimentationError) -> Bool {
-        let status = try await store.status(now: environment.time.now)
+    /// How long the store may take at the least to say whether it is empty, also where the deadline has come.
+    private static let leastForStatus: Duration = .milliseconds(100)
+
+    /// Whether nothing is left that could be delivered.
+    ///
+    /// - Parameter deadline: When the question is given up; the answer is no then.
+    /// - Returns: Whether that is so.
+    /// - Throws: ``ErrorCode/store``.
+    private func isEmpty(by deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Bool {
+        let time = environment.time
+        let asked = Asked()
+        let task = Task { [store] in
+            do throws(ExperimentationError) {
+                let status = try await store.status(now: time.now)
+                asked.answer.withLock { $0 = .success(status) }
+            } catch {
+                asked.answer.withLock { $0 = .failure(error) }
+            }
+        }
+        await Self.wait(for: task, until: max(deadline, time.instant.advanced(by: Self.leastForStatus)), by: time)
+        guard let status = try asked.answer.withLock({ $0 })?.get() else { return false }
         return status.ready + status.leased + status.delayed == 0
+    }
+
+    /// What the store said, if it has.
+    private final class Asked: Sendable {
+        let answer = Mutex<Result<OutboxStatus, ExperimentationError>?>(nil)
     }
 
     /// Waits for a task, but not beyond the deadline; the task goes on.

@@ -200,4 +200,19 @@ struct FailingStoreTests {
         #expect(try await client.flush(retrying: false))
         #expect(vendor.record.received.map(\.event.type) == ["consentChanged"])
     }
+
+    @Test("P25 flush and shutdown end by their deadline beside a store that doesn't answer")
+    func unansweredFlush() async throws {
+        let store = TroubledStore(.init(slowAppend: 1))
+        let vendor = ScriptedVendor()
+        let client = try await vendor.client(
+            store: ClientStore(outbox: store, state: InMemoryStateStore()),
+            time: SystemTime()
+        )
+        try client.session(for: User(id: "ada")).note(.numbered(1))
+        await store.appendDoor.untilReached()
+        #expect(try await client.flush(within: .milliseconds(20)) == false)
+        await client.shutdown(within: .milliseconds(20))
+        store.appendDoor.open()
+    }
 }
