@@ -1,7 +1,8 @@
-@testable import Experimentation
 import ExperimentationTesting
 import Foundation
 import Testing
+
+@testable import Experimentation
 
 @Suite("Consent is a gate before the queue")
 struct ConsentRaceTests {
@@ -199,7 +200,8 @@ struct ConsentRaceTests {
     func abandonedRemoval() async throws {
         let store = TroubledStore(.init(slowSettle: 1))
         let door = Door()
-        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, largest: 1, interval: .seconds(3_600))) { batch in
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, largest: 1, interval: .seconds(3_600))) {
+            batch in
             if batch.first?.event.number == 1 { await door.pass() }
             return DeliveryReport(.delivered, for: batch)
         }

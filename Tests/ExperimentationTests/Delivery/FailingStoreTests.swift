@@ -1,8 +1,9 @@
-@testable import Experimentation
 import ExperimentationTesting
 import Foundation
 import Synchronization
 import Testing
+
+@testable import Experimentation
 
 /// An outbox that fails at one operation.
 private final class FailingStore: OutboxStore {
