@@ -109,7 +109,7 @@ extension Outbox {
     }
 
     /// How long the store may take at the least to say whether it is empty, also where the deadline has come.
-    private static let leastForStatus: Duration = .milliseconds(100)
+    private static let leastForStatus: Duration = .milliseconds(500)
 
     /// Whether nothing is left that could be delivered.
     ///
