@@ -121,7 +121,12 @@ extension UserSession {
         let eventID = core.environment.makeID()
         let (identity, changes) = state.withLock { state in
             defer { state.pendingChanges = [:] }
-            if core.roles.campaigns != nil { state.epochs[eventID] = state.board.epoch(of: surface) }
+            if core.roles.campaigns != nil {
+                // So many wait only while the vendor is away for long; what is dropped meanwhile never comes back to be
+                // forgotten. Their campaigns count as after a start: for what is shown then.
+                if state.epochs.count >= UserSession.mostEpochs { state.epochs = [:] }
+                state.epochs[eventID] = state.board.epoch(of: surface)
+            }
             return (state.user.identity, state.pendingChanges)
         }
         return Envelope(

@@ -16,6 +16,9 @@ public final class UserSession: Sendable {
     /// Names the session; events carry it.
     public let id: String
 
+    /// Of how many events that wait it is remembered what was shown when they were tracked.
+    static let mostEpochs = 4_096
+
     let core: ClientCore
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>

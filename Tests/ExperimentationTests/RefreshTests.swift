@@ -185,6 +185,16 @@ struct RefreshTests {
         #expect(try await vendor.client(store: store).status == .disabled)
     }
 
+    @Test("what a vendor that is away doesn't take leaves a bounded memory in its session")
+    func boundedEpochs() async throws {
+        let client = try await ExperimentationClient(provider: InMemoryProvider(capabilities: [.tracking, .campaigns]))
+        await client.setConnectivity(.offline)
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        for _ in 0..<(UserSession.mostEpochs + 10) { try await session.track(.custom("a")) }
+        let count = session.state.withLock { $0.epochs.count }
+        #expect(count == 10)
+    }
+
     @Test("status changes are announced once, in order, and a late observer gets the present one")
     func status() async throws {
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
