@@ -229,8 +229,13 @@ final class ClientCore: Sendable {
     /// Acts on what a delivery brought back.
     private func take(_ news: Outbox.News) {
         if news.isDisabled {
-            let task = Task { await self.setDisabled(true) }
-            state.withLock { $0.switching = task }
+            // One behind the other: whoever waits for the last waits for all.
+            state.withLock { state in
+                state.switching = Task { [before = state.switching] in
+                    await before?.value
+                    await self.setDisabled(true)
+                }
+            }
         }
         if let error = news.stopped {
             environment.log.log(.error, "delivery.stopped", "Nothing is delivered any more: \(error)")

@@ -1,18 +1,17 @@
 import Experimentation
-import Foundation
 import Synchronization
 
 /// An outbox that gives nothing away while a step puts events into it.
 ///
 /// A vendor that takes events by the hundred would otherwise get as many in the first request as were there when the
 /// threads came to it, and the same story would be told differently each time.
-final class StepwiseOutbox: OutboxStore {
+final class StepwiseOutbox: ForwardingOutbox {
     private struct State {
         var isFilling = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let inner: any OutboxStore
+    let inner: any OutboxStore
     private let state = Mutex(State())
 
     init(_ inner: any OutboxStore) { self.inner = inner }
@@ -39,27 +38,5 @@ final class StepwiseOutbox: OutboxStore {
             if goesOn { continuation.resume() }
         }
         return try await inner.lease(wanted)
-    }
-
-    // MARK: The rest is the other's
-
-    func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
-        try await inner.append(envelopes, isHeld: isHeld)
-    }
-
-    func settle(_ settlements: [Settlement]) async throws(ExperimentationError) { try await inner.settle(settlements) }
-
-    func release(userID: String) async throws(ExperimentationError) { try await inner.release(userID: userID) }
-
-    func purge(userID: String) async throws(ExperimentationError) -> Int { try await inner.purge(userID: userID) }
-
-    func expire(before date: Date) async throws(ExperimentationError) -> Int { try await inner.expire(before: date) }
-
-    func status(now: Date) async throws(ExperimentationError) -> OutboxStatus { try await inner.status(now: now) }
-
-    func ledger() async throws(ExperimentationError) -> Ledger { try await inner.ledger() }
-
-    func waiting(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
-        try await inner.waiting(after: sequence, limit: limit)
     }
 }

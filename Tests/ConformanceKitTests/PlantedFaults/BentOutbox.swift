@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// An outbox with something wrong on purpose.
-final class BentOutbox: OutboxStore {
+final class BentOutbox: ForwardingOutbox {
     enum Change {
         /// Says that it has an event before it does: a kill in between loses it.
         case acknowledgesBeforeCommit
@@ -21,7 +21,7 @@ final class BentOutbox: OutboxStore {
         case neverReleases
     }
 
-    private let inner: any OutboxStore
+    let inner: any OutboxStore
     private let change: Change
     private let volatile = Mutex<[(envelopes: [Envelope], isHeld: Bool)]>([])
 
@@ -81,10 +81,6 @@ final class BentOutbox: OutboxStore {
         if case .ignoresPurge = change { return 0 }
         return try await inner.purge(userID: userID)
     }
-
-    func expire(before date: Date) async throws(ExperimentationError) -> Int { try await inner.expire(before: date) }
-
-    func status(now: Date) async throws(ExperimentationError) -> OutboxStatus { try await inner.status(now: now) }
 
     func ledger() async throws(ExperimentationError) -> Ledger {
         var ledger = try await inner.ledger()

@@ -6,8 +6,8 @@ import Testing
 @testable import Experimentation
 
 /// An outbox that fails at one operation.
-private final class FailingStore: OutboxStore {
-    private let inner = InMemoryOutboxStore()
+private final class FailingStore: ForwardingOutbox {
+    let inner: any OutboxStore = InMemoryOutboxStore()
     private let failing: Range<Int>
     private let count = Mutex(0)
 
@@ -16,7 +16,7 @@ private final class FailingStore: OutboxStore {
     /// How many operations there were.
     var operations: Int { count.withLock { $0 } }
 
-    private func step() throws(ExperimentationError) {
+    func willForward() throws(ExperimentationError) {
         let number = count.withLock { count in
             defer { count += 1 }
             return count
@@ -24,34 +24,6 @@ private final class FailingStore: OutboxStore {
         if failing.contains(number) { throw ExperimentationError(.store, "The disk failed.") }
     }
 
-    func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
-        try step()
-        try await inner.append(envelopes, isHeld: isHeld)
-    }
-    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
-        try step()
-        return try await inner.lease(wanted)
-    }
-    func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
-        try step()
-        try await inner.settle(settlements)
-    }
-    func release(userID: String) async throws(ExperimentationError) {
-        try step()
-        try await inner.release(userID: userID)
-    }
-    func purge(userID: String) async throws(ExperimentationError) -> Int {
-        try step()
-        return try await inner.purge(userID: userID)
-    }
-    func expire(before date: Date) async throws(ExperimentationError) -> Int {
-        try step()
-        return try await inner.expire(before: date)
-    }
-    func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
-        try step()
-        return try await inner.status(now: now)
-    }
     func ledger() async throws(ExperimentationError) -> Ledger { try await inner.ledger() }
 }
 

@@ -3,8 +3,8 @@ import ExperimentationTesting
 import Foundation
 
 /// A store of which one lease is given only when a test says so.
-final class SlowLease: OutboxStore {
-    private let inner = InMemoryOutboxStore()
+final class SlowLease: ForwardingOutbox {
+    let inner: any OutboxStore = InMemoryOutboxStore()
     private let leased = AsyncStream.makeStream(of: Void.self)
     private let gate = AsyncStream.makeStream(of: Void.self)
     private let before: Shared<Int>
@@ -26,13 +26,4 @@ final class SlowLease: OutboxStore {
         for await _ in gate.stream { break }
         return batches
     }
-    func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
-        try await inner.append(envelopes, isHeld: isHeld)
-    }
-    func settle(_ settlements: [Settlement]) async throws(ExperimentationError) { try await inner.settle(settlements) }
-    func release(userID: String) async throws(ExperimentationError) { try await inner.release(userID: userID) }
-    func purge(userID: String) async throws(ExperimentationError) -> Int { try await inner.purge(userID: userID) }
-    func expire(before date: Date) async throws(ExperimentationError) -> Int { try await inner.expire(before: date) }
-    func status(now: Date) async throws(ExperimentationError) -> OutboxStatus { try await inner.status(now: now) }
-    func ledger() async throws(ExperimentationError) -> Ledger { try await inner.ledger() }
 }

@@ -17,7 +17,7 @@ final class Door: Sendable {
 }
 
 /// A store in memory that is slow or fails where a test wants it to.
-final class TroubledStore: OutboxStore {
+final class TroubledStore: ForwardingOutbox {
     /// What goes wrong; the first append and the first settling are number 1.
     struct Trouble: Sendable {
         /// The append that stands before ``TroubledStore/appendDoor`` once it is done.
@@ -32,7 +32,7 @@ final class TroubledStore: OutboxStore {
 
     let appendDoor = Door()
     let settleDoor = Door()
-    private let inner = InMemoryOutboxStore()
+    let inner: any OutboxStore = InMemoryOutboxStore()
     private let state: Mutex<(trouble: Trouble, appends: Int, settles: Int, releases: Int)>
 
     init(_ trouble: Trouble = Trouble()) { state = Mutex((trouble, 0, 0, 0)) }
@@ -66,14 +66,5 @@ final class TroubledStore: OutboxStore {
     func purge(userID: String) async throws(ExperimentationError) -> Int {
         if state.withLock({ $0.trouble.failsPurges }) { throw ExperimentationError(.store, "The disk failed.") }
         return try await inner.purge(userID: userID)
-    }
-    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
-        try await inner.lease(wanted)
-    }
-    func expire(before date: Date) async throws(ExperimentationError) -> Int { try await inner.expire(before: date) }
-    func status(now: Date) async throws(ExperimentationError) -> OutboxStatus { try await inner.status(now: now) }
-    func ledger() async throws(ExperimentationError) -> Ledger { try await inner.ledger() }
-    func waiting(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
-        try await inner.waiting(after: sequence, limit: limit)
     }
 }
