@@ -38,13 +38,36 @@ struct EngageEventSink: EventSink {
         }
     }
 
+    /// Which interface a request goes to.
+    enum Lane: DeliveryLane {
+        case optOuts, behaviors
+
+        var most: Int {
+            switch self {
+            case .optOuts: 1
+            // No more than a delivery has.
+            case .behaviors: .max
+            }
+        }
+    }
+
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        let plan = DeliveryPlan(batch) { envelope -> Lane in
+            if case .consentChanged = envelope.event.kind { .optOuts } else { .behaviors }
+        }
+        return await plan.deliver { request in
+            switch request.lane {
+            case .optOuts: await optOut(request.events)
+            case .behaviors: await post(request.events)
+            }
+        }
+    }
+
+    private func post(_ envelopes: [Envelope]) async -> DeliveryReport {
         var report = DeliveryReport()
         var behaviors: [Envelope] = []
-        for envelope in batch {
-            if case .consentChanged = envelope.event.kind {
-                report.verdicts[envelope.id] = await optOut(envelope)
-            } else if translation.draft(of: envelope.event) == nil {
+        for envelope in envelopes {
+            if translation.draft(of: envelope.event) == nil {
                 report.verdicts[envelope.id] = .rejected("Engage has no behaviour for \(envelope.event.type)")
             } else {
                 behaviors.append(envelope)
@@ -170,6 +193,12 @@ struct EngageEventSink: EventSink {
             let patience = await connection.authorization.patience
             return DeliveryReport(EngageErrors.verdict(on: error, after: patience), for: batch)
         }
+    }
+
+    private func optOut(_ envelopes: [Envelope]) async -> DeliveryReport {
+        var report = DeliveryReport()
+        for envelope in envelopes { report.verdicts[envelope.id] = await optOut(envelope) }
+        return report
     }
 
     /// Opts the recipient of somebody out who withdrew consent.

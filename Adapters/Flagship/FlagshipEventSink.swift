@@ -28,53 +28,71 @@ struct FlagshipEventSink: EventSink {
         _ = try FlagshipTranslation.hits(of: event, id: "check")
     }
 
-    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-        let now = time.now
-        var report = DeliveryReport()
-        var exposures: [(Envelope, Exposure)] = []
-        var hits: [(Envelope, [FlagValue])] = []
-        for envelope in batch {
-            if case .exposure(let exposure) = envelope.event.kind {
-                exposures.append((envelope, exposure))
-                continue
-            }
-            do throws(ExperimentationError) {
-                let own = try FlagshipTranslation.hits(of: envelope.event, id: envelope.id)
-                hits.append((envelope, own.map { $0.wire(for: envelope, environmentID: environmentID, now: now) }))
-            } catch {
-                // Accepted by an earlier version that knew more, or edited in the store.
-                report.verdicts[envelope.id] = .rejected(error.message)
+    /// Where a request goes; as in the original, exposures first.
+    enum Lane: DeliveryLane {
+        case exposures, hits
+
+        var most: Int {
+            switch self {
+            case .exposures: FlagshipWire.largestActivation
+            // Of hits the policy lets no more into one delivery, and no more bytes, than one request takes.
+            case .hits: .max
             }
         }
-        // As in the original, exposures go first.
-        var rest = exposures[...]
-        while !rest.isEmpty {
-            let part = rest.prefix(FlagshipWire.largestActivation)
-            rest = rest.dropFirst(part.count)
-            report.merge(await activate(Array(part), now: now))
-        }
-        if !hits.isEmpty { report.merge(await send(hits)) }
-        return report
     }
 
-    private func activate(_ exposures: [(Envelope, Exposure)], now: Date) async -> DeliveryReport {
-        let entries = exposures.map { envelope, exposure in
-            exposure.wire(for: envelope, environmentID: environmentID, now: now)
+    /// The requests of a batch.
+    static func plan(_ batch: [Envelope]) -> DeliveryPlan<Lane> {
+        DeliveryPlan(batch) { envelope in
+            if case .exposure = envelope.event.kind { .exposures } else { .hits }
         }
-        let verdict = await verdict(on: exposures.map(\.0), orReport: .exposuresFailed) {
+    }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        await Self.plan(batch).deliver { request in
+            switch request.lane {
+            case .exposures: await activate(request.events)
+            case .hits: await send(request.events)
+            }
+        }
+    }
+
+    private func activate(_ envelopes: [Envelope]) async -> DeliveryReport {
+        let now = time.now
+        let exposures = envelopes.compactMap { envelope -> (Envelope, Exposure)? in
+            if case .exposure(let exposure) = envelope.event.kind { (envelope, exposure) } else { nil }
+        }
+        let entries = exposures.map { $1.wire(for: $0, environmentID: environmentID, now: now) }
+        let verdict = await verdict(on: envelopes, orReport: .exposuresFailed) {
             () throws(ExperimentationError) in try requests.activate(entries)
         }
         if verdict == .delivered {
             for (envelope, exposure) in exposures { await observations.exposed(envelope, exposure) }
         }
-        return DeliveryReport(verdict, for: exposures.map(\.0))
+        return DeliveryReport(verdict, for: envelopes)
     }
 
-    private func send(_ hits: [(Envelope, [FlagValue])]) async -> DeliveryReport {
-        let verdict = await verdict(on: hits.map(\.0), orReport: .hitsFailed) {
-            () throws(ExperimentationError) in try requests.hits(hits.flatMap(\.1))
+    private func send(_ envelopes: [Envelope]) async -> DeliveryReport {
+        let now = time.now
+        var report = DeliveryReport()
+        var sent: [Envelope] = []
+        var hits: [FlagValue] = []
+        for envelope in envelopes {
+            do throws(ExperimentationError) {
+                let own = try FlagshipTranslation.hits(of: envelope.event, id: envelope.id)
+                hits += own.map { $0.wire(for: envelope, environmentID: environmentID, now: now) }
+                sent.append(envelope)
+            } catch {
+                // Accepted by an earlier version that knew more, or edited in the store.
+                report.verdicts[envelope.id] = .rejected(error.message)
+            }
         }
-        return DeliveryReport(verdict, for: hits.map(\.0))
+        if sent.isEmpty { return report }
+        let verdict = await verdict(on: sent, orReport: .hitsFailed) {
+            [hits] () throws(ExperimentationError) in try requests.hits(hits)
+        }
+        report.merge(DeliveryReport(verdict, for: sent))
+        return report
     }
 
     private func verdict(
@@ -82,8 +100,8 @@ struct FlagshipEventSink: EventSink {
         orReport label: FlagshipReport.Label,
         of make: () throws(ExperimentationError) -> FlagshipRequests.Prepared
     ) async -> Verdict {
-        // Whoever has agreed; nothing is told of those of whom the consent alone may go out.
-        let visitor = envelopes.first { $0.event.type != "consentChanged" }
+        // Whoever has agreed; nothing is told of those who said no and of whom that alone may go out.
+        let visitor = envelopes.first { $0.event.kind != .consentChanged(granted: false) }
             .map { FlagshipReport.Visitor(identity: $0.identity, hasConsented: true) }
         let start = time.instant
         do throws(ExperimentationError) {

@@ -111,6 +111,32 @@ struct NetworkTests {
     }
 
     @Test(
+        "in a batch of several events nothing is sent behind one that is to be tried again",
+        arguments: [503, 429, 401]
+    )
+    func behind(status: Int) async throws {
+        let transport = VendorTransport(EvergageMock())
+        let time = ManualTime()
+        let provider = EvergageProvider(
+            configuration: .test,
+            transport: transport,
+            environment: Environment(time: time)
+        )
+        let replies = Mutex([nil, HTTPReply.made(422), HTTPReply.made(status)])
+        transport.setDetour { _, _ throws(ExperimentationError) in
+            replies.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        }
+        let batch = ["A", "A", "B", "B", "A", "C"].enumerated().map { place, user in
+            Envelope(id: "\(place)", identity: Identity(id: user), event: .custom("\(place)"), date: time.now)
+        }
+        let report = try #require(await provider.roles.events?.deliver(batch))
+        #expect(transport.events.map { $0["action"] } == ["0", "1", "2"])
+        #expect(report.verdicts["0"] == .delivered)
+        #expect(report.verdicts["1"] == .rejected("status 422"))
+        #expect(report.verdicts.filter { ["3", "4", "5"].contains($0.key) }.isEmpty)
+    }
+
+    @Test(
         "V84 HTML with 200 is no delivery: the event is sent again (a deviation, see decision 0160)",
         arguments: ["<html>Log in</html>", "", "{\"campaignResponses\":[", "[]"]
     )

@@ -262,24 +262,4 @@ struct EventSinkTests {
         let verdict = try #require(await sink.deliver([envelope]).verdicts["1"])
         #expect(verdict == (isDelivered ? .delivered : .outage()))
     }
-
-    @Test("an exposure that fails doesn't hold back hits of the same batch")
-    func independent() async throws {
-        let bench = try await Bench()
-        let sink = try #require(bench.provider().roles.events)
-        let exposure = Exposure(
-            assignment: Assignment(experiment: Experiment(id: "c"), group: "g", variation: Variation(id: "v"))
-        )
-        let batch = [
-            Envelope(
-                id: "1",
-                identity: Identity(id: "a"),
-                event: TrackingEvent(.exposure(exposure)),
-                date: bench.time.now
-            ),
-            Envelope(id: "2", identity: Identity(id: "a"), event: .screenView("x"), date: bench.time.now),
-        ]
-        bench.transport.fail("activate", .status(500))
-        #expect(await sink.deliver(batch).verdicts == ["1": .outage(), "2": .delivered])
-    }
 }

@@ -114,9 +114,10 @@ struct ProviderTests {
         }
     }
 
-    @Test("there is nowhere to send events to, and that is said")
+    @Test("there is nowhere to send events to, so that none can be out of order, and that is said")
     func noEvents() async throws {
         let stage = try Stage()
+        #expect(Self.provider(stage).roles.events == nil)
         let client = try await Self.client(stage)
         let session = client.session(for: User(id: "u-1"))
         await #expect(throws: ExperimentationError.self) { try await session.track(.custom("seen")) }

@@ -185,6 +185,22 @@ extension ConformanceCase {
             let types = try await probe.received().map { $0.type == "exposure" ? "exposure" : "event" }
             probe.expect(types, equals: ["exposure", "event"], "the order")
         },
+        exposure("exposures/between-events", "Exposures arrive between the events between which they happened") {
+            probe in
+            try await probe.seeAndTrackTwice()
+            try await probe.deliverAll()
+            probe.expect(try await probe.seenAndTracked(), equals: ["exposure", "1", "exposure", "2"], "the order")
+        },
+        exposure(
+            "exposures/between-events-through-an-outage",
+            "What happened after an exposure that can't be delivered yet waits behind it"
+        ) { probe in
+            try await probe.inject(WorldFault(.status(503), on: .exposures, times: 2))
+            try await probe.seeAndTrackTwice()
+            let ledger = try await probe.deliverAll()
+            probe.expect(try await probe.seenAndTracked(), equals: ["exposure", "1", "exposure", "2"], "the order")
+            probe.expect(ledger, equals: Ledger(accepted: 4, delivered: 4), "the ledger")
+        },
     ]
 
     private static let checkout = ["experiments/checkout", "flags/checkout-color"]
@@ -207,5 +223,22 @@ extension ConformanceCase {
             world: world,
             steps: steps
         )
+    }
+}
+
+extension Probe {
+    /// An exposure, an event, an exposure, an event.
+    fileprivate func seeAndTrackTwice() async throws {
+        _ = try await client(ClientOptions(exposurePolicy: .everyRead))
+        let session = try await readySession()
+        for number in 1...2 {
+            _ = session.string("checkout-color", default: "?")
+            try await trackMarks(number...number, in: session)
+        }
+    }
+
+    /// What arrived: `exposure`, or the event's number.
+    fileprivate func seenAndTracked() async throws -> [String] {
+        try await received().map { $0.type == "exposure" ? $0.type : Self.mark($0).map(String.init) ?? $0.type }
     }
 }

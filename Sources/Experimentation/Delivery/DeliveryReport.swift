@@ -41,7 +41,10 @@ public enum Verdict: Sendable, Hashable {
     case outage(after: Duration? = nil)
     /// The vendor didn't take it, for a reason that may lie in the event: try again, and count the attempt.
     case failed(String)
-    /// The batch was refused as a whole: try it in halves, to find the event that is to blame.
+    /// The batch was refused as a whole, or the event wasn't sent because an earlier one of its user was refused: try such
+    /// events again in halves, at once and at no cost, to find the one that is to blame.
+    ///
+    /// Whoever has an event that stays keeps the later ones too.
     case split(String)
     /// The vendor will never take it.
     case rejected(String)

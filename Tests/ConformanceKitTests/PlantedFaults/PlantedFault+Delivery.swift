@@ -48,10 +48,33 @@ extension PlantedFault {
             "sends a batch backwards",
             caughtBy: "delivery/in-order",
             alsoBlamedBy: [
-                "delivery/*", "outages/*", "consent/*", "exposures/before-what-follows", "bounds/*", "deadlines/*",
-                "ledger/*", "campaigns/*", "kill-switch/*",
+                "delivery/*", "outages/*", "consent/*", "exposures/before-what-follows", "exposures/between-events*",
+                "bounds/*", "deadlines/*", "ledger/*", "campaigns/*", "kill-switch/*",
             ],
             .sending { sink, batch in await sink.deliver(batch.reversed()) }
+        ),
+        PlantedFault(
+            "sends all exposures of a batch first",
+            caughtBy: "exposures/between-events",
+            alsoBlamedBy: ["exposures/between-events-through-an-outage"],
+            .sending { sink, batch in
+                let exposures = batch.filter { $0.event.type == "exposure" }
+                return await sink.deliver(exposures + batch.filter { $0.event.type != "exposure" })
+            }
+        ),
+        PlantedFault(
+            "sends what came after an exposure that failed",
+            caughtBy: "exposures/between-events-through-an-outage",
+            .sending { sink, batch in
+                var report = DeliveryReport()
+                var rest = batch[...]
+                while let first = rest.first {
+                    let run = rest.prefix { ($0.event.type == "exposure") == (first.event.type == "exposure") }
+                    report.merge(await sink.deliver(Array(run)))
+                    rest = rest.dropFirst(run.count)
+                }
+                return report
+            }
         ),
         PlantedFault(
             "makes a new id for every attempt",

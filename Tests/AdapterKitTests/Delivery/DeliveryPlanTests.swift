@@ -1,0 +1,231 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("A batch that goes several ways")
+struct DeliveryPlanTests {
+    /// What a vendor takes at two addresses, three of one kind at most.
+    enum Way: String, DeliveryLane {
+        case e, h
+        var most: Int { self == .e ? 3 : .max }
+    }
+
+    /// The same without a bound.
+    enum FreeWay: String, DeliveryLane {
+        case e, h
+        var most: Int { .max }
+    }
+
+    enum OneWay: String, DeliveryLane {
+        case h
+        // A bound that makes no sense is read as one.
+        var most: Int { 0 }
+    }
+
+    enum ThreeWays: String, DeliveryLane {
+        case e, h, x
+        var most: Int { .max }
+    }
+
+    // MARK: The arrangement
+
+    @Test(
+        "requests keep each user's order, and what the vendor takes first goes first where no order says otherwise",
+        arguments: [
+            ("", ""),
+            ("Ae Ah", "e A0 | h A1"),
+            ("Ae Ah Be Bh Bh", "e A0 B2 | h A1 B3 B4"),
+            ("Ah Be", "e B1 | h A0"),
+            ("Ah Ae", "h A0 | e A1"),
+            ("Ae Ah Ae Ah", "e A0 | h A1 | e A2 | h A3"),
+            ("Ae Bh Ah Be Ae Bh Ah Be", "e A0 | h B1 A2 | e B3 A4 | h B5 A6 | e B7"),
+            // One request less than with exposures at the head.
+            ("Ah Ae Be", "h A0 | e A1 B2"),
+            ("Ah Ae Be Bh", "e B2 | h A0 B3 | e A1"),
+            // Three at most.
+            ("Ae Ae Ae Ae Ah Be", "e A0 A1 A2 | e A3 B5 | h A4"),
+        ]
+    )
+    func arrangement(batch: String, requests: String) {
+        #expect(Self.text(DeliveryPlan<Way>(Self.batch(batch), by: Self.way(of:)).requests) == requests)
+    }
+
+    @Test("one way alone keeps the order of all, and three ways take turns")
+    func otherWays() {
+        let one = DeliveryPlan<OneWay>(Self.batch("Ah Bh Ah"), by: Self.way(of:))
+        #expect(Self.text(one.requests) == "h A0 | h B1 | h A2")
+        let three = DeliveryPlan<ThreeWays>(Self.batch("Ax Ae Be Bx Ah"), by: Self.way(of:))
+        #expect(Self.text(three.requests) == "e B2 | x A0 B3 | e A1 | h A4")
+    }
+
+    @Test("of every batch of two users and five events all are sent once, in order, with as few requests as can be")
+    func everyBatch() {
+        let tokens = ["Ae", "Ah", "Be", "Bh"]
+        for number in 0..<1_024 {
+            let batch = Self.batch((0..<5).map { tokens[number >> (2 * $0) & 3] }.joined(separator: " "))
+            let plan = DeliveryPlan<FreeWay>(batch, by: Self.way(of:))
+            var sent: [String: [String]] = [:]
+            for request in plan.requests {
+                if request.events.contains(where: { Self.way(of: $0) != request.lane }) {
+                    Issue.record("an event goes the wrong way: \(Self.text(plan.requests))")
+                }
+                for event in request.events { sent[event.identity.id, default: []].append(event.id) }
+            }
+            let users = Dictionary(grouping: batch, by: \.identity.id)
+            if sent != users.mapValues({ $0.map(\.id) }) {
+                Issue.record("not what was to be sent: \(Self.text(plan.requests))")
+            }
+            let ways = users.values.map { $0.map { Self.way(of: $0) as FreeWay } }
+            if plan.requests.count != Self.fewest(for: ways) {
+                Issue.record("not the fewest: \(Self.text(plan.requests))")
+            }
+        }
+    }
+
+    /// How many requests are needed, by trying all rows of them.
+    private static func fewest(for users: [[FreeWay]]) -> Int {
+        for count in 1... {
+            for number in 0..<(1 << count) {
+                let row = (0..<count).map { number >> $0 & 1 == 0 ? FreeWay.e : .h }
+                let isEnough = users.allSatisfy { events in
+                    var rest = row[...]
+                    for way in events { rest = rest.drop { $0 != way } }
+                    return !rest.isEmpty
+                }
+                if isEnough { return count }
+            }
+        }
+        return 0
+    }
+
+    // MARK: The delivery
+
+    struct Story: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let batch: String
+        /// What the vendor says of some events; the others are taken.
+        let said: [String: Verdict?]
+        let sent: String
+        let verdicts: [String: Verdict]
+    }
+
+    private static let held = Verdict.split("an earlier event of the user wasn't taken")
+
+    static let stories = [
+        Story(
+            testDescription: "all is well",
+            batch: "Ae Ah Bh Be",
+            said: [:],
+            sent: "e A0 | h A1 B2 | e B3",
+            verdicts: ["A0": .delivered, "A1": .delivered, "B2": .delivered, "B3": .delivered]
+        ),
+        Story(
+            testDescription: "an outage keeps its user's later events back, and nobody is asked there again",
+            batch: "Ae Ah Bh Be Ae Ch",
+            said: ["A0": .outage(after: .seconds(7))],
+            sent: "e A0 | h B2 C5",
+            verdicts: [
+                "A0": .outage(after: .seconds(7)), "A1": .outage(after: .seconds(7)), "B2": .delivered,
+                "B3": .outage(after: .seconds(7)), "A4": .outage(after: .seconds(7)), "C5": .delivered,
+            ]
+        ),
+        Story(
+            testDescription: "no verdict is an outage",
+            batch: "Ae Ah Bh",
+            said: ["A0": nil],
+            sent: "e A0 | h B2",
+            verdicts: ["A1": .outage(), "B2": .delivered]
+        ),
+        Story(
+            testDescription: "a stop keeps its user's later events back, and others' that go the same way",
+            batch: "Ae Ah Bh Be",
+            said: ["A0": .stop(ExperimentationError(.unauthorized, "401"))],
+            sent: "e A0 | h B2",
+            verdicts: [
+                "A0": .stop(ExperimentationError(.unauthorized, "401")),
+                "A1": .stop(ExperimentationError(.unauthorized, "401")), "B2": .delivered,
+                "B3": .stop(ExperimentationError(.unauthorized, "401")),
+            ]
+        ),
+        Story(
+            testDescription: "a failure keeps its user's later events back at no cost to them, and nobody else's",
+            batch: "Ae Ah Bh Be Ae",
+            said: ["A0": .failed("400")],
+            sent: "e A0 | h B2 | e B3",
+            verdicts: ["A0": .failed("400"), "A1": held, "B2": .delivered, "B3": .delivered, "A4": held]
+        ),
+        Story(
+            testDescription: "what is to be tried in halves keeps its users' later events back",
+            batch: "Ae Be Ah Ch Bh",
+            said: ["A0": .split("413"), "B1": .split("413")],
+            sent: "e A0 B1 | h C3",
+            verdicts: ["A0": .split("413"), "B1": .split("413"), "A2": held, "C3": .delivered, "B4": held]
+        ),
+        Story(
+            testDescription: "what will never be taken keeps nothing back",
+            batch: "Ae Ah Ae",
+            said: ["A0": .rejected("no such group")],
+            sent: "e A0 | h A1 | e A2",
+            verdicts: ["A0": .rejected("no such group"), "A1": .delivered, "A2": .delivered]
+        ),
+        Story(
+            testDescription: "a failure in the middle keeps back what comes after it alone",
+            batch: "Ae Ah Ae Ah",
+            said: ["A1": .failed("400")],
+            sent: "e A0 | h A1",
+            verdicts: ["A0": .delivered, "A1": .failed("400"), "A2": held, "A3": held]
+        ),
+    ]
+
+    @Test("nothing goes ahead of an earlier event of its user", arguments: stories)
+    func delivery(story: Story) async {
+        let sent = Mutex<[DeliveryPlan<Way>.Request]>([])
+        let report = await DeliveryPlan<Way>(Self.batch(story.batch), by: Self.way(of:)).deliver { request in
+            sent.withLock { $0.append(request) }
+            var report = DeliveryReport()
+            for event in request.events { report.verdicts[event.id] = story.said[event.id, default: .delivered] }
+            return report
+        }
+        #expect(Self.text(sent.withLock { $0 }) == story.sent)
+        #expect(report.verdicts == story.verdicts)
+    }
+
+    @Test("campaigns and a kill switch that came back with any of the requests are told")
+    func answers() async {
+        let campaign = Campaign(id: "c", target: "t", experience: Variation(id: "v"))
+        let report = await DeliveryPlan<Way>(Self.batch("Ae Ah"), by: Self.way(of:)).deliver { request in
+            DeliveryReport(
+                verdicts: DeliveryReport(.delivered, for: request.events).verdicts,
+                campaigns: request.events.map { ReceivedCampaign(eventID: $0.id, campaign: campaign) },
+                isDisabled: request.lane == .e
+            )
+        }
+        #expect(report.campaigns.map(\.eventID) == ["A0", "A1"])
+        #expect(report.isDisabled)
+    }
+
+    // MARK: Batches as text
+
+    /// Events of users, `Ae` for one of A's that goes the way e; their ids are the user and the place.
+    private static func batch(_ text: String) -> [Envelope] {
+        text.split(separator: " ").enumerated().map { place, token in
+            Envelope(
+                id: "\(token.prefix(1))\(place)",
+                identity: Identity(id: String(token.prefix(1))),
+                event: .custom(String(token.dropFirst())),
+                date: Date(timeIntervalSince1970: 0)
+            )
+        }
+    }
+
+    private static func way<Lane: DeliveryLane & RawRepresentable<String>>(of envelope: Envelope) -> Lane {
+        if case .custom(let name, _) = envelope.event.kind, let lane = Lane(rawValue: name) { return lane }
+        return Array(Lane.allCases)[0]
+    }
+
+    private static func text<Lane: DeliveryLane>(_ requests: [DeliveryPlan<Lane>.Request]) -> String {
+        requests.map { "\($0.lane) " + $0.events.map(\.id).joined(separator: " ") }.joined(separator: " | ")
+    }
+}

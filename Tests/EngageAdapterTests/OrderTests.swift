@@ -1,0 +1,81 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import EngageAdapter
+
+@Suite("A user's order over Engage's two interfaces")
+struct OrderTests {
+    let bench = EngageWorkbench()
+
+    /// Events by whose they are: `out` withdraws consent, anything else is a behaviour of that name.
+    private func batch(_ events: [(user: String, name: String)]) -> [Envelope] {
+        events.enumerated().map { place, one in
+            Envelope(
+                id: "\(place)",
+                identity: Identity(id: one.user),
+                event: one.name == "out" ? TrackingEvent(.consentChanged(granted: false)) : .custom(one.name),
+                date: bench.time.now
+            )
+        }
+    }
+
+    /// A sink, and the id of a user who is a recipient.
+    private func sink() async throws -> (any EventSink, String) {
+        let provider = bench.provider { $0.recipients.optsOutOnDenial = true }
+        let user = try await provider.mobileIdentity.setupRecipient().mobileUserID
+        bench.forgetExchanges()
+        return (try #require(provider.roles.events), user)
+    }
+
+    private var names: [String] {
+        get async throws { try await bench.behaviors().map { $0["Event Name"] ?? "?" } }
+    }
+
+    @Test("an opt-out goes between what its user did before and after")
+    func between() async throws {
+        let (sink, ada) = try await sink()
+        let batch = batch([(ada, "1"), ("ben", "2"), (ada, "out"), (ada, "3"), ("ben", "4")])
+        let report = await sink.deliver(batch)
+        #expect(report.verdicts == DeliveryReport(.delivered, for: batch).verdicts)
+        #expect(bench.operations.filter { $0 != "token" } == ["events", "OptOutRecipient", "events"])
+        #expect(try await names == ["1", "2", "4", "3"])
+        #expect(try await bench.recipients().map(\.optedOut) == [true])
+    }
+
+    @Test("behaviours alone are one request, and an opt-out goes first where no order says otherwise")
+    func usual() async throws {
+        let (sink, ada) = try await sink()
+        _ = await sink.deliver(batch([("ben", "1"), ("ben", "2"), ("cleo", "3")]))
+        #expect(bench.operations.filter { $0 != "token" } == ["events"])
+        bench.forgetExchanges()
+        _ = await sink.deliver(batch([("ben", "4"), (ada, "out"), (ada, "5")]))
+        #expect(bench.operations == ["OptOutRecipient", "events"])
+        #expect(try await names == ["1", "2", "3", "4", "5"])
+    }
+
+    @Test("what its user did after an opt-out that failed waits unsent, and others' behaviours go out")
+    func failedOptOut() async throws {
+        let (sink, ada) = try await sink()
+        await bench.fault(500, on: "OptOutRecipient")
+        let report = await sink.deliver(batch([(ada, "out"), (ada, "1"), ("ben", "2")]))
+        #expect(try await names == ["2"])
+        guard case .failed = report.verdicts["0"] else {
+            Issue.record("the opt-out must have failed: \(report.verdicts)")
+            return
+        }
+        #expect(report.verdicts["1"] == .split("an earlier event of the user wasn't taken"))
+        #expect(report.verdicts["2"] == .delivered)
+    }
+
+    @Test("an opt-out waits unsent when what its user did before couldn't be posted")
+    func failedBehavior() async throws {
+        let (sink, ada) = try await sink()
+        bench.plan(.status(503), on: "events")
+        let report = await sink.deliver(batch([(ada, "1"), (ada, "out"), (ada, "2")]))
+        #expect(bench.operations.filter { $0 != "token" } == ["events"])
+        #expect(report.verdicts == ["0": .outage(), "1": .outage(), "2": .outage()])
+        #expect(try await bench.recipients().map(\.optedOut) == [false])
+    }
+}
