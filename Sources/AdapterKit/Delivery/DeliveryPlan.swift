@@ -75,7 +75,8 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
     /// - An event that failed or is to be tried in halves keeps its user's later events back, and theirs alone.
     /// - An outage or a stop ends its lane as well: whoever can't be reached isn't asked again in this delivery.
     ///
-    /// What stays behind wasn't sent, and no attempt is counted.
+    /// What stays behind wasn't sent, and no attempt is counted. Once a kill switch was on in an answer, or the task was
+    /// cancelled, no request is begun any more.
     ///
     /// - Parameter send: Sends the events of one request and says of each what became of it.
     /// - Returns: What became of all.
@@ -84,6 +85,7 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
         var users: [String: Verdict] = [:]
         var lanes: [Lane: Verdict] = [:]
         for request in requests {
+            if whole.isDisabled || Task.isCancelled { break }
             var events: [Envelope] = []
             for event in request.events {
                 if let verdict = users[event.identity.id] ?? lanes[request.lane] {

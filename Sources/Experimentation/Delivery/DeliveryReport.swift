@@ -44,7 +44,7 @@ public enum Verdict: Sendable, Hashable {
     /// The batch was refused as a whole, or the event wasn't sent because an earlier one of its user was refused: try such
     /// events again in halves, at once and at no cost, to find the one that is to blame.
     ///
-    /// Whoever has an event that stays keeps the later ones too.
+    /// A user one of whose events has to wait keeps the later ones as well.
     case split(String)
     /// The vendor will never take it.
     case rejected(String)

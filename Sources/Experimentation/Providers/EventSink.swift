@@ -12,6 +12,9 @@ public protocol EventSink: Sendable {
 
     /// Sends events, in this order, and says of each what became of it.
     ///
+    /// A user's later event isn't sent behind an earlier one that is to be tried again: the order of each user's events is
+    /// kept, whatever fails.
+    ///
     /// Never retries: the outbox does. It ends by itself: every request in it has a deadline. The task may be cancelled;
     /// what has no verdict then is retried.
     ///

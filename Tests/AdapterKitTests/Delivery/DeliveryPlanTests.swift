@@ -192,18 +192,32 @@ struct DeliveryPlanTests {
         #expect(report.verdicts == story.verdicts)
     }
 
-    @Test("campaigns and a kill switch that came back with any of the requests are told")
-    func answers() async {
+    @Test("campaigns that came back with any of the requests are told")
+    func campaigns() async {
         let campaign = Campaign(id: "c", target: "t", experience: Variation(id: "v"))
         let report = await DeliveryPlan<Way>(Self.batch("Ae Ah"), by: Self.way(of:)).deliver { request in
             DeliveryReport(
                 verdicts: DeliveryReport(.delivered, for: request.events).verdicts,
-                campaigns: request.events.map { ReceivedCampaign(eventID: $0.id, campaign: campaign) },
-                isDisabled: request.lane == .e
+                campaigns: request.events.map { ReceivedCampaign(eventID: $0.id, campaign: campaign) }
             )
         }
         #expect(report.campaigns.map(\.eventID) == ["A0", "A1"])
-        #expect(report.isDisabled)
+        #expect(!report.isDisabled)
+    }
+
+    @Test("after a kill switch, and once it is cancelled, nothing more is sent or said", arguments: [true, false])
+    func ends(isKilled: Bool) async {
+        let batch = Self.batch("Ae Bh Ah")
+        let report = await Task {
+            await DeliveryPlan<Way>(batch, by: Self.way(of:)).deliver { request in
+                if !isKilled { withUnsafeCurrentTask { $0?.cancel() } }
+                var report = DeliveryReport(.delivered, for: request.events)
+                report.isDisabled = isKilled
+                return report
+            }
+        }.value
+        #expect(report.verdicts == ["A0": .delivered])
+        #expect(report.isDisabled == isKilled)
     }
 
     // MARK: Batches as text
