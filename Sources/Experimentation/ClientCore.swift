@@ -94,7 +94,9 @@ final class ClientCore: Sendable {
         ambient = Lanes(Ambient(attributes: options.attributes))
         state = Mutex(State())
         let news = NewsDesk()
-        outbox = Outbox(store: store.outbox, sink: roles.events, environment: environment) { news.take($0) }
+        outbox = Outbox(store: store.outbox, kept: kept, sink: roles.events, environment: environment) {
+            news.take($0)
+        }
         news.open { [weak self] in self?.take($0) }
     }
 
@@ -131,6 +133,8 @@ final class ClientCore: Sendable {
             ambient.update { $0.with(overrides: overrides) }
         }
         if let restored = await rulesets?.restore() { publish(restored) }
+        // Before anything is sent.
+        for userID in await kept.owedWithdrawals() { await outbox.takeOver(withdrawalOf: userID) }
         await outbox.resume()
     }
 

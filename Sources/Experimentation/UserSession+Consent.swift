@@ -40,22 +40,16 @@ extension UserSession {
             state.epochs = [:]
         }
         core.cache.forget(userID)
-        var failure: ExperimentationError?
+        // What is decided meanwhile is no longer to be kept either.
+        defer { core.cache.forget(userID) }
         do throws(ExperimentationError) {
-            try await core.outbox.purge(userID: userID) { [self] in
+            try await core.outbox.withdraw(userID: userID) { [self] in
                 state.withLock { $0.user.id != userID || $0.user.consent == .denied }
             }
+            return nil
         } catch {
-            failure = error
+            return error
         }
-        // What was decided meanwhile is no longer to be kept either.
-        core.cache.forget(userID)
-        do throws(ExperimentationError) {
-            try await core.kept.forget(userID: userID)
-        } catch {
-            failure = failure ?? error
-        }
-        return failure
     }
 
     /// Tells the vendor of a change of consent, unless it has been told.
@@ -108,5 +102,11 @@ extension UserSession {
     func letGo(of userID: String, ifHeld isHeld: Bool) async throws(ExperimentationError) {
         guard isHeld, isGranted(userID) else { return }
         try await core.outbox.release(userID: userID) { [self] in isGranted(userID) }
+    }
+
+    /// The same for callers who can't wait; if the store fails, the user's next event tries again.
+    func letGoSoon(of userID: String, ifHeld isHeld: Bool) {
+        guard isHeld, isGranted(userID) else { return }
+        Task { try await letGo(of: userID, ifHeld: true) }
     }
 }

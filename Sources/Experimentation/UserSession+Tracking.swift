@@ -69,12 +69,14 @@ extension UserSession {
         on surface: String? = nil
     ) throws(ExperimentationError) {
         let user = try check(event)
+        let isHeld = core.holds(user.consent) && !event.isConsentSignal
         core.outbox.note(
             envelope(event, at: date, surface: surface),
-            isHeld: core.holds(user.consent) && !event.isConsentSignal,
+            isHeld: isHeld,
             isGranted: user.consent == .granted,
             isWanted: isWanted(event, of: user.id)
         )
+        letGoSoon(of: user.id, ifHeld: isHeld)
     }
 
     /// Checks what can be checked of an event and its user.
@@ -199,9 +201,7 @@ extension UserSession {
             isGranted: consent == .granted,
             isWanted: isWanted(event, of: userID)
         )
-        if core.holds(consent), user.consent == .granted {
-            Task { try await letGo(of: userID, ifHeld: true) }
-        }
+        letGoSoon(of: userID, ifHeld: core.holds(consent))
     }
 
     private func mark(_ assignment: Assignment, at place: Int) {

@@ -26,6 +26,8 @@ struct KeptState: Sendable {
         static func decisions(of userID: String) -> Key { Key(name: "decisions/" + Digest.hex(userID)) }
         static func assignments(of userID: String) -> Key { Key(name: "assignments/" + Digest.hex(userID)) }
         static func link(of userID: String) -> Key { Key(name: "link/" + Digest.hex(userID)) }
+        static func withdrawal(of userID: String) -> Key { Key(name: withdrawals + Digest.hex(userID)) }
+        static let withdrawals = "withdrawal/"
     }
 
     /// Reads a value; whatever is wrong with it, there is none then.
@@ -83,6 +85,29 @@ struct KeptState: Sendable {
         for key in [Key.decisions(of: userID), .assignments(of: userID), .link(of: userID)] {
             try await store.removeAll(beginningWith: prefix + key.name)
         }
+    }
+
+    // MARK: Withdrawals of consent
+
+    /// Writes down that everything of a user's is to be removed.
+    func oweWithdrawal(of userID: String) async {
+        await write(bytes: Array(userID.utf8), .withdrawal(of: userID))
+    }
+
+    /// Removes that note, without a trace.
+    func endWithdrawal(of userID: String) async throws(ExperimentationError) {
+        try await store.removeAll(beginningWith: prefix + Key.withdrawal(of: userID).name)
+    }
+
+    /// The users whose withdrawal an earlier run didn't come to the end of.
+    func owedWithdrawals() async -> [String] {
+        guard let keys = try? await store.keys(beginningWith: prefix + Key.withdrawals) else { return [] }
+        var users: [String] = []
+        for key in keys {
+            let content = await bytes(Key(name: String(key.dropFirst(prefix.count))))
+            if let content { users.append(String(decoding: content, as: UTF8.self)) }
+        }
+        return users
     }
 
     /// Keeps the values of the users who were written last.

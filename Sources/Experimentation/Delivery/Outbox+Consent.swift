@@ -12,6 +12,7 @@ extension Outbox {
         await waitForPurge(of: [userID])
         guard isGranted() else { return }
         deniedUsers.remove(userID)
+        try await endWithdrawal(of: userID)
         await takeInNoted()
         // What is on its way into the store was to be held when it set out.
         await waitForAppends(of: userID)
@@ -88,18 +89,111 @@ extension Outbox {
         // What the vendor already has counts as delivered.
         try await settleBefore()
         guard isDenied() else { return 0 }
-        let gate = OneShot()
-        beingPurged[userID] = gate
-        defer {
-            beingPurged[userID] = nil
-            gate.open()
-            // What was being leased when the purge began has come since, or is still to come.
-            leased += forgetAhead(of: userID)
-            purgedMeanwhile.insert(userID)
-        }
-        let removed = try await store.purge(userID: userID)
+        // What was being leased when the purge began has come since, or is still to come.
+        defer { leased += forgetAhead(of: userID) }
+        let removed = try await removeStored(of: userID)
         isRemoved = true
         return removed
+    }
+
+    /// Has the store remove a user's events, while whoever stores more of theirs waits.
+    private func removeStored(of userID: String) async throws(ExperimentationError) -> Int {
+        let gate = await closeGate(of: userID)
+        defer {
+            openGate(gate, of: userID)
+            purgedMeanwhile.insert(userID)
+        }
+        return try await store.purge(userID: userID)
+    }
+
+    private func closeGate(of userID: String) async -> OneShot {
+        await waitForPurge(of: [userID])
+        let gate = OneShot()
+        beingPurged[userID] = gate
+        return gate
+    }
+
+    private func openGate(_ gate: OneShot, of userID: String) {
+        beingPurged[userID] = nil
+        gate.open()
+    }
+
+    // MARK: Withdrawals
+
+    /// Removes what waits and what is kept of a user who withdraws their consent, all that can be removed.
+    ///
+    /// That it is owed is written down first: what a store that fails or the end of the process leaves undone is done by a
+    /// later delivery or the next run.
+    ///
+    /// - Parameters:
+    ///   - userID: Whose.
+    ///   - isDenied: As for ``purge(userID:isDenied:)``.
+    /// - Throws: ``ErrorCode/store``, and it is still owed.
+    func withdraw(
+        userID: String,
+        isDenied: @escaping @Sendable () -> Bool
+    ) async throws(ExperimentationError) {
+        await owe(userID, if: isDenied)
+        var failure: ExperimentationError?
+        do throws(ExperimentationError) {
+            try await purge(userID: userID, isDenied: isDenied)
+        } catch {
+            failure = error
+        }
+        do throws(ExperimentationError) {
+            try await kept.forget(userID: userID)
+        } catch {
+            failure = failure ?? error
+        }
+        guard let failure else { return try await endWithdrawal(of: userID) }
+        // Unless somebody else came to the end of another one of theirs meanwhile, the note is there.
+        if !owedWithdrawals.contains(userID) { await owe(userID, if: isDenied) }
+        throw failure
+    }
+
+    private func owe(_ userID: String, if isDenied: @Sendable () -> Bool) async {
+        // Who agrees again meanwhile waits, so that the note doesn't outlive that.
+        let gate = await closeGate(of: userID)
+        defer { openGate(gate, of: userID) }
+        guard isDenied() else { return }
+        owedWithdrawals.insert(userID)
+        await kept.oweWithdrawal(of: userID)
+    }
+
+    /// Takes over a withdrawal that an earlier run didn't come to the end of.
+    func takeOver(withdrawalOf userID: String) async {
+        owedWithdrawals.insert(userID)
+        deniedUsers.insert(userID)
+        await followWithdrawals()
+    }
+
+    /// Tries what is still owed; until it succeeds, those events aren't sent either.
+    func followWithdrawals() async {
+        for userID in owedWithdrawals where deniedUsers.contains(userID) {
+            do throws(ExperimentationError) {
+                try await follow(userID)
+            } catch {
+                environment.log.log(.error, "outbox.store", "A withdrawal of consent can't be followed yet: \(error)")
+            }
+        }
+    }
+
+    /// Removes what a withdrawal left in the stores.
+    func follow(_ userID: String) async throws(ExperimentationError) {
+        _ = try await removeStored(of: userID)
+        _ = forgetAhead(of: userID)
+        try await kept.forget(userID: userID)
+        try await endWithdrawal(of: userID)
+    }
+
+    /// Notes that nothing is owed to a user any more: it was done, or they agree again.
+    func endWithdrawal(of userID: String) async throws(ExperimentationError) {
+        guard owedWithdrawals.contains(userID) else { return }
+        // One behind the other: what is noted meanwhile is noted after this.
+        let gate = await closeGate(of: userID)
+        defer { openGate(gate, of: userID) }
+        try await kept.endWithdrawal(of: userID)
+        owedWithdrawals.remove(userID)
     }
 
     /// Has events given back to the store that were leased and not sent, with the next round.

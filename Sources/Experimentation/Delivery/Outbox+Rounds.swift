@@ -41,6 +41,7 @@ extension Outbox {
         do {
             try await settleTheRest()
             try await removeOwed()
+            await followWithdrawals()
             let next = try await deliverRounds()
             try await settleBefore()
             return next

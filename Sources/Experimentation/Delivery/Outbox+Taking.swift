@@ -82,7 +82,7 @@ extension Outbox {
     ///
     /// - Returns: How many were stored and are still wanted.
     private func put(_ entries: [Entry], isHeld: Bool) async throws(ExperimentationError) -> Int {
-        await waitForPurge(of: entries.map(\.userID))
+        try await waitForWithdrawals(of: entries)
         let wanted = entries.filter { $0.isWanted() }
         guard !wanted.isEmpty else { return 0 }
         for entry in wanted {
@@ -131,6 +131,20 @@ extension Outbox {
                 owedRemovals += owed
                 throw error
             }
+        }
+    }
+
+    /// Waits until nothing of these users' is being removed; who comes after an earlier withdrawal is owed nothing then.
+    private func waitForWithdrawals(of entries: [Entry]) async throws(ExperimentationError) {
+        let users = entries.map(\.userID)
+        while true {
+            await waitForPurge(of: users)
+            let owed = entries.first {
+                owedWithdrawals.contains($0.userID) && !$0.envelope.event.isConsentSignal && $0.isWanted()
+            }
+            guard let owed else { return }
+            // Only who agrees keeps what is still there of before.
+            if owed.isGranted { try await endWithdrawal(of: owed.userID) } else { try await follow(owed.userID) }
         }
     }
 

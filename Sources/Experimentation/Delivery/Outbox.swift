@@ -48,6 +48,7 @@ actor Outbox {
     }
 
     let store: any OutboxStore
+    let kept: KeptState
     let sink: (any EventSink)?
     let environment: Environment
     let report: @Sendable (News) -> Void
@@ -55,6 +56,8 @@ actor Outbox {
     var pauses: Set<Pause> = []
     /// Users who have withdrawn their consent, until somebody who has it tracks again.
     var deniedUsers: Set<String> = []
+    /// Users who have withdrawn their consent and of whom something may still be there; the next run knows of them.
+    var owedWithdrawals: Set<String> = []
     /// Users whose events are being removed from the store at this moment: theirs wait for that to end.
     var beingPurged: [String: OneShot] = [:]
     /// Whether the store may hold events for consent, as far as this client knows.
@@ -127,11 +130,13 @@ actor Outbox {
 
     init(
         store: any OutboxStore,
+        kept: KeptState,
         sink: (any EventSink)?,
         environment: Environment,
         report: @escaping @Sendable (News) -> Void
     ) {
         self.store = store
+        self.kept = kept
         self.sink = sink
         self.environment = environment
         self.report = report

@@ -178,6 +178,41 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [0, 1])
     }
 
+    @Test("an event that was on its way while its user agreed isn't held for ever", arguments: [true, false])
+    func agreedMeanwhile(isNoted: Bool) async throws {
+        let (reached, agreed) = (Door(), DispatchSemaphore(value: 0))
+        let isWaited = Shared(false)
+        let vendor = ScriptedVendor(needsConsent: true)
+        let client = try await ExperimentationClient(
+            provider: vendor,
+            environment: Environment(
+                time: ManualTime(),
+                // Named after its user's consent was looked at, and before it is stored.
+                makeID: {
+                    if isWaited.value {
+                        isWaited.value = false
+                        reached.knock()
+                        agreed.wait()
+                    }
+                    return FreshID.make()
+                }
+            )
+        )
+        let session = client.session(for: User(id: "ada"))
+        isWaited.value = true
+        // On a thread of its own: the ones that tasks share must not stand still.
+        let tracking = Task(executorPreference: OwnThread()) {
+            if isNoted { try session.note(.numbered(1)) } else { try await session.track(.numbered(1)) }
+        }
+        await reached.untilReached()
+        try await session.setConsent(.granted)
+        agreed.signal()
+        try await tracking.value
+        for _ in 0..<10_000 where try await client.outboxStatus().held > 0 { await Task.yield() }
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.compactMap(\.event.number) == [1])
+    }
+
     @Test("where nothing is held, nobody asks the store to let something go; where something is, once for each user")
     func releasedOnce() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
@@ -224,6 +259,16 @@ struct ConsentRaceTests {
         #expect(try await client.flush(retrying: false))
         #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<14))
         try await client.expectBalance()
+    }
+}
+
+/// Runs a task where it may block.
+private final class OwnThread: TaskExecutor {
+    private let queue = DispatchQueue(label: "own thread")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 

@@ -1,71 +1,11 @@
 import ExperimentationTesting
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Experimentation
 
-/// An outbox that fails at one operation.
-private final class FailingStore: ForwardingOutbox {
-    let inner: any OutboxStore = InMemoryOutboxStore()
-    private let failing: Range<Int>
-    private let count = Mutex(0)
-
-    init(failing: Range<Int>) { self.failing = failing }
-
-    /// How many operations there were.
-    var operations: Int { count.withLock { $0 } }
-
-    func willForward() throws(ExperimentationError) {
-        let number = count.withLock { count in
-            defer { count += 1 }
-            return count
-        }
-        if failing.contains(number) { throw ExperimentationError(.store, "The disk failed.") }
-    }
-
-    func ledger() async throws(ExperimentationError) -> Ledger { try await inner.ledger() }
-}
-
 @Suite("A store that fails is survived")
 struct FailingStoreTests {
-    @Test("P18 whichever operation fails, what was accepted is delivered and the accounts balance", arguments: [1, 3])
-    func anyOperation(length: Int) async throws {
-        var first = 0
-        while true {
-            let time = ManualTime()
-            let store = FailingStore(failing: first..<(first + length))
-            let dice = Dice(first)
-            let vendor = ScriptedVendor { batch in
-                DeliveryReport(dice.below(3) == 0 ? .outage() : .delivered, for: batch)
-            }
-            let client = try await vendor.client(
-                store: ClientStore(outbox: store, state: InMemoryStateStore()),
-                time: time
-            )
-            let session = client.session(for: User(id: "ada"))
-            var accepted: [Int] = []
-            for number in 0..<12 {
-                if (try? await session.track(.numbered(number))) != nil { accepted.append(number) }
-                if number % 3 == 2 { _ = try? await client.flush(retrying: false) }
-            }
-            vendor.answer { DeliveryReport(.delivered, for: $0) }
-            for _ in 0..<10 {
-                time.advance(by: .seconds(150))
-                if (try? await client.flush(retrying: false)) == true { break }
-            }
-            var seen: Set<String> = []
-            let received = vendor.record.received.filter { seen.insert($0.id).inserted }.compactMap(\.event.number)
-            #expect(received == accepted, "operation \(first)")
-            let ledger = try await client.ledger()
-            #expect(ledger == Ledger(accepted: accepted.count, delivered: accepted.count), "operation \(first)")
-            // The sweep ends by itself: at an operation that there isn't.
-            if store.operations <= first { break }
-            first += 1
-        }
-        #expect(first > 20)
-    }
-
     @Test("a removal of everything that fails doesn't keep events of users from being sent who never denied")
     func failedRemovalOfAll() async throws {
         let store = TroubledStore(.init(failsPurges: true))
@@ -165,7 +105,7 @@ struct FailingStoreTests {
     @Test("a signal of consent that couldn't be stored is told by the next call, once")
     func signalOwed() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
-        let store = FailingStore(failing: 2..<3)
+        let store = FailingStore(failing: 2..<3, inStateToo: false)
         let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
         let ada = client.session(for: User(id: "ada", consent: .granted))
         await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
@@ -174,18 +114,34 @@ struct FailingStoreTests {
         #expect(vendor.record.received.map(\.event.type) == ["consentChanged"])
     }
 
-    @Test("P25 flush and shutdown end by their deadline beside a store that doesn't answer")
-    func unansweredFlush() async throws {
-        let store = TroubledStore(.init(slowAppend: 1))
-        let vendor = ScriptedVendor()
-        let client = try await vendor.client(
+    @Test(
+        "P25 flush and shutdown end by their deadline beside a store that doesn't answer",
+        arguments: TroubledStore.Question.allCases
+    )
+    func unansweredFlush(question: TroubledStore.Question) async throws {
+        let store = TroubledStore()
+        let time = ManualTime()
+        let client = try await ScriptedVendor().client(
             store: ClientStore(outbox: store, state: InMemoryStateStore()),
-            time: SystemTime()
+            time: time
         )
-        try client.session(for: User(id: "ada")).note(.numbered(1))
-        await store.appendDoor.untilReached()
-        #expect(try await client.flush(within: .milliseconds(20)) == false)
-        await client.shutdown(within: .milliseconds(20))
-        store.appendDoor.open()
+        let session = client.session(for: User(id: "ada"))
+        try await session.track(.numbered(0))
+        store.fallSilent(at: question)
+        try session.note(.numbered(1))
+        let answers = Shared<[Bool]>([])
+        let task = Task {
+            let isDelivered = try await client.flush(within: .milliseconds(20))
+            answers.change { $0.append(isDelivered) }
+            await client.shutdown(within: .milliseconds(20))
+            answers.change { $0.append(true) }
+        }
+        for _ in 0..<100_000 where answers.value.count < 2 {
+            time.advance(by: .milliseconds(5))
+            await Task.yield()
+        }
+        #expect(answers.value == [false, true])
+        store.speak()
+        try await task.value
     }
 }

@@ -1,0 +1,123 @@
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import Experimentation
+
+@Suite("Any operation of a store may fail")
+struct FailureSweepTests {
+    /// What became of one run.
+    private struct Outcome {
+        /// What was accepted, and what was refused, by user.
+        var accepted: [String: [Int]] = [:]
+        var refused: [String: Set<Int>] = [:]
+        /// How many events the vendor had of a user when their withdrawal returned.
+        var atWithdrawal = 0
+    }
+
+    private let received: @Sendable (ScriptedVendor, String) -> [Envelope] = { vendor, user in
+        var seen: Set<String> = []
+        return vendor.record.received.filter { $0.identity.id == user && seen.insert($0.id).inserted }
+    }
+
+    /// Tracks, holds, lets go, withdraws and delivers while operations fail; then everything is put right.
+    private func play(_ store: FailingStore, _ vendor: ScriptedVendor, seed: Int) async throws -> (
+        Outcome, ExperimentationClient
+    ) {
+        let time = ManualTime()
+        let dice = Dice(seed)
+        vendor.answer { DeliveryReport(dice.below(3) == 0 ? .outage() : .delivered, for: $0) }
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: store), time: time)
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        // Held until they agree.
+        let bob = client.session(for: User(id: "bob"))
+        // Agrees until they withdraw it.
+        let eve = client.session(for: User(id: "eve", consent: .granted))
+        var outcome = Outcome()
+        for number in 0..<12 {
+            for session in [ada, bob, eve] {
+                do throws(ExperimentationError) {
+                    try await session.track(.numbered(number))
+                    outcome.accepted[session.user.id, default: []].append(number)
+                } catch {
+                    #expect(error.code == (session === eve && number > 6 ? .consentDenied : .store))
+                    outcome.refused[session.user.id, default: []].insert(number)
+                }
+            }
+            if number == 4 { try? await bob.setConsent(.granted) }
+            if number == 6 {
+                try? await eve.setConsent(.denied)
+                outcome.atWithdrawal = received(vendor, "eve").count { $0.event.number != nil }
+            }
+            if number % 3 == 2 { _ = try? await client.flush(retrying: false) }
+        }
+        vendor.answer { DeliveryReport(.delivered, for: $0) }
+        for _ in 0..<10 {
+            time.advance(by: .seconds(150))
+            do throws(ExperimentationError) {
+                try await bob.setConsent(.granted)
+                try await eve.setConsent(.denied)
+                if try await client.flush(retrying: false) { break }
+            } catch { #expect(error.code == .store) }
+        }
+        return (outcome, client)
+    }
+
+    @Test(
+        "P18 whichever operation fails, before it is done or after, what was accepted is delivered and accounts balance",
+        arguments: [1, 3],
+        FailingStore.Moment.allCases
+    )
+    func anyOperation(length: Int, moment: FailingStore.Moment) async throws {
+        var first = 0
+        var failed: Set<String> = []
+        while true {
+            let store = FailingStore(failing: first..<(first + length), moment)
+            let vendor = ScriptedVendor(
+                batching: BatchPolicy(
+                    count: 1_000_000,
+                    largest: 100,
+                    bytes: .max,
+                    interval: .seconds(3_600),
+                    maximumAge: .seconds(86_400)
+                ),
+                needsConsent: true
+            )
+            let (outcome, client) = try await play(store, vendor, seed: first)
+            for user in ["ada", "bob"] {
+                let numbers = received(vendor, user).compactMap(\.event.number)
+                let refused = outcome.refused[user] ?? []
+                #expect(numbers == numbers.sorted(), "operation \(first)")
+                // What couldn't be told to be stored may be there all the same.
+                #expect(
+                    numbers.filter { !refused.contains($0) } == outcome.accepted[user],
+                    "operation \(first), \(user)"
+                )
+                if moment == .before { #expect(refused.isDisjoint(with: numbers), "operation \(first), \(user)") }
+            }
+            let eves = received(vendor, "eve").count { $0.event.number != nil }
+            #expect(eves == outcome.atWithdrawal, "operation \(first)")
+            for user in ["bob", "eve"] {
+                let signals = received(vendor, user).count { $0.event.type == "consentChanged" }
+                #expect(moment == .before ? signals == 1 : signals >= 1, "operation \(first), \(user)")
+            }
+            let ledger = try await client.ledger()
+            let unique = Set(vendor.record.received.map(\.id)).count
+            // What was delivered and couldn't be written down is written down later, not sent again.
+            #expect(unique == vendor.record.received.count, "operation \(first)")
+            #expect(ledger.isBalanced && ledger.pending == 0 && ledger.dropped.isEmpty, "operation \(first)")
+            // What the vendor has of a user who withdrew may count as purged, if the store failed to write it down before.
+            #expect((unique - eves...unique).contains(ledger.delivered), "operation \(first): \(ledger)")
+            #expect(try await store.keys(beginningWith: "").isEmpty, "operation \(first)")
+            failed.formUnion(store.failed)
+            // The sweep ends by itself: at an operation that there isn't.
+            if store.operations <= first { break }
+            first += 1
+        }
+        #expect(first > 60)
+        let swept: Set = [
+            "append", "lease", "settle", "release", "purge", "expire", "status", "setValue", "removeAll",
+        ]
+        #expect(swept.isSubset(of: failed), "\(swept.subtracting(failed))")
+    }
+}
