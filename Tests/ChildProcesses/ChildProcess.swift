@@ -15,6 +15,8 @@ public final class ChildProcess: Sendable {
         case text(String)
         /// Nothing, but the end doesn't come while this value lives.
         case heldOpen
+        /// A text, but the end doesn't come while this value lives.
+        case textHeldOpen(String)
     }
 
     /// The system's number of the process.
@@ -51,8 +53,13 @@ public final class ChildProcess: Sendable {
         output.collect(files[1].reading)
         errors.collect(files[2].reading)
         let writing = files[0].writing
-        if case .heldOpen = input { heldInput = writing } else { heldInput = nil }
-        if case .text(let text) = input {
+        switch input {
+        case .heldOpen, .textHeldOpen: heldInput = writing
+        case .nothing, .text: heldInput = nil
+        }
+        switch input {
+        case .nothing, .heldOpen: break
+        case .text(let text), .textHeldOpen(let text):
             Thread.detachNewThread { writing.write(Array(text.utf8)) }
         }
         Thread.detachNewThread { self.awaitEnd() }

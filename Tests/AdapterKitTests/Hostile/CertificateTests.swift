@@ -48,6 +48,36 @@ struct CertificateTests {
             let reply = try await transport.send(request, body: [], limits: HTTPLimits(deadline: .seconds(5)))
             #expect(reply.status == 200)
         }
+
+        @Test(
+            "P49 a redirect from https to http isn't followed, nor is it a delivery",
+            arguments: [301, 302, 303, 307, 308],
+            [HTTPRequest.Method.get, .post]
+        )
+        func downgrade(status: Int, method: HTTPRequest.Method) async throws {
+            let target = try RawServer { connection in
+                connection.readRequest()
+                connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+            defer { target.stop() }
+            let server = try await TLSServer.start(
+                "good",
+                answering: "HTTP/1.1 \(status) X\r\nLocation: \(target.url)/elsewhere\r\nContent-Length: 2\r\n\r\nno"
+            )
+            defer { server.stop() }
+            let transport = CurlTransport(configuration: .init(certificateAuthorities: server.authority))
+            var request = server.request
+            request.method = method
+            request.headerFields = [.authorization: "Bearer canary", .cookie: "canary"]
+            let reply = try await transport.send(
+                request,
+                body: method == .post ? Array("canary".utf8) : [],
+                limits: HTTPLimits(deadline: .seconds(5))
+            )
+            #expect(reply.status == status)
+            #expect(DeliveryVerdict.of(status: reply.status) == .outage())
+            #expect(target.received.isEmpty)
+        }
     #endif
 }
 
@@ -69,7 +99,13 @@ final class TLSServer: Sendable {
     var output: String { process.output.text + process.errors.text }
 
     /// Makes the certificates and starts the server.
-    static func start(_ kind: String) async throws -> TLSServer {
+    ///
+    /// - Parameters:
+    ///   - kind: What is to be said of its certificate.
+    ///   - answer: What it sends to the first who connects, whatever is asked.
+    /// - Returns: The server.
+    /// - Throws: What the system says.
+    static func start(_ kind: String, answering answer: String = "") async throws -> TLSServer {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let name = kind == "wrong-host" ? "DNS:elsewhere.example" : "IP:127.0.0.1"
@@ -149,8 +185,8 @@ final class TLSServer: Sendable {
         let options = ["-accept", "127.0.0.1:0", "-cert", "cert.pem", "-key", "key.pem"]
         let process = try ChildProcess(
             openssl,
-            ["s_server"] + options + (kind == "good" ? ["-www"] : []),
-            input: .heldOpen,
+            ["s_server"] + options + (kind == "good" && answer.isEmpty ? ["-www"] : []),
+            input: .textHeldOpen(answer),
             folder: folder
         )
         guard let line = await process.output.firstLine(beginning: "ACCEPT"),

@@ -1,41 +1,8 @@
 #if os(Linux)
     import AdapterKit
-    import ChildProcesses
     import Experimentation
     import Foundation
-    import Glibc
-    import HTTPTypes
     import Testing
-
-    /// What a child does; as a test of the parent it does nothing.
-    @Suite("HostileParts")
-    struct HostileParts {
-        static let variable = "HOSTILE_CHILD"
-
-        @Test("HostileParts exchanges once through Foundation's session")
-        func exchangesOnce() async throws {
-            guard let value = ProcessInfo.processInfo.environment[Self.variable] else { return }
-            let words = value.split(separator: "\t").map(String.init)
-            let request = HTTPRequest(
-                method: .post,
-                scheme: words[0],
-                authority: "127.0.0.1:\(words[1])",
-                path: "/x"
-            )
-            let outcome: String
-            let start = ContinuousClock.now
-            do throws(ExperimentationError) {
-                let limits = HTTPLimits(deadline: .milliseconds(1_500), responseBytes: 1 << 20)
-                let reply = try await SessionEngine(connectionsPerHost: 4).send(request, body: [1], limits: limits)
-                outcome = "status \(reply.status) with \(reply.body.count) bytes"
-            } catch {
-                outcome = error.code.rawValue
-            }
-            let took = (ContinuousClock.now - start) / .seconds(1)
-            // The session's own threads may still end the process; what was found out is on the disk by then.
-            try Data("\(outcome)\t\(took)".utf8).write(to: URL(filePath: words[2]))
-        }
-    }
 
     @Suite("Foundation's session on Linux, in a process of its own", .serialized)
     struct SessionChildTests {
@@ -60,20 +27,7 @@
         }
 
         private func play(scheme: String, port: Int) async throws -> Ending {
-            let file = FileManager.default.temporaryDirectory.appending(path: "hostile-\(UUID().uuidString)")
-            defer { try? FileManager.default.removeItem(at: file) }
-            let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
-            let isHelped = bundle.map { $0 != program } ?? false
-            let process = try ChildProcess(
-                URL(filePath: program),
-                (isHelped ? ["--test-bundle-path", bundle ?? ""] : [])
-                    + ["--testing-library", "swift-testing", "--filter", "HostileParts"],
-                environment: [HostileParts.variable: "\(scheme)\t\(port)\t\(file.path)"]
-            )
-            _ = await process.status()
-            guard let text = try? String(contentsOf: file, encoding: .utf8) else { return .death }
-            let parts = text.split(separator: "\t").map(String.init)
+            guard let parts = try await HostilePart.session.play(scheme, "\(port)") else { return .death }
             if parts[0].hasPrefix("status") { return .answer(parts[0]) }
             return .error(parts[0], seconds: Double(parts[1]) ?? 0)
         }
