@@ -38,6 +38,39 @@ struct StoreFileTests {
         }
     }
 
+    @Test(
+        "P62 folders on the way that aren't there are made for their owner alone",
+        .serialized,
+        arguments: [0, 0o022]
+    )
+    func foldersOnTheWay(mask: Int) async throws {
+        let before = umask(mode_t(mask))
+        defer { umask(before) }
+        await (try SQLiteStore(at: folder.file("a/b/store.sqlite"))).close()
+        for name in [".", "a", "a/b"] { #expect(try mode(name) == 0o700, "\(name)") }
+    }
+
+    @Test("P62 a folder that is there keeps its mode, being somebody's; the files in it are their owner's alone")
+    func otherFolder() async throws {
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.url.path)
+        // Also one that its owner may only read: taken away from others means given to its owner.
+        for ending in ["", "-lock"] {
+            #expect(FileManager.default.createFile(atPath: folder.file().path + ending, contents: Data()))
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o444],
+                ofItemAtPath: folder.file().path + ending
+            )
+        }
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append([.sample("a")], isHeld: false)
+        #expect(try mode(".") == 0o755)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(files.count >= 4)
+        for file in files { #expect(try mode(file) == 0o600, "\(file)") }
+        await store.close()
+    }
+
     @Test("P59 links and folders in the file's place are not followed")
     func links() throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
@@ -241,13 +274,38 @@ struct StoreFileTests {
         for file in try FileManager.default.contentsOfDirectory(atPath: sources.path) {
             let text = try String(contentsOf: sources.appendingPathComponent(file), encoding: .utf8)
             #expect(!text.contains("publicStatementArguments"))
-            for line in text.split(separator: "\n") where line.contains("\\(") {
-                let words = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "PRAGMA ", "WHERE "]
-                if words.contains(where: line.contains) { found.append("\(file): \(line)") }
-            }
+            found += Self.composed(text).map { "\(file): \($0)" }
         }
         // The one exception: a pragma's value can't be bound. Its name is a static string, its value a number.
         #expect(found.count == 1 && found[0].contains("PRAGMA \\(name) = \\(value)"), "\(found)")
+    }
+
+    /// The texts of a source that hold both a statement's words and a value, or a statement that goes on with `+`.
+    private static func composed(_ source: String) -> [String] {
+        // A text over several lines, whole; or one within a line. Either with what follows it.
+        let texts = #/"{3}[\s\S]*?"{3}\s*\+?|"(?:\\\((?:[^()]|\([^()]*\))*\)|\\[^(]|[^"\\\n])*"\s*\+?/#
+        let words =
+            #/\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA|WHERE|FROM|VALUES|SET|ORDER BY|LIMIT|CREATE|DROP|ALTER)\b/#
+        return source.matches(of: texts).map { String($0.output) }.filter { text in
+            text.contains(words) && (text.contains("\\(") || text.hasSuffix("+"))
+        }
+    }
+
+    @Test(
+        "P60 a statement that is put together would be found, on whichever of its lines",
+        arguments: [
+            (#"sql: "SELECT a FROM b WHERE c = \(value)""#, 1),
+            (#"sql: "SELECT a FROM b WHERE c = '\(names["x"] ?? "")'""#, 1),
+            ("sql: \"\"\"\n  SELECT a FROM b\n  WHERE c = ?\n  LIMIT \\(count)\n  \"\"\"", 1),
+            ("sql: \"\"\"\n  SELECT a\n  FROM b\n  \"\"\" + tail", 1),
+            (#"sql: "DELETE FROM b WHERE c = " + value"#, 1),
+            (#"sql: "SELECT a FROM b WHERE c = ?", arguments: [value]"#, 0),
+            ("sql: \"\"\"\n  SELECT a FROM b\n  WHERE c = ?\n  \"\"\"", 0),
+            (#""\(path) is damaged." "SELECT a FROM b""#, 0),
+        ]
+    )
+    func lintBites(source: String, count: Int) {
+        #expect(Self.composed(source).count == count)
     }
 
     @Test("both durabilities are what the database says they are", arguments: zip(Durability.allCases, [1, 2]))
