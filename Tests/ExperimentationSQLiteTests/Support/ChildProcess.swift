@@ -15,8 +15,9 @@
         /// - Parameters:
         ///   - part: The name of a test that only runs in a child.
         ///   - arguments: What the part needs to know; none of them holds a tab.
+        ///   - starter: A program with its arguments that starts what follows them.
         /// - Throws: When the child can't be started.
-        init(_ part: String, _ arguments: [String]) throws {
+        convenience init(_ part: String, _ arguments: [String], by starter: [String] = []) throws {
             var environment = ProcessInfo.processInfo.environment
             environment[Self.variable] = ([part] + arguments).joined(separator: "\t")
             environment["SOAK"] = nil
@@ -26,6 +27,11 @@
             let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
             if let bundle, bundle != program { words += ["--test-bundle-path", bundle] }
             words += ["--testing-library", "swift-testing", "--filter", "ChildParts"]
+            try self.init(starter + words, environment: environment)
+        }
+
+        /// Starts a program of which nothing is seen.
+        init(_ words: [String], environment: [String: String]) throws {
             var attributes = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&attributes)
             defer { posix_spawn_file_actions_destroy(&attributes) }
@@ -36,7 +42,7 @@
             let envp = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
             defer { for pointer in argv + envp { free(pointer) } }
             var pid: pid_t = 0
-            guard posix_spawn(&pid, program, &attributes, nil, argv, envp) == 0 else { throw POSIXError(.EAGAIN) }
+            guard posix_spawn(&pid, words[0], &attributes, nil, argv, envp) == 0 else { throw POSIXError(.EAGAIN) }
             self.pid = pid
         }
 
@@ -54,9 +60,13 @@
         }
 
         /// Waits until the child has ended.
-        func waitUntilGone() {
+        ///
+        /// - Returns: Whether it says that all went well.
+        @discardableResult
+        func waitUntilGone() -> Bool {
             var status: Int32 = 0
             while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            return status == 0
         }
     }
 

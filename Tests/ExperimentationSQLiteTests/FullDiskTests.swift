@@ -1,0 +1,159 @@
+#if os(Linux)
+    import Experimentation
+    import ExperimentationSQLite
+    import ExperimentationTesting
+    import Foundation
+    import Glibc
+    import Testing
+
+    extension ChildParts {
+        @Test("ChildParts fills a small disk")
+        func fills() async throws {
+            guard let words = ChildProcess.arguments(of: "fills") else { return }
+            let (folder, notes) = (URL(fileURLWithPath: words[0]), try LineFile(words[1]))
+            // Somebody else's, who goes later.
+            let other = folder.appendingPathComponent("other").path
+            _ = FileManager.default.createFile(atPath: other, contents: Data(repeating: 1, count: 700_000))
+            let client = try await ExperimentationClient(
+                provider: RecordingVendor(try LineFile(words[2]), delay: .zero),
+                store: .sqlite(at: folder.appendingPathComponent("store.sqlite"))
+            )
+            await client.setConnectivity(.offline)
+            let ada = client.session(for: User(id: "ada", consent: .granted))
+            let eve = client.session(for: User(id: "eve", consent: .granted))
+            for number in 0..<10 { try await eve.track(.custom("eve \(number)")) }
+            var accepted = 10
+            func track(_ times: Int) async -> [String] {
+                var refusals: [String] = []
+                for _ in 0..<times where refusals.count < 20 {
+                    do throws(ExperimentationError) {
+                        try await ada.track(.custom("ada \(accepted)", attributes: ["text": .string(words[3])]))
+                        accepted += 1
+                    } catch {
+                        refusals.append(error.code.rawValue)
+                    }
+                }
+                return refusals
+            }
+            func note(_ name: String, _ value: some Sendable) { notes.add("\(name)\t\(value)") }
+            func ended(_ body: () async throws -> Void) async -> String {
+                do { try await body() } catch { return (error as? ExperimentationError)?.code.rawValue ?? "\(error)" }
+                return "done"
+            }
+            note("refusals", Set(await track(100_000)))
+            let full = try await client.ledger()
+            note("exact when full", full == Ledger(accepted: accepted, pending: accepted))
+            note("read when full", try await client.waitingEvents(limit: 100_000).count == accepted)
+            note("withdrawal when full", await ended { try await eve.setConsent(.denied) })
+            await client.setConnectivity(.online)
+            note("flush when full", await ended { try await client.flush(within: .seconds(1)) })
+            let after = try await client.ledger()
+            note("balanced when full", after.isBalanced && after.accepted >= accepted)
+            note("delivered when full", after.delivered)
+            try FileManager.default.removeItem(atPath: other)
+            note("withdrawal with room", await ended { try await eve.setConsent(.denied) })
+            note("tracking with room", await track(10))
+            while try await !client.flush(within: .seconds(10)) {}
+            let ledger = try await client.ledger()
+            note("delivered", ledger.delivered)
+            note("purged", ledger.purged)
+            note("balanced", ledger.isBalanced && ledger.pending == 0 && ledger.dropped.isEmpty)
+            note("ada's", accepted - 10)
+            await client.shutdown()
+            note("end", "")
+        }
+
+        @Test("ChildParts writes files that may not grow")
+        func limited() async throws {
+            guard let words = ChildProcess.arguments(of: "limited") else { return }
+            // What is too large is an error then, not the end of the process.
+            signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit()
+            let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+            getrlimit(resource, &limit)
+            func setLimit(_ bytes: rlim_t) {
+                limit.rlim_cur = bytes
+                setrlimit(resource, &limit)
+            }
+            func code(_ body: () async throws -> Void) async -> String {
+                do { try await body() } catch { return (error as? ExperimentationError)?.code.rawValue ?? "\(error)" }
+                return "none"
+            }
+            let url = URL(fileURLWithPath: words[0])
+            let store = try SQLiteStore(at: url)
+            for number in 0..<5 { try await store.append([.sample("\(number)")], isHeld: false) }
+            setLimit(0)
+            var lines = [await code { try await store.append([.sample("5")], isHeld: false) }]
+            lines.append(await code { _ = try await store.leaseAll() })
+            lines.append(await code { _ = try await store.purge(userID: "u") })
+            lines.append("\(try await store.ledger().pending)")
+            lines.append("\(try await store.waiting().count)")
+            let other = url.deletingLastPathComponent().appendingPathComponent("other.sqlite")
+            lines.append(await code { _ = try SQLiteStore(at: other) })
+            setLimit(limit.rlim_max)
+            lines.append(await code { try await store.append([.sample("6")], isHeld: false) })
+            lines.append(try await store.leaseAll().joined(separator: " "))
+            lines.append(await code { await (try SQLiteStore(at: other)).close() })
+            let notes = try LineFile(words[1])
+            for line in lines { notes.add(line) }
+        }
+    }
+
+    @Suite("A disk without room", .serialized)
+    struct FullDiskTests {
+        private let folder = TemporaryFolder()
+
+        /// How a process gets a disk of its own, 2 MB large: not everybody may mount one.
+        private static let mounting: [String]? = ["-rm", "-m"].lazy.map { flags in
+            [
+                "/usr/bin/unshare", flags, "/bin/sh", "-c",
+                #"mount -t tmpfs -o size=2m,mode=0700 tmpfs "$0" && exec "$@""#,
+            ]
+        }.first { words in
+            (try? ChildProcess(words + ["/mnt", "/bin/true"], environment: [:]).waitUntilGone()) ?? false
+        }
+
+        @Test(
+            "P17 a disk that is full is survived: typed errors, exact accounts, nothing lost, and all goes on with room",
+            .enabled(if: mounting != nil, "this system lets nobody mount a small disk (unshare -rm)")
+        )
+        func full() async throws {
+            let disk = folder.url.appendingPathComponent("disk")
+            try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true)
+            let (notes, received) = (folder.file("notes").path, folder.file("received").path)
+            let child = try ChildProcess(
+                "fills",
+                [disk.path, notes, received, String(repeating: "x", count: 300)],
+                by: (Self.mounting ?? []) + [disk.path]
+            )
+            child.waitUntilGone()
+            let lines = LineFile.lines(of: notes).map { $0.split(separator: "\t", omittingEmptySubsequences: false) }
+            let told = Dictionary(lines.map { (String($0[0]), String($0[1])) }, uniquingKeysWith: { $1 })
+            print("full disk: \(told.sorted { $0.key < $1.key })")
+            #expect(told["end"] != nil)
+            #expect(told["refusals"] == "[\"STORE\"]")
+            for name in ["exact when full", "read when full", "balanced when full", "balanced"] {
+                #expect(told[name] == "true", "\(name)")
+            }
+            #expect(told["withdrawal with room"] == "done")
+            #expect(told["tracking with room"] == "[]")
+            let ids = LineFile.lines(of: received)
+            let count = try #require(told["ada's"].flatMap { Int($0) })
+            #expect(count > 100)
+            #expect(Set(ids).count == count)
+        }
+
+        @Test("P16 P17 a file that may not grow is a typed error, can be read, and is written again once it may")
+        func limited() async throws {
+            try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+            let notes = folder.file("notes").path
+            let child = try ChildProcess("limited", [folder.file().path, notes])
+            child.waitUntilGone()
+            #expect(
+                LineFile.lines(of: notes) == [
+                    "STORE", "STORE", "STORE", "5", "5", "STORE", "none", "0 1 2 3 4 6", "none",
+                ]
+            )
+        }
+    }
+#endif
