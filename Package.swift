@@ -134,7 +134,10 @@ let package = Package(
             name: "ComparisonKitTests",
             dependencies: ["ComparisonKit", "ConformanceSubjects"]
         ),
-        .testTarget(name: "CommandLineTests", dependencies: ["xp", "ChildProcesses"]),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: ["xp", "ChildProcesses", .product(name: "GRDB", package: "GRDB.swift")]
+        ),
         .testTarget(
             name: "PromiseTests",
             dependencies: [

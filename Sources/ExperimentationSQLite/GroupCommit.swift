@@ -127,8 +127,9 @@ final class GroupCommit: Sendable {
             for tell in try table.withLock({ try commit(group, database, &$0) }) { tell() }
         } catch {
             if isOnCaller, error.isBusy { return false }
-            guard group.count > 1 else {
-                group.first?.fail(.store(error, path: path))
+            // Each by itself would wait for the other process as long as all of them did.
+            guard group.count > 1, !error.isBusy else {
+                for job in group { job.fail(.store(error, path: path)) }
                 return true
             }
             patience.isShort.store(false, ordering: .relaxed)

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 internal import GRDB
 
 /// What can be wrong with a store file that is there.
@@ -43,6 +44,13 @@ extension ExperimentationError {
             )
         case let error as DatabaseError:
             ExperimentationError(.store, "\(path): \(reason(error))", cause: Code(error))
+        case let error as POSIXError:
+            ExperimentationError(
+                .store,
+                "\(path) can't be used: \(String(cString: strerror(error.code.rawValue)))."
+                    + ([.EACCES, .EPERM, .EROFS].contains(error.code) ? " Its folder must be writable." : ""),
+                cause: error
+            )
         default:
             ExperimentationError(.store, "\(path) can't be used.", cause: error)
         }

@@ -43,6 +43,7 @@ struct XP: AsyncParsableCommand {
     static func main() async {
         // A reader that has gone away is an error of writing, not a reason to die without a word.
         signal(SIGPIPE, SIG_IGN)
+        Terminal.keepPlaces()
         do {
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
@@ -52,6 +53,10 @@ struct XP: AsyncParsableCommand {
             }
         } catch let failure as Failure {
             failure.report()
+        } catch  where exitCode(for: error) == .validationFailure {
+            let message = fullMessage(for: error)
+            Terminal.say("xp: " + message.trimming(prefix: "Error: "))
+            Failure.exit(.usage)
         } catch {
             exit(withError: error)
         }

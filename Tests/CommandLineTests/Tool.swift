@@ -88,6 +88,22 @@ final class Running: Sendable {
         throw Missing(what: "a process with \(count) threads")
     }
 
+    /// Waits until it has opened a file.
+    func untilItHasOpened(_ path: String) async throws {
+        let end = ContinuousClock.now + .seconds(30)
+        let folder = "/proc/\(process.id)/fd"
+        guard FileManager.default.fileExists(atPath: "/proc/self/fd") else { return }
+        while .now < end {
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            let opened = files.compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+            }
+            if opened.contains(path) { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw Missing(what: "a process that has opened \(path)")
+    }
+
     /// Asks it politely to end.
     func terminate() { process.signal(SIGTERM) }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 @Suite("Usage and bad input")
@@ -53,11 +54,13 @@ struct UsageTests {
             (["conform", "--live"], "--config and --live belong together"),
             (["evaluate"], "--config"), (["outbox", "status"], "--store"), (["fly"], "fly"),
             (["compare", "--nonsense"], "nonsense"),
+            (["conform", "--subject", "garbage"], "--subject garbage: an address begins with https://"),
         ]
     )
     func badUsage(arguments: [String], message: String) async throws {
         let result = try await Tool.run(arguments)
         #expect(result.status == 64)
+        #expect(result.complaint.hasPrefix("xp: "), "\(result.errors)")
         #expect(result.errors.contains(message), "\(result.errors)")
         #expect(result.output == "")
     }
@@ -116,6 +119,33 @@ struct UsageTests {
         Character(UnicodeScalar((letter.asciiValue ?? 98) - 1))
     }
 
+    @Test("a report that can't be written is told before the work for it", arguments: ["", "/no/such/r.md", "/tmp"])
+    func unwritable(path: String) async throws {
+        for command in [["compare", "--rounds", "1000"], ["conform"]] {
+            let result = try await Tool.run(command + ["--output", path], limit: 10)
+            #expect(result.status == 66)
+            let name = path.isEmpty ? "--output" : path
+            #expect(result.errors == "xp: \(name): can't be written; expected a file in a folder that exists\n")
+        }
+    }
+
+    @Test(
+        "a document may begin with a mark of the byte order, and lines may end as on Windows",
+        arguments: ["yaml", "json"]
+    )
+    func marks(ending: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let text =
+            ending == "yaml"
+            ? "vendor: flagship\r\nenvironmentID: e\r\napiKey: k\r\n"
+            : "{\"vendor\":\"flagship\",\r\n\"environmentID\":\"e\",\"apiKey\":\"k\"}\r\n"
+        let path = try Tool.file("\u{FEFF}" + text, "c.\(ending)", in: folder)
+        let result = try await Tool.run(["track", "--config", path], input: "\u{FEFF}\r\n")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.lines == [#"{"ledger":{"accepted":0,"delivered":0,"dropped":{},"pending":0,"purged":0}}"#])
+    }
+
     @Test("a scenario or a configuration that isn't there is status 66", arguments: ["compare", "evaluate", "track"])
     func missingFile(command: String) async throws {
         let option = command == "compare" ? "--scenario" : "--config"
@@ -159,6 +189,124 @@ struct UsageTests {
         #expect(result.complaint.hasPrefix("xp: \(path)"))
         #expect(result.errors.split(separator: "\n").count == 1)
         #expect(result.output == "")
+    }
+
+    @Test("a standard file that is closed is told, and no other file gets its place", arguments: ["<&-", ">&-"])
+    func closedFiles(redirection: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = try Tool.file(
+            #"{"vendor":"flagship","environmentID":"e","apiKey":"k","endpoints":{"events":"http://127.0.0.1:9/"}}"#,
+            "c.json",
+            in: folder
+        )
+        let store = folder.appending(path: "outbox.db").path
+        let words = [Tool.executable.path, "track", "--config", configuration, "--store", store, "--deadline", "0"]
+        let running = try Running(
+            ["-c", "exec \"$@\" \(redirection)", "sh"] + words,
+            executable: URL(filePath: "/bin/sh"),
+            input: #"{"user":{"id":"u","consent":true},"event":{"type":"screenView","name":"a"}}"# + "\n"
+        )
+        let result = try await running.result(within: 60)
+        let isInput = redirection == "<&-"
+        #expect(result.status == (isInput ? 66 : 1))
+        #expect(
+            result.errors.split(separator: "\n").last.map(String.init)
+                == (isInput
+                    ? "xp: standard input: can't be read any further: Bad file descriptor"
+                    : "xp: standard output can't be written")
+        )
+        // Whole, and nothing else in any of its files.
+        let exported = try await Tool.run(["outbox", "export", "--store", store])
+        #expect(exported.status == 0)
+        #expect(exported.lines.count == (isInput ? 0 : 1))
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file.hasSuffix("-lock") {
+            #expect(try Data(contentsOf: folder.appending(path: file)).isEmpty)
+        }
+    }
+
+    @Test(
+        "a file of events that is named as the store is refused and stays as it is",
+        arguments: ["events.jsonl", "x.db"]
+    )
+    func eventsAsStore(name: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = try Tool.file(
+            #"{"vendor":"flagship","environmentID":"e","apiKey":"k"}"#,
+            "c.json",
+            in: folder
+        )
+        let text = #"{"user":{"id":"u"},"event":{"type":"screenView","name":"a"}}"#
+        let path = try Tool.file(text, name, in: folder)
+        let result = try await Tool.run(["track", "--config", configuration, "--input", path, "--store", path])
+        #expect(result.status == 66)
+        #expect(result.errors == "xp: \(path): expected a store file, found something else\n")
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["c.json", name])
+    }
+
+    @Test("a damaged store is told in one line, with where it went, and what can be read is there")
+    func damagedStore() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = try Tool.file(
+            #"{"vendor":"flagship","environmentID":"e","apiKey":"k","endpoints":{"events":"http://127.0.0.1:9/"}}"#,
+            "c.json",
+            in: folder
+        )
+        let store = folder.appending(path: "outbox.db").path
+        let lines = (0..<500).map {
+            #"{"user":{"id":"u","consent":true},"event":{"type":"screenView","name":"e\#($0)"}}"#
+        }
+        let track = ["track", "--config", configuration, "--store", store, "--deadline", "0"]
+        let filled = try await Tool.run(track, input: lines.joined(separator: "\n"))
+        #expect(filled.status == 69)
+        #expect(
+            filled.errors.split(separator: "\n").map(String.init) == [
+                "xp: 500 events wait in \(store)",
+                "xp: flagship doesn't take the events: it can't be reached, or gives no answer that counts",
+            ]
+        )
+        // All of it in one file.
+        let database = try DatabaseQueue(path: store)
+        try await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try database.close()
+        var bytes = try Data(contentsOf: URL(filePath: store))
+        try #require(bytes.count > 100_000)
+        bytes.replaceSubrange(40_000..<60_000, with: Data(repeating: 0x41, count: 20_000))
+        try bytes.write(to: URL(filePath: store))
+        let told = try await Tool.run(["outbox", "export", "--store", store])
+        #expect(told.status == 0)
+        #expect(
+            told.errors == "xp: \(store): The store was damaged. It was set aside, and what could be read was kept. "
+                + "See \(store).damaged\n"
+        )
+        #expect((100..<500).contains(told.lines.count), "\(told.lines.count) lines")
+        let again = try await Tool.run(["outbox", "export", "--store", store])
+        #expect(again.errors == "")
+        #expect(again.output == told.output)
+    }
+
+    @Test("a line that can't be read is told with its own number and column")
+    func placeOfALine() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = try Tool.file(
+            #"{"vendor":"flagship","environmentID":"e","apiKey":"k","endpoints":{"events":"http://127.0.0.1:9/"}}"#,
+            "c.json",
+            in: folder
+        )
+        let result = try await Tool.run(["track", "--config", configuration], input: "\n\n{\"user\": nonsense}\n{\"us")
+        #expect(result.status == 1)
+        let messages = try result.lines.dropLast().map { try JSONValue($0)["error"]?["message"]?.string }
+        #expect(
+            messages == [
+                "line 3, column 10: expected a value",
+                "line 4, column 5: the document ends too early; expected the end of a text",
+            ]
+        )
+        #expect(result.errors.hasSuffix("xp: 2 of 2 lines were not accepted; the output says why\n"))
     }
 
     @Test("a store that isn't there, or isn't one, is status 66", arguments: ["status", "export"])

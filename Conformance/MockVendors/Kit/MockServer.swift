@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -108,6 +109,8 @@ public final class MockServer: Sendable {
                 }
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw .portInUse(host: host, port: port)
+        } catch let error as IOError {
+            throw .cannotListen(host: host, port: port, reason: String(cString: strerror(error.errnoCode)))
         } catch {
             throw .cannotListen(host: host, port: port, reason: "\(error)")
         }

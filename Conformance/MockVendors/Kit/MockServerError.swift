@@ -13,7 +13,7 @@ public enum MockServerError: Error, Sendable, Hashable, CustomStringConvertible 
         case .portInUse(let host, let port):
             "port \(port) on \(host) is in use; choose another, or 0 for any that is free"
         case .cannotListen(let host, let port, let reason):
-            "cannot listen on \(host):\(port): \(reason)"
+            "cannot listen on \(host):\(port): \(reason); choose another port, or 0 for any that is free"
         case .timedOut(let seconds, let seen):
             "not seen within \(seconds) s; the journal holds \(seen.isEmpty ? "nothing" : seen.joined(separator: ", "))"
         }

@@ -67,6 +67,7 @@ struct CompareCommand: AsyncParsableCommand {
     func run() async throws {
         let scenario = try readScenario()
         let names = from.map { [$0, to ?? ""] } ?? vendors
+        try Terminal.expectWritable(output)
         let subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
         var runner = ComparisonRunner(rounds: isWithoutTimings ? 1 : rounds)
         runner.pace = isWithoutTimings ? .together : .oneAfterAnother

@@ -69,6 +69,7 @@ struct ConformCommand: AsyncParsableCommand {
 
     func run() async throws {
         let chosen = try chosenCases()
+        try Terminal.expectWritable(output)
         if list { return try Terminal.deliver(listing(chosen), to: output) }
         let subjects = try await chosenSubjects()
         let total = chosen.count * subjects.count
@@ -98,7 +99,11 @@ struct ConformCommand: AsyncParsableCommand {
             return [subject]
         }
         if let subject {
-            do { return [try await RemoteSubject.connect(to: subject)] } catch {
+            do { return [try await RemoteSubject.connect(to: subject)] } catch let error as ExperimentationError
+                where error.code == .configuration
+            {
+                throw Failure(.usage, "--subject \(subject): \(error.message)")
+            } catch {
                 throw Failure(.unavailable, "\(subject): \(error)")
             }
         }

@@ -71,7 +71,12 @@ struct EvaluateCommand: AsyncParsableCommand {
         if count.good == 0, count.unreachable > 0 {
             throw Failure(.unavailable, "\(configuration.vendor.name) can't be reached")
         }
-        if count.good < count.all { throw ExitCode(1) }
+        if count.good < count.all {
+            throw Failure(
+                .checkFailed,
+                "\(count.all - count.good) of \(count.all) lines were not decided; the output says why"
+            )
+        }
     }
 
     private struct Count {

@@ -8,13 +8,23 @@ final class Intake: Sendable {
     struct Counts: Sendable {
         var lines = 0
         var refused = 0
+        /// The number of the last line that was read.
+        var lastLine = 0
         /// Whether reading stopped because nothing more could be kept.
         var isFull = false
+        /// Why reading stopped, if the store failed: what comes after would fail as well.
+        var storeFailure: ExperimentationError?
+    }
+
+    /// Counts that somebody looks at from elsewhere.
+    final class Progress: Sendable {
+        fileprivate let state = Mutex(Counts())
+        var counts: Counts { state.withLock { $0 } }
     }
 
     private let client: ExperimentationClient
     private let isDurable: Bool
-    private let state = Mutex(Counts())
+    private let progress: Progress
     private let sessions = Mutex<[User: UserSession]>([:])
 
     private static let block = 512
@@ -23,14 +33,15 @@ final class Intake: Sendable {
     // What an outbox in memory may hold before reading waits for delivery, and when it gives up.
     private static let mostInMemory = 4096
 
-    init(client: ExperimentationClient, isDurable: Bool) {
+    init(client: ExperimentationClient, isDurable: Bool, progress: Progress = Progress()) {
         self.client = client
         self.isDurable = isDurable
+        self.progress = progress
     }
 
-    var counts: Counts { state.withLock { $0 } }
-
     /// Takes all lines, and prints an error object for each that can't be taken.
+    ///
+    /// It ends early when a signal comes, and when the store fails: then nothing is read after the lines that were refused.
     func take(_ lines: LineReader, until signals: Signals) async throws {
         var isAtEnd = false
         while !isAtEnd, !signals.hasCome {
@@ -47,14 +58,16 @@ final class Intake: Sendable {
             if signals.hasCome { return }
             let errors = await accept(block)
             if !errors.isEmpty { try Terminal.write(errors.map { JSONLine.text($0) + "\n" }.joined()) }
-            let count = state.withLock { state in
+            let counts = progress.state.withLock { state in
                 state.lines += block.count
                 state.refused += errors.count
-                return state.lines
+                state.lastLine = block.last?.number ?? state.lastLine
+                return state
             }
-            Terminal.progress("\(count) lines accepted")
+            Terminal.progress("\(counts.lines) lines accepted")
+            if counts.storeFailure != nil { return }
             if !isDurable, try await !hasRoom(until: signals) {
-                state.withLock { $0.isFull = true }
+                progress.state.withLock { $0.isFull = true }
                 return
             }
         }
@@ -87,8 +100,11 @@ final class Intake: Sendable {
         var refused: [(number: Int, document: FlagValue)] = []
         for (number, line) in lane {
             do throws(ExperimentationError) {
+                // Each would wait for the store as long as the first did.
+                if let failure = progress.counts.storeFailure { throw failure }
                 try await session(for: line.user).track(line.event, at: line.date)
             } catch {
+                if error.code == .store { progress.state.withLock { $0.storeFailure = $0.storeFailure ?? error } }
                 refused.append((number, Self.document(error.code, "line \(number): \(error.message)", number)))
             }
         }
@@ -142,6 +158,16 @@ final class Intake: Sendable {
             delivered = now
         }
         return (try? await client.outboxStatus()) ?? OutboxStatus()
+    }
+
+    /// Why most of what waits does, to stand at the end of a sentence.
+    static func reason(_ status: OutboxStatus) -> String {
+        let most = status.failures.max { ($0.value, $1.key) < ($1.value, $0.key) }
+        switch most?.key {
+        case nil: return ""
+        case "outage": return ": it can't be reached, or gives no answer that counts"
+        case .some(let reason): return ": \(reason)"
+        }
     }
 
     private func showDeliveries() async {

@@ -37,7 +37,7 @@ struct OutboxCommand: AsyncParsableCommand {
         var format: Format = .text
 
         func run() async throws {
-            let file = try Stores.openExisting(store)
+            let file = try await Stores.openExisting(store).outbox
             do {
                 let status = try await file.status(now: Date())
                 let ledger = try await file.ledger()
@@ -45,7 +45,6 @@ struct OutboxCommand: AsyncParsableCommand {
             } catch let error as ExperimentationError {
                 throw Failure(error)
             }
-            await file.close()
         }
 
         private func json(_ status: OutboxStatus, _ ledger: Ledger) -> String {
@@ -108,23 +107,31 @@ struct OutboxCommand: AsyncParsableCommand {
         func run() async throws {
             let configuration = try Configuration(at: config)
             let account = try configuration.provider(Environment())
-            let file = try Stores.openExisting(store, for: account)
-            let signals = Signals()
-            let client = try await configuration.client(store: ClientStore(outbox: file, state: file))
+            let signals = Signals { [store] in
+                Failure(.input, "interrupted; everything that isn't delivered stays in \(Stores.unanswering(store))")
+            }
+            let opening = Task { [store] in try await Stores.openExisting(store, for: account) }
+            guard let file = try await Impatient.value(of: opening, unless: signals, orLater: .seconds(2)) else {
+                throw Failure(.input, "interrupted before anything was delivered: \(Stores.unanswering(store))")
+            }
+            let client = try await configuration.client(store: file)
             let intake = Intake(client: client, isDurable: true)
             let status = await intake.deliver(patience: .seconds(deadline), until: signals)
             Terminal.endProgress()
             await client.shutdown(within: .seconds(1))
             let ledger: Ledger
             do {
-                ledger = try await file.ledger()
+                ledger = try await file.outbox.ledger()
             } catch {
                 throw Failure(error)
             }
             try Terminal.write(JSONLine.text(["ledger": ledger.document]) + "\n")
             let waiting = status.ready + status.delayed + status.leased
             if waiting > 0, !signals.hasCome {
-                throw Failure(.unavailable, "\(configuration.vendor.name) doesn't take the events; \(waiting) wait")
+                throw Failure(
+                    .unavailable,
+                    "\(configuration.vendor.name) doesn't take the events; \(waiting) wait\(Intake.reason(status))"
+                )
             }
         }
     }
@@ -143,7 +150,7 @@ struct OutboxCommand: AsyncParsableCommand {
         var store: String
 
         func run() async throws {
-            let file = try Stores.openExisting(store)
+            let file = try await Stores.openExisting(store).outbox
             do {
                 var last: Int64 = 0
                 while true {
@@ -155,7 +162,6 @@ struct OutboxCommand: AsyncParsableCommand {
             } catch let error as ExperimentationError {
                 throw Failure(error)
             }
-            await file.close()
         }
 
         private static func line(_ waiting: WaitingEvent) -> String {

@@ -56,14 +56,18 @@ struct TrackCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try Configuration(at: config)
         let lines = try LineReader(input)
-        let signals = Signals()
+        let progress = Intake.Progress()
+        let signals = Signals { [store] in Self.tooLate(progress.counts, store) }
         // One to say whose file it is; the client's own keeps its state in that file.
         let account = try configuration.provider(Environment())
-        let opened = try await Stores.open(store, for: account)
+        let opening = Task { [store] in try await Stores.open(store, for: account) }
+        guard let opened = try await Impatient.value(of: opening, unless: signals, orLater: .seconds(2)) else {
+            throw Failure(.input, "interrupted before a line was read: \(Stores.unanswering(store ?? ""))")
+        }
         if store == nil { Terminal.say("xp: without --store, events that wait are lost when this command ends") }
         let before = try await opened.outbox.ledger()
         let client = try await configuration.client(store: opened)
-        let intake = Intake(client: client, isDurable: store != nil)
+        let intake = Intake(client: client, isDurable: store != nil, progress: progress)
         let reading = Task { try await intake.take(lines, until: signals) }
         await Impatient.wait(for: reading, unless: signals)
         // A block that is being accepted is accepted to its end; a read from a silent pipe is not waited for.
@@ -73,17 +77,26 @@ struct TrackCommand: AsyncParsableCommand {
         await client.shutdown(within: .seconds(1))
         let ledger = try await opened.outbox.ledger()
         try Terminal.write(JSONLine.text(["ledger": ledger.document]) + "\n")
-        if signals.hasCome { Terminal.say("xp: interrupted after \(intake.counts.lines) lines") }
+        if signals.hasCome { Terminal.say("xp: interrupted after \(progress.counts.lines) lines") }
         if !signals.hasCome { try await reading.value }
         let dropped = ledger.dropped.values.reduce(0, +) - before.dropped.values.reduce(0, +)
         let ending = Ending(
-            counts: intake.counts,
+            counts: progress.counts,
             pending: ledger.pending,
             dropped: dropped,
             status: status,
             isInterrupted: signals.hasCome
         )
         try conclude(ending, name: configuration.vendor.name)
+    }
+
+    /// What to say when a signal has come and the time is up.
+    private static func tooLate(_ counts: Intake.Counts, _ store: String?) -> Failure {
+        let beginning = "interrupted after \(counts.lines) lines"
+        guard let store else {
+            return Failure(.unavailable, "\(beginning); what was not delivered is lost: name a --store")
+        }
+        return Failure(.input, "\(beginning), which are kept in \(Stores.unanswering(store))")
     }
 
     /// How it stands at the end.
@@ -97,6 +110,13 @@ struct TrackCommand: AsyncParsableCommand {
     }
 
     private func conclude(_ ending: Ending, name: String) throws {
+        if let failure = ending.counts.storeFailure {
+            throw Failure(
+                .input,
+                "\(failure.message) Reading stopped after line \(ending.counts.lastLine): "
+                    + "track again the lines that have an error, and what comes after"
+            )
+        }
         if ending.counts.isFull {
             throw Failure(.unavailable, "\(name) takes no events, and no more fit into memory: name a --store")
         }
@@ -104,10 +124,17 @@ struct TrackCommand: AsyncParsableCommand {
             throw Failure(.unavailable, "\(ending.pending) events were not delivered and are lost: name a --store")
         }
         if ending.pending > 0 { Terminal.say("xp: \(ending.pending) events wait in \(store ?? "memory")") }
-        if ending.counts.refused > 0 || ending.dropped > 0 { throw ExitCode(1) }
+        if ending.counts.refused > 0 {
+            throw Failure(
+                .checkFailed,
+                "\(ending.counts.refused) of \(ending.counts.lines) lines were not accepted; the output says why"
+            )
+        }
+        if ending.dropped > 0 {
+            throw Failure(.checkFailed, "\(ending.dropped) events were given up; the ledger says why")
+        }
         if ending.waiting > 0, !ending.isInterrupted {
-            let reason = ending.status.failures.max { $0.value < $1.value }.map { ": \($0.key)" } ?? ""
-            throw Failure(.unavailable, "\(name) doesn't take the events\(reason)")
+            throw Failure(.unavailable, "\(name) doesn't take the events\(Intake.reason(ending.status))")
         }
     }
 }

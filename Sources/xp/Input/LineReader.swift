@@ -24,6 +24,7 @@ actor LineReader {
 
     private let descriptor: Int32
     private let isOwned: Bool
+    private let name: String
     /// Whether the next line is not in memory yet.
     var wouldWait: Bool { buffer[position...].firstIndex(of: 0x0A) == nil && !isAtEnd }
 
@@ -38,6 +39,7 @@ actor LineReader {
         guard path != "-" else {
             descriptor = STDIN_FILENO
             isOwned = false
+            name = "standard input"
             return
         }
         var isFolder: ObjCBool = false
@@ -48,6 +50,7 @@ actor LineReader {
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(.input, "\(path): can't be read") }
         isOwned = true
+        name = path
     }
 
     deinit { if isOwned { close(descriptor) } }
@@ -76,6 +79,8 @@ actor LineReader {
             number += 1
             if isTooLong { return Line(number: number, bytes: nil) }
             if line.last == 0x0D { line.removeLast() }
+            // A mark of the byte order belongs to no line.
+            if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
             if line.contains(where: { $0 > 0x20 }) { return Line(number: number, bytes: line) }
         }
     }
@@ -91,7 +96,9 @@ actor LineReader {
                 continuation.resume(returning: count < 0 ? ([], errno) : (Array(chunk[..<count]), 0))
             }
         }
-        guard result.error == 0 else { throw Failure(.input, "the input can't be read any further") }
+        guard result.error == 0 else {
+            throw Failure(.input, "\(name): can't be read any further: \(String(cString: strerror(result.error)))")
+        }
         buffer = result.bytes
         position = 0
         isAtEnd = result.bytes.isEmpty

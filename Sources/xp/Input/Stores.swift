@@ -12,28 +12,61 @@ enum Stores {
     /// The file belongs to the provider's account from then on, and to no other.
     static func open(_ path: String?, for provider: any ExperimentationProvider) async throws -> ClientStore {
         guard let path else { return .inMemory() }
-        do {
-            return try await .sqlite(at: URL(filePath: path), for: provider, limits: limits)
-        } catch {
-            throw Failure(.input, "\(path): \(error.message)")
-        }
+        if FileManager.default.fileExists(atPath: path) { try check(path, mayBeEmpty: true) }
+        return try await opened(path, for: provider)
     }
 
     /// Opens a store file that must be there, and belong to the provider's account if one is given.
-    static func openExisting(_ path: String, for provider: (any ExperimentationProvider)? = nil) throws -> SQLiteStore {
+    static func openExisting(
+        _ path: String,
+        for provider: (any ExperimentationProvider)? = nil
+    ) async throws -> ClientStore {
+        guard FileManager.default.fileExists(atPath: path) else { throw Failure(.input, "\(path): no such file") }
+        try check(path, mayBeEmpty: false)
+        return try await opened(path, for: provider)
+    }
+
+    /// Refuses what isn't a store, before it would be set aside as a damaged one: somebody may have named their events.
+    private static func check(_ path: String, mayBeEmpty: Bool) throws {
         var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw Failure(.input, "\(path): no such file")
-        }
+        _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
         guard !isFolder.boolValue else { throw Failure(.input, "\(path): expected a store file, found a folder") }
-        let beginning = FileHandle(forReadingAtPath: path).flatMap { try? $0.read(upToCount: 16) } ?? Data()
-        guard beginning.starts(with: Data("SQLite format 3".utf8)) else {
+        guard let handle = FileHandle(forReadingAtPath: path) else {
+            throw Failure(.input, "\(path): can't be read; expected a store file that may be opened")
+        }
+        let beginning = (try? handle.read(upToCount: 16)) ?? Data()
+        try? handle.close()
+        guard beginning.isEmpty && mayBeEmpty || beginning.starts(with: Data("SQLite format 3".utf8)) else {
             throw Failure(.input, "\(path): expected a store file, found something else")
         }
+    }
+
+    private static func opened(
+        _ path: String,
+        for provider: (any ExperimentationProvider)?
+    ) async throws -> ClientStore {
+        let url = URL(filePath: path)
         do {
-            return try SQLiteStore(at: URL(filePath: path), for: provider, limits: limits)
+            return try await .sqlite(at: url, for: provider, limits: limits, log: Damage(path: path))
         } catch {
-            throw Failure(.input, "\(path): \(error.message)")
+            // As it was named here, and once.
+            let full = url.standardizedFileURL.path
+            let isNamed = error.message.hasPrefix(full)
+            throw Failure(.input, isNamed ? path + error.message.dropFirst(full.count) : "\(path): \(error.message)")
         }
+    }
+
+    /// Says that a store was damaged.
+    private struct Damage: LogSink {
+        let path: String
+        let level = LogLevel.error
+
+        func log(_ entry: LogEntry) { Terminal.say("xp: \(path): \(entry.message) See \(path).damaged") }
+    }
+
+    /// What to say of a store file that didn't answer before the time was up.
+    static func unanswering(_ path: String) -> String {
+        "\(path), which doesn't answer: another process may keep it locked; "
+            + "\"xp outbox status --store \(path)\" gives its ledger later"
     }
 }

@@ -42,7 +42,10 @@ struct UserLine {
         do {
             return try JSON.parse(bytes)
         } catch {
-            throw LineError(.parseError, "line \(line.number): \(error.message)")
+            // The parser counts lines too, and a line has one.
+            let message = error.message.trimming(prefix: "line 1, ")
+            let place = message.count < error.message.count ? "line \(line.number), " : "line \(line.number): "
+            throw LineError(.parseError, place + message)
         }
     }
 

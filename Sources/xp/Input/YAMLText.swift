@@ -12,6 +12,8 @@ enum YAMLText {
         func refused(_ problem: String, _ line: Int? = nil) -> DocumentError {
             DocumentError(document: line.map { "\(name):\($0)" } ?? name, path: "", problem: problem)
         }
+        // A mark of the byte order, which the parser doesn't take for white space.
+        let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         guard bytes.contains(where: { $0 > 0x20 }) else { throw refused("is empty; expected a YAML mapping") }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw refused("expected text in UTF-8") }
         if let line = tooDeep(bytes) {

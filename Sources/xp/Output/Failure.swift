@@ -39,6 +39,9 @@ struct Failure: Error {
     /// Writes the line and ends the process.
     func report() -> Never {
         Terminal.say("xp: " + message.split(whereSeparator: \.isNewline).joined(separator: " "))
-        exit(status.rawValue)
+        Self.exit(status)
     }
+
+    /// Ends the process without a word.
+    static func exit(_ status: Status) -> Never { Foundation.exit(status.rawValue) }
 }

@@ -19,6 +19,16 @@ enum Terminal {
     /// Whether standard error is a terminal, for progress.
     static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 }
 
+    /// Sees to it that a standard file that was closed stays so: whatever is opened next, a store perhaps, would get its
+    /// number and what is written to it.
+    static func keepPlaces() {
+        for (number, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(number, F_GETFD) < 0 {
+            // The lowest free number, which is this one; to read from it or write to it fails as if it were closed.
+            _ = open("/dev/null", mode)
+        }
+    }
+
     /// Writes a line to standard error.
     static func say(_ line: String) {
         let clear = showsProgress ? "\r\u{1B}[K" : ""
@@ -49,15 +59,39 @@ enum Terminal {
         }
     }
 
+    /// Refuses a file that can't be written, before the work that it is for.
+    static func expectWritable(_ path: String?) throws {
+        guard let path else { return }
+        let url = URL(filePath: path)
+        let folder = url.deletingLastPathComponent().path(percentEncoded: false)
+        var isFolder: ObjCBool = false
+        _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        guard !path.isEmpty, !isFolder.boolValue, FileManager.default.isWritableFile(atPath: folder) else {
+            throw unwritable(path)
+        }
+    }
+
+    private static func unwritable(_ path: String) -> Failure {
+        Failure(
+            .input,
+            "\(path.isEmpty ? "--output" : path): can't be written; expected a file in a folder that exists"
+        )
+    }
+
     /// Writes a document to a file, or to standard output if there is none.
     static func deliver(_ text: String, to path: String?) throws {
         guard let path else { return try write(text) }
         do {
             try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
         } catch {
-            throw Failure(.input, "\(path): can't be written; expected a file in a folder that exists")
+            throw unwritable(path)
         }
     }
+}
+
+extension String {
+    /// The text without a beginning that it may have.
+    func trimming(prefix: String) -> String { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self }
 }
 
 /// JSON as the command line writes it.
