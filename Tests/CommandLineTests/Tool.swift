@@ -104,6 +104,18 @@ final class Running: Sendable {
         throw Missing(what: "a process that has opened \(path)")
     }
 
+    /// The most memory that it ever had, in megabytes, once it has ended.
+    func peakMemory() async throws -> Double {
+        var most = 0.0
+        while let text = try? String(contentsOfFile: "/proc/\(process.id)/status", encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })
+        {
+            most = max(most, line.split { !$0.isNumber }.first.flatMap { Double($0) } ?? 0)
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return most / 1_024
+    }
+
     /// Asks it politely to end.
     func terminate() { process.signal(SIGTERM) }
 

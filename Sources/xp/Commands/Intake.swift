@@ -22,14 +22,22 @@ final class Intake: Sendable {
         var counts: Counts { state.withLock { $0 } }
     }
 
+    /// The sessions at hand. Each remembers something of its events that wait, and that adds up.
+    private struct Sessions {
+        var byUser: [User: UserSession] = [:]
+        /// How many events were tracked in them.
+        var events = 0
+    }
+
     private let client: ExperimentationClient
     private let isDurable: Bool
     private let progress: Progress
-    private let sessions = Mutex<[User: UserSession]>([:])
+    private let sessions = Mutex(Sessions())
 
     private static let block = 512
     private static let lanes = 64
     private static let mostSessions = 1024
+    private static let mostInSessions = 16_384
     // What an outbox in memory may hold before reading waits for delivery, and when it gives up.
     private static let mostInMemory = 4096
 
@@ -113,10 +121,12 @@ final class Intake: Sendable {
 
     private func session(for user: User) -> UserSession {
         sessions.withLock { sessions in
-            if let session = sessions[user] { return session }
-            if sessions.count >= Self.mostSessions { sessions = [:] }
+            if sessions.events >= Self.mostInSessions { sessions = Sessions() }
+            sessions.events += 1
+            if let session = sessions.byUser[user] { return session }
+            if sessions.byUser.count >= Self.mostSessions { sessions = Sessions() }
             let session = client.session(for: user)
-            sessions[user] = session
+            sessions.byUser[user] = session
             return session
         }
     }
