@@ -22,7 +22,7 @@ final class Intake: Sendable {
         var counts: Counts { state.withLock { $0 } }
     }
 
-    /// The sessions at hand. Each remembers something of its events that wait, and that adds up.
+    /// The sessions at hand; what each remembers of its events that wait adds up.
     private struct Sessions {
         var byUser: [User: UserSession] = [:]
         /// How many events were tracked in them.
@@ -72,7 +72,8 @@ final class Intake: Sendable {
                 state.lastLine = block.last?.number ?? state.lastLine
                 return state
             }
-            Terminal.progress("\(counts.lines) lines accepted")
+            let refused = counts.refused > 0 ? ", \(counts.refused) refused" : ""
+            Terminal.progress("\(counts.lines) lines read\(refused)")
             if counts.storeFailure != nil { return }
             if !isDurable, try await !hasRoom(until: signals) {
                 progress.state.withLock { $0.isFull = true }
