@@ -12,13 +12,14 @@ let vendors = ["Flagship", "Sigma", "Engage", "Evergage"]
 let package = Package(
     name: "Fuzz",
     platforms: [.macOS(.v15)],
-    products: ["json", "xml", "dates", "settings", "kept", "envelopes", "lines", "documents"].map {
+    products: ["json", "xml", "dates", "settings", "kept", "envelopes", "lines", "documents", "yaml", "lists"].map {
         .executable(name: "fuzz-\($0)", targets: ["fuzz-\($0)"])
     }
         + vendors.map { .executable(name: "fuzz-\($0.lowercased())", targets: ["fuzz-\($0.lowercased())"]) },
     dependencies: [
         .package(name: "swift-experimentation", path: ".."),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // Plays a vendor's answer to its adapter.
@@ -34,6 +35,14 @@ let package = Package(
         .executableTarget(name: "fuzz-envelopes", dependencies: [core]),
         .executableTarget(name: "fuzz-lines", dependencies: [kit, core] + conformance),
         .executableTarget(name: "fuzz-documents", dependencies: [core] + conformance),
+        .executableTarget(
+            name: "fuzz-yaml",
+            dependencies: [core, .product(name: "Yams", package: "Yams")] + conformance
+        ),
+        .executableTarget(
+            name: "fuzz-lists",
+            dependencies: [core, .product(name: "EngageAdapter", package: "swift-experimentation")]
+        ),
     ]
         + vendors.map { vendor in
             .executableTarget(

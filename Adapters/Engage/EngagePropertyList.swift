@@ -1,5 +1,4 @@
 import Experimentation
-import Foundation
 
 /// What the class names in a property list stand for.
 public struct EngageRegistry: Sendable {
@@ -51,7 +50,7 @@ extension EngageConfiguration {
         file: String,
         registry: EngageRegistry = EngageRegistry()
     ) throws(ExperimentationError) -> [String] {
-        guard case .group(let groups)? = try? PropertyListDecoder().decode(PropertyValue.self, from: Data(bytes)) else {
+        guard case .group(let groups)? = try? PropertyValue(reading: bytes) else {
             throw ExperimentationError(.configuration, "\(file): not a property list with groups of settings")
         }
         var reader = PropertyReader(file: file, groups: groups)
@@ -156,38 +155,6 @@ extension EngageConfiguration {
             throw list.error("AuditRecord", "auditRecordListId", "needed where mergeHistoryInAuditRecordTable is on")
         }
         recipients.audit = isAudited ? table : nil
-    }
-}
-
-/// A value of a property list.
-private enum PropertyValue: Decodable {
-    case flag(Bool)
-    case number(Double)
-    case text(String)
-    case list([PropertyValue])
-    case group([String: PropertyValue])
-
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        if let text = try? value.decode(String.self) {
-            self = .text(text)
-        } else if let flag = try? value.decode(Bool.self) {
-            self = .flag(flag)
-        } else if let number = try? value.decode(Double.self) {
-            self = .number(number)
-        } else if let list = try? value.decode([PropertyValue].self) {
-            self = .list(list)
-        } else {
-            self = .group(try value.decode([String: PropertyValue].self))
-        }
-    }
-
-    var text: String? {
-        switch self {
-        case .text(let text): text
-        case .number(let number): Int(exactly: number).map(String.init) ?? String(number)
-        default: nil
-        }
     }
 }
 

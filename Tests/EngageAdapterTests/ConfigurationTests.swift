@@ -239,6 +239,66 @@ struct ConfigurationTests {
         #expect(configuration.batchSize == 3 && configuration.recipients.audit == nil)
     }
 
+    /// A file in the binary format; a part refers to others by their places.
+    private func binary(_ parts: [[UInt8]]) -> [UInt8] {
+        var bytes = Array("bplist00".utf8)
+        var places: [UInt8] = []
+        for part in parts {
+            places += [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)]
+            bytes += part
+        }
+        func eight(_ number: Int) -> [UInt8] { [0, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)] }
+        return bytes + places + [0, 0, 0, 0, 0, 0, 2, 1] + eight(parts.count) + eight(0) + eight(bytes.count)
+    }
+
+    @Test(
+        "a list that is endless or bottomless is refused, or read as far as it is asked for, in no time",
+        arguments: ["circle", "doubling", "wide", "deep", "deep in UTF-16", "deep text"]
+    )
+    func bottomless(kind: String) async {
+        let array: (Int) -> String = {
+            String(repeating: "<array>", count: $0) + String(repeating: "</array>", count: $0)
+        }
+        let key: [UInt8] = [0x51, 0x47]
+        let bytes: [UInt8] =
+            switch kind {
+            // A list that holds itself; forty lists that each hold the next one twice.
+            case "circle": binary([[0xD1, 1, 2], key, [0xA1, 2]])
+            case "doubling":
+                binary([[0xD1, 1, 2], key] + (0..<40).map { [0xA2, $0 + 3, $0 + 3] } + [[0x51, 0x61]])
+            // Two hundred groups, all the same, of two hundred settings, all the same, of two hundred texts.
+            case "wide":
+                binary(
+                    [[0xDF, 0x10, 200] + (3..<203) + Array(repeating: 1, count: 200)]
+                        + [[0xDF, 0x10, 200] + (3..<203) + Array(repeating: 2, count: 200)]
+                        + [[0xAF, 0x10, 200] + Array(repeating: 3, count: 200)]
+                        + (0..<200).map { [0x52, 0x41 + $0 / 26, 0x61 + $0 % 26] }
+                )
+            case "deep": list("<key>G</key>" + array(20_000))
+            case "deep in UTF-16":
+                [0xFF, 0xFE]
+                    + String(decoding: list("<key>G</key>" + array(20_000)), as: UTF8.self)
+                    .replacing("UTF-8", with: "UTF-16").utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+            default:
+                Array("{ G = ".utf8) + Array(repeating: UInt8(ascii: "("), count: 20_000)
+                    + Array(repeating: UInt8(ascii: ")"), count: 20_000) + Array("; }".utf8)
+            }
+        let isOver = await withCheckedContinuation { continuation in
+            let thread = Thread {
+                var configuration = EngageWorkbench.configuration()
+                let start = ContinuousClock.now
+                let unread = try? configuration.merge(propertyList: bytes, file: "p")
+                // Groups that aren't any, and settings nobody knows, are told.
+                let isRead = ["circle", "doubling"].contains(kind)
+                continuation.resume(returning: (unread == (isRead ? ["G"] : nil), ContinuousClock.now - start))
+            }
+            thread.stackSize = 512 << 10
+            thread.start()
+        }
+        #expect(isOver.0)
+        #expect(isOver.1 < .seconds(5))
+    }
+
     @Test("a configuration file is read, and what is wrong in it is named")
     func settings() throws {
         func read(_ json: String) throws -> EngageConfiguration {

@@ -1,0 +1,1 @@
+../../../Sources/xp/Input/YAMLText.swift
