@@ -67,7 +67,9 @@ extension Tool {
     static func untilAccepted(_ count: Double, _ store: String) async throws {
         for _ in 0..<200 {
             let status = try await run(["outbox", "status", "--store", store, "--format", "json"])
-            if try JSONValue(status.output)["ledger"]?["accepted"]?.number ?? 0 >= count { return }
+            // There may be no store yet, or half of one.
+            guard let accepted = try? JSONValue(status.output)["ledger"]?["accepted"]?.number else { continue }
+            if accepted >= count { return }
         }
         throw Running.Missing(what: "a store with \(count) events")
     }
