@@ -27,7 +27,9 @@ public struct StoreLimits: Sendable, Hashable {
     }
 
     /// After how many pages the log is written back into the database.
-    var logPages: Int { max(32, min(4_000, maximumBytes / 4_096 / 10)) }
+    ///
+    /// Seldom enough to cost little, and so few that whoever waits for the disk meanwhile waits for milliseconds only.
+    var logPages: Int { max(32, min(600, maximumBytes / 4_096 / 10)) }
 }
 
 /// What an accepted event survives.

@@ -194,9 +194,9 @@ struct Delivery {
         let collector = Collector()
         let post = poster(collector.port)
         let envelopes = (0..<total).map { envelope($0, user: "user-\($0 % 50)") }
-        // Five rounds in turn, each with its own ratio: where the threads come to lie changes both by a half.
+        // Nine rounds in turn, each with its own ratio: where the threads come to lie changes both by a half.
         var rounds: [(plain: Double, drained: Double)] = []
-        for _ in 0..<5 {
+        for _ in 0..<9 {
             let plain = await rate(total) {
                 for start in stride(from: 0, to: total, by: 100) {
                     let isTaken = await post(Array(envelopes[start..<(start + 100)]))
@@ -209,9 +209,9 @@ struct Delivery {
         let (plain, drained) = rounds[rounds.count / 2]
         table.add("posting 100,000, no store", plain, unit: "/s")
         table.add("draining 100,000", drained, unit: "/s")
-        table.add("draining / posting, median of five", drained / plain, atLeast: 0.5, unit: "×")
+        table.add("draining / posting, median of nine", drained / plain, atLeast: 0.5, unit: "×")
         for (name, round) in [("least", rounds[0]), ("most", rounds[rounds.count - 1])] {
-            table.add("draining / posting, \(name) of five", round.drained / round.plain, unit: "×")
+            table.add("draining / posting, \(name) of nine", round.drained / round.plain, unit: "×")
         }
     }
 

@@ -1,7 +1,12 @@
 /// What became of a batch.
 public struct DeliveryReport: Sendable {
-    /// The verdict on each event by its id; an event without one is retried as after an outage.
-    public var verdicts: [String: Verdict]
+    /// Mostly a vendor says the same of a whole batch; then nothing is looked up by the ids of its events.
+    private enum Content: Sendable {
+        case same(Verdict, [Envelope])
+        case each([String: Verdict])
+    }
+
+    private var content: Content
     /// Campaigns that came back, in the order of the vendor's answers.
     public var campaigns: [ReceivedCampaign]
     /// Whether the vendor said that its kill switch is on.
@@ -13,19 +18,52 @@ public struct DeliveryReport: Sendable {
         campaigns: [ReceivedCampaign] = [],
         isDisabled: Bool = false
     ) {
-        self.verdicts = verdicts
+        content = .each(verdicts)
         self.campaigns = campaigns
         self.isDisabled = isDisabled
     }
 
     /// Creates a report that says the same of every event.
     public init(_ verdict: Verdict, for batch: [Envelope]) {
-        self.init(verdicts: Dictionary(batch.map { ($0.id, verdict) }, uniquingKeysWith: { $1 }))
+        content = .same(verdict, batch)
+        campaigns = []
+        isDisabled = false
+    }
+
+    /// The verdict on each event by its id; an event without one is retried as after an outage.
+    public var verdicts: [String: Verdict] {
+        get {
+            switch content {
+            case .same(let verdict, let batch): Dictionary(batch.map { ($0.id, verdict) }, uniquingKeysWith: { $1 })
+            case .each(let verdicts): verdicts
+            }
+        }
+        _modify {
+            var verdicts = verdicts
+            content = .each([:])
+            defer { content = .each(verdicts) }
+            yield &verdicts
+        }
+    }
+
+    /// The verdicts on the events of a batch, in its order.
+    func verdicts(on batch: [Envelope]) -> [Verdict?] {
+        if case .same(let verdict, let events) = content, batch.count == events.count,
+            batch.indices.allSatisfy({ batch[$0].id == events[$0].id })
+        {
+            return Array(repeating: verdict, count: batch.count)
+        }
+        let verdicts = verdicts
+        return batch.indices.map { verdicts[batch[$0].id] }
     }
 
     /// Adds another part's report to this one.
     public mutating func merge(_ other: DeliveryReport) {
-        verdicts.merge(other.verdicts) { $1 }
+        if case .each(let verdicts) = content, verdicts.isEmpty {
+            content = other.content
+        } else {
+            verdicts.merge(other.verdicts) { $1 }
+        }
         campaigns.append(contentsOf: other.campaigns)
         isDisabled = isDisabled || other.isDisabled
     }

@@ -199,31 +199,9 @@ struct EnvelopeReader {
         }
         let token = bytes[start..<index]
         guard isNumber(token) else { throw GivesUp() }
-        if let number = short(token) { return number }
+        if let number = DecimalFraction.read(token) { return number }
         guard let number = Double(String(decoding: token, as: UTF8.self)), number.isFinite else { throw GivesUp() }
         return number
-    }
-
-    /// The powers of ten that are whole numbers without a loss.
-    private static let powers: [Double] = (0...22).map { power in (0..<power).reduce(1) { value, _ in value * 10 } }
-
-    /// Reads a decimal fraction whose digits are a number below 2^53: one division then rounds as it must.
-    private func short(_ token: Slice<UnsafeBufferPointer<UInt8>>) -> Double? {
-        var digits: UInt64 = 0
-        var fraction: Int?
-        for byte in token.first == 0x2D ? token.dropFirst() : token {
-            switch byte {
-            case 0x30...0x39:
-                digits = digits * 10 + UInt64(byte - 0x30)
-                if digits > 1 << 53 { return nil }
-                fraction? += 1
-            case 0x2E where fraction == nil: fraction = 0
-            default: return nil
-            }
-        }
-        guard let fraction, fraction < Self.powers.count else { return nil }
-        let number = Double(digits) / Self.powers[fraction]
-        return token.first == 0x2D ? -number : number
     }
 
     /// Whether JSON calls this a number; Swift is more liberal with zeros and points.
