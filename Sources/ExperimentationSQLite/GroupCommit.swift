@@ -12,8 +12,10 @@ final class GroupCommit: Sendable {
     enum Kind: Sendable {
         /// It only reads; works on a full disk too.
         case read
-        /// It writes, inside a transaction that it may share.
+        /// It adds something, inside a transaction that it may share.
         case write
+        /// It removes something or leads to that, in such a transaction; if the disk is full, the reserve is given up for it.
+        case removal
         /// It needs the database without a transaction around it.
         case alone
     }
@@ -37,15 +39,17 @@ final class GroupCommit: Sendable {
     private let table: Mutex<OutboxTable>
     private let database: DatabaseQueue
     private let patience: Patience
+    private let ballast: Ballast
     private let runsOnCaller: Bool
     private let path: String
 
     /// Creates the way to an open database.
-    init(_ connection: StoreConnection, limits: StoreLimits, runsOnCaller: Bool) {
+    init(_ connection: StoreConnection, limits: StoreLimits, ballast: Ballast, runsOnCaller: Bool) {
         database = connection.database
         patience = connection.patience
         path = connection.path
         table = Mutex(OutboxTable(limits: limits))
+        self.ballast = ballast
         self.runsOnCaller = runsOnCaller
     }
 
@@ -129,12 +133,24 @@ final class GroupCommit: Sendable {
             if isOnCaller, error.isBusy { return false }
             // Each by itself would wait for the other process as long as all of them did.
             guard group.count > 1, !error.isBusy else {
+                if error.isFull, group[0].kind == .removal, makeRoom(database) {
+                    return run(group, database, isOnCaller: isOnCaller)
+                }
                 for job in group { job.fail(.store(error, path: path)) }
                 return true
             }
             patience.isShort.store(false, ordering: .relaxed)
             for job in group { _ = run([job], database, isOnCaller: false) }
         }
+        return true
+    }
+
+    /// Gives up the reserve, and empties the log with it.
+    ///
+    /// - Returns: Whether there was anything to give up.
+    private func makeRoom(_ database: Database) -> Bool {
+        guard ballast.spend() else { return false }
+        _ = try? database.checkpoint(.truncate)
         return true
     }
 
@@ -150,9 +166,10 @@ final class GroupCommit: Sendable {
             return tell
         }
         do {
-            let writes = group.contains { $0.kind == .write }
+            let writes = group.contains { $0.kind != .read }
             try HotStatement(writes ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED", database).run()
             try changed.refresh(database)
+            if group.contains(where: { $0.kind == .write }), !ballast.allowsAdding() { throw StoreFault.full }
             let tell = try group.map { try $0.work(database, &changed) }
             try HotStatement("COMMIT", database).run()
             table = changed

@@ -13,8 +13,9 @@ import Synchronization
 /// let client = try await ExperimentationClient(provider: provider, store: .sqlite(at: url))
 /// ```
 ///
-/// The files are the database, beside it `-wal` and `-shm` (SQLite's own), `-lock`, and after damage `.damaged`; all are
-/// readable by their owner alone.
+/// The files are the database, beside it `-wal` and `-shm` (SQLite's own), `-lock`, `-reserve` (room that is given up when
+/// the disk is full, so that events can still be delivered and removed), and after damage `.damaged`; all are readable by
+/// their owner alone.
 public final class SQLiteStore: OutboxStore, StateStore {
     /// How much is kept.
     public let limits: StoreLimits
@@ -57,7 +58,12 @@ public final class SQLiteStore: OutboxStore, StateStore {
                 .open(for: provider.map { Digest.hex($0.name, $0.scope) })
             lock = opened.lock
             hasSetAsideDamage = opened.hasSetAsideDamage
-            commits = GroupCommit(opened.connection, limits: limits, runsOnCaller: durability == .process)
+            commits = GroupCommit(
+                opened.connection,
+                limits: limits,
+                ballast: Ballast(path: file.ballastPath, size: limits.logPages * 4_096),
+                runsOnCaller: durability == .process
+            )
         } catch {
             throw .store(error, path: file.path)
         }
@@ -98,7 +104,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     /// Takes the next batches to deliver, in one transaction.
     public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
         while true {
-            let batches = try await commits.perform(.write) { database, table in try table.lease(wanted, database) }
+            let batches = try await commits.perform(.removal) { database, table in try table.lease(wanted, database) }
             let read = batches.map { $0.read() }
             leased.withLock { leased in
                 for batch in read {
@@ -111,7 +117,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
             // it comes again when its lease is over.
             let unreadable = read.flatMap(\.unreadable)
             if !unreadable.isEmpty {
-                try? await commits.perform(.write) { database, table in
+                try? await commits.perform(.removal) { database, table in
                     try table.drop(unreadable, as: .unreadable, database)
                 }
             }
@@ -125,7 +131,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
         if settlements.isEmpty { return }
         let events = leased.withLock { leased in settlements.map { leased.take($0.id) } }
         do {
-            let isLargeAndEmpty = try await commits.perform(.write) { database, table in
+            let isLargeAndEmpty = try await commits.perform(.removal) { database, table in
                 try table.settle(settlements, events, database)
                 return try table.isLargeAndEmpty(database)
             }
@@ -142,12 +148,12 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     /// Lets held events of a user go.
     public func release(userID: String) async throws(ExperimentationError) {
-        try await commits.perform(.write) { database, table in try table.release(user: userID, database) }
+        try await commits.perform(.removal) { database, table in try table.release(user: userID, database) }
     }
 
     /// Removes a user's waiting events, but for the consent signal itself, and what is left of them in the files.
     public func purge(userID: String) async throws(ExperimentationError) -> Int {
-        let purged = try await commits.perform(.write) { database, table in try table.purge(user: userID, database) }
+        let purged = try await commits.perform(.removal) { database, table in try table.purge(user: userID, database) }
         leased.withLock { $0.forget(purged.leased) }
         if purged.count > 0 || traces.mayExist(of: userID) { try await forgetTraces() }
         return purged.count
@@ -155,7 +161,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     /// Drops what is older than a moment.
     public func expire(before date: Date) async throws(ExperimentationError) -> Int {
-        try await commits.perform(.write) { database, table in
+        try await commits.perform(.removal) { database, table in
             try table.expire(before: date.timeIntervalSince1970, database)
         }
     }
@@ -226,7 +232,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     /// Removes every key that begins with a text, and what is left of the values in the files.
     public func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
-        let removed = try await commits.perform(.write) { database, _ in
+        let removed = try await commits.perform(.removal) { database, _ in
             try StateTable.removeAll(beginningWith: prefix, database)
         }
         if removed > 0 || traces.mayExistOfValues { try await forgetTraces() }

@@ -84,6 +84,9 @@ extension Error {
         return error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
     }
 
+    /// Whether there is no room.
+    var isFull: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_FULL }
+
     /// Whether somebody else has the database at this moment.
     var isBusy: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_BUSY }
 }

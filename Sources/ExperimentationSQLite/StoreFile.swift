@@ -9,7 +9,7 @@ import Foundation
     import Darwin
 #endif
 
-/// The files of a store: the database, its log and index, the lock, and one damaged predecessor.
+/// The files of a store: the database, its log and index, the lock, the reserve, and one damaged predecessor.
 struct StoreFile: Sendable {
     /// The database.
     let path: String
@@ -24,6 +24,8 @@ struct StoreFile: Sendable {
 
     /// The lock beside it.
     var lockPath: String { path + "-lock" }
+    /// Room that is kept on the disk.
+    var ballastPath: String { path + "-reserve" }
     /// What a damaged file is moved to.
     var damagedPath: String { path + ".damaged" }
 
@@ -90,15 +92,5 @@ struct StoreFile: Sendable {
     /// Deletes the damaged predecessor: nobody can take one user's traces out of it.
     func forgetDamaged() {
         for ending in ["", "-wal", "-shm"] { unlink(damagedPath + ending) }
-    }
-
-    /// How many bytes the database and its log take.
-    var size: Int {
-        var sum = 0
-        for file in [path, path + "-wal"] {
-            var facts = stat()
-            if stat(file, &facts) == 0 { sum += Int(facts.st_size) }
-        }
-        return sum
     }
 }

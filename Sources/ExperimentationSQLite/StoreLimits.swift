@@ -22,14 +22,14 @@ public struct StoreLimits: Sendable, Hashable {
     /// How many pages the database has at most, and how many of them are kept back so that a full one can still
     /// write down what became of its events.
     var pages: (most: Int, reserve: Int) {
-        let most = maximumBytes / 4_096 * 4 / 3
+        let most = maximumBytes / 4_096 * 32 / 25
         return (most, max(32, most / 32))
     }
 
     /// After how many pages the log is written back into the database.
     ///
     /// Seldom enough to cost little, and so few that whoever waits for the disk meanwhile waits for milliseconds only.
-    var logPages: Int { max(32, min(600, maximumBytes / 4_096 / 10)) }
+    var logPages: Int { max(16, min(600, maximumBytes / 4_096 / 10)) }
 }
 
 /// What an accepted event survives.

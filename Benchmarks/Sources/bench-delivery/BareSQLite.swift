@@ -10,7 +10,7 @@ final class BareSQLite {
         precondition(sqlite3_open(path, &connection) == SQLITE_OK)
         for sql in [
             "PRAGMA journal_mode = WAL", "PRAGMA synchronous = \(synchronous)", "PRAGMA secure_delete = FAST",
-            "PRAGMA temp_store = MEMORY", "PRAGMA max_page_count = 6510", "PRAGMA wal_autocheckpoint = 488",
+            "PRAGMA temp_store = MEMORY", "PRAGMA max_page_count = 6248", "PRAGMA wal_autocheckpoint = 488",
             "PRAGMA journal_size_limit = 1998848",
             "CREATE TABLE event (sequence INTEGER PRIMARY KEY, body BLOB NOT NULL)",
         ] { precondition(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK) }

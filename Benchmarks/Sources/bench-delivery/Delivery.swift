@@ -263,7 +263,7 @@ struct Delivery {
         let ledger = try await client.ledger()
         table.add("1,000,000 offline: memory growth", most - before, atMost: 64, unit: "MB")
         var size = 0
-        for ending in ["", "-wal"] {
+        for ending in ["", "-wal", "-reserve"] {
             size += (try? FileManager.default.attributesOfItem(atPath: url.path + ending)[.size] as? Int) ?? 0
         }
         table.add("1,000,000 offline: files / cap", Double(size) / Double(limits.maximumBytes), atMost: 1.5, unit: "×")
