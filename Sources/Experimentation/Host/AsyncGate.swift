@@ -1,0 +1,57 @@
+import Synchronization
+
+/// A gate that opens once and lets everyone through who waits or comes later.
+///
+/// A task that is cancelled stops waiting. To wait for something that happens again and again, put a new gate in the
+/// place of the one that was opened.
+package final class AsyncGate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var nextID: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Creates a closed gate.
+    package init() {}
+
+    /// Whether the gate is open.
+    package var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    /// Opens the gate; to open it again changes nothing.
+    package func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [:] }
+            return state.waiting.values
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Waits until the gate is open or this task is cancelled.
+    ///
+    /// - Returns: Whether the gate is open.
+    @discardableResult
+    package func wait() async -> Bool {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mayPass = state.withLock { state in
+                    // A task is marked as cancelled before its handler runs, and the handler needs this lock: either the
+                    // mark is seen here, or the handler finds the continuation.
+                    if state.isOpen || Task.isCancelled { return true }
+                    state.waiting[id] = continuation
+                    return false
+                }
+                if mayPass { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+        }
+        return isOpen
+    }
+}

@@ -1,0 +1,85 @@
+import Synchronization
+
+/// Admits tasks in the order in which they come, a limited number at a time.
+///
+/// A task that is cancelled leaves the line.
+package final class AsyncSemaphore: Sendable {
+    private struct Waiter {
+        var id: UInt64
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var limit: Int
+        var admitted = 0
+        var waiting: [Waiter] = []
+        var nextID: UInt64 = 0
+
+        /// Takes those out of the line who may enter now.
+        mutating func admit() -> [Waiter] {
+            let count = min(max(0, limit - admitted), waiting.count)
+            defer { waiting.removeFirst(count) }
+            admitted += count
+            return Array(waiting.prefix(count))
+        }
+    }
+
+    private let state: Mutex<State>
+
+    /// Creates a semaphore.
+    ///
+    /// - Parameter limit: How many tasks are admitted at a time.
+    package init(limit: Int) { state = Mutex(State(limit: limit)) }
+
+    /// How many tasks wait.
+    package var waiting: Int { state.withLock { $0.waiting.count } }
+
+    /// Changes how many tasks are admitted at a time.
+    package func setLimit(_ limit: Int) {
+        let admitted = state.withLock { state in
+            state.limit = limit
+            return state.admit()
+        }
+        for waiter in admitted { waiter.continuation.resume(returning: true) }
+    }
+
+    /// Waits to be admitted; every call that succeeds is followed by one of ``leave()``.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before its turn.
+    package func enter() async throws(CancellationError) {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        let isAdmitted = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> Bool? in
+                    // As in AsyncGate: the mark of a cancellation is set before its handler asks for this lock.
+                    if Task.isCancelled { return false }
+                    if state.waiting.isEmpty, state.admitted < state.limit {
+                        state.admitted += 1
+                        return true
+                    }
+                    state.waiting.append(Waiter(id: id, continuation: continuation))
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0) }
+            }
+            waiter?.continuation.resume(returning: false)
+        }
+        guard isAdmitted else { throw CancellationError() }
+    }
+
+    /// Makes room for the next task.
+    package func leave() {
+        let admitted = state.withLock { state in
+            state.admitted -= 1
+            return state.admit()
+        }
+        for waiter in admitted { waiter.continuation.resume(returning: true) }
+    }
+}
