@@ -19,6 +19,9 @@ package final class AsyncGate: Sendable {
     /// Whether the gate is open.
     package var isOpen: Bool { state.withLock { $0.isOpen } }
 
+    /// How many tasks wait.
+    package var waiting: Int { state.withLock { $0.waiting.count } }
+
     /// Opens the gate; to open it again changes nothing.
     package func open() {
         let waiting = state.withLock { state in
