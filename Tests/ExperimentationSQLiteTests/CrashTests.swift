@@ -136,7 +136,7 @@
                     received.add("\(name)\t\(envelope.id)\t\(envelope.date.timeIntervalSince1970)")
                 }
             }
-            return DeliveryReport(.delivered, for: batch)
+            return DeliveryReport(.delivered)
         }
     }
 

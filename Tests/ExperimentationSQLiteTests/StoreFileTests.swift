@@ -413,5 +413,5 @@ private struct MarkingProvider: ExperimentationProvider, DecisionSource, EventSi
         if case .consentChanged = event.kind { throw ExperimentationError(.unsupported, "no consent signals") }
     }
 
-    func deliver(_ batch: [Envelope]) async -> DeliveryReport { DeliveryReport(.outage(), for: batch) }
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport { DeliveryReport(.outage()) }
 }

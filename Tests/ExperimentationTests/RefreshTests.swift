@@ -176,9 +176,7 @@ struct RefreshTests {
     @Test("P36 the kill switch that comes with the last delivery is written down before a shutdown ends")
     func killSwitchAtTheEnd() async throws {
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: HesitantState())
-        let vendor = ScriptedVendor { batch in
-            DeliveryReport(verdicts: DeliveryReport(.delivered, for: batch).verdicts, isDisabled: true)
-        }
+        let vendor = ScriptedVendor { _ in DeliveryReport(.delivered, isDisabled: true) }
         let client = try await vendor.client(store: store)
         try await client.session(for: User(id: "ada", consent: .granted)).track(.custom("last"))
         await client.shutdown()

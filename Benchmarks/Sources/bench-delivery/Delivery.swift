@@ -17,7 +17,7 @@ struct Vendor: ExperimentationProvider, EventSink {
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         let isTaken = await post?(batch) ?? true
-        return DeliveryReport(isTaken ? .delivered : .outage(), for: batch)
+        return DeliveryReport(isTaken ? .delivered : .outage())
     }
 }
 

@@ -111,7 +111,7 @@ extension Outbox {
         underWay = nil
         delivery.ended.open()
 
-        let verdicts = report.verdicts(on: batch)
+        let verdicts = report.verdicts(count: batch.count)
         var (outcome, settlements) = consequences(of: verdicts, for: batch)
         settlements += back
         inHand = outcome.again

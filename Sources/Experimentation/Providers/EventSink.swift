@@ -19,7 +19,7 @@ public protocol EventSink: Sendable {
     /// what has no verdict then is retried.
     ///
     /// - Parameter batch: The events of one batch, the oldest first.
-    /// - Returns: A verdict on each event, and what came back with the answer.
+    /// - Returns: A verdict on each event, in the order of the batch, and what came back with the answer.
     func deliver(_ batch: [Envelope]) async -> DeliveryReport
 }
 

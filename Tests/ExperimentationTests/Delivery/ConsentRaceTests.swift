@@ -17,15 +17,15 @@ struct ConsentRaceTests {
             needsConsent: true
         ) { batch in
             // One request an event, as some vendors want it; a cancelled task starts none.
-            var report = DeliveryReport()
-            for envelope in batch {
+            var report = DeliveryReport(noAnswerTo: batch.count)
+            for (place, envelope) in batch.enumerated() {
                 if Task.isCancelled { return report }
                 if envelope.identity.id == "ada", !envelope.isConsentSignal, isWithdrawn.value {
                     tooLate.change { $0 += 1 }
                 }
                 if isHonest { await Task.yield() }
                 try? await Task.sleep(for: .microseconds(200))
-                report.verdicts[envelope.id] = .delivered
+                report[place] = .delivered
             }
             return report
         }
@@ -238,7 +238,7 @@ struct ConsentRaceTests {
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, largest: 1, interval: .seconds(3_600))) {
             batch in
             if batch.first?.event.number == 1 { await door.pass() }
-            return DeliveryReport(.delivered, for: batch)
+            return DeliveryReport(.delivered)
         }
         let time = ManualTime()
         let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()), time: time)

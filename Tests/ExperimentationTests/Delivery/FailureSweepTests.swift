@@ -26,7 +26,7 @@ struct FailureSweepTests {
     ) {
         let time = ManualTime()
         let dice = Dice(seed)
-        vendor.answer { DeliveryReport(dice.below(3) == 0 ? .outage() : .delivered, for: $0) }
+        vendor.answer { _ in DeliveryReport(dice.below(3) == 0 ? .outage() : .delivered) }
         let client = try await vendor.client(store: ClientStore(outbox: store, state: store), time: time)
         let ada = client.session(for: User(id: "ada", consent: .granted))
         // Held until they agree.
@@ -51,7 +51,7 @@ struct FailureSweepTests {
             }
             if number % 3 == 2 { _ = try? await client.flush(retrying: false) }
         }
-        vendor.answer { DeliveryReport(.delivered, for: $0) }
+        vendor.answer { _ in DeliveryReport(.delivered) }
         for _ in 0..<10 {
             time.advance(by: .seconds(150))
             do throws(ExperimentationError) {
