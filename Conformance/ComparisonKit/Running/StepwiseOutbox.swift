@@ -5,12 +5,12 @@ import Synchronization
 ///
 /// A vendor that takes events by the hundred would otherwise get as many in the first request as were there when the
 /// threads came to it, and the same story would be told differently each time.
-final class StepwiseOutbox: ForwardingOutbox {
-    let inner: any OutboxStore
+final class StepwiseOutbox: OutboxStoreDecorator {
+    let base: any OutboxStore
     /// Closed while a step puts events in.
     private let filling = Mutex<AsyncGate?>(nil)
 
-    init(_ inner: any OutboxStore) { self.inner = inner }
+    init(_ base: any OutboxStore) { self.base = base }
 
     /// Begins a step that puts events in.
     func beginFilling() { filling.withLock { $0 = $0 ?? AsyncGate() } }
@@ -24,8 +24,8 @@ final class StepwiseOutbox: ForwardingOutbox {
         gate?.open()
     }
 
-    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
-        if let gate = filling.withLock({ $0 }), await !gate.wait() { return [] }
-        return try await inner.lease(wanted)
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        if let gate = filling.withLock({ $0 }), await !gate.wait() { return .nothing(until: nil) }
+        return try await base.lease(request)
     }
 }

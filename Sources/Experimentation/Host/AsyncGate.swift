@@ -57,4 +57,21 @@ package final class AsyncGate: Sendable {
         }
         return isOpen
     }
+
+    /// Waits until the gate is open, a moment has come or this task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - deadline: The moment.
+    ///   - time: By which time.
+    /// - Returns: Whether the gate is open.
+    @discardableResult
+    package func wait(until deadline: ContinuousClock.Instant, by time: any TimeSource) async -> Bool {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.wait() }
+            group.addTask { try? await time.sleep(until: deadline) }
+            await group.next()
+            group.cancelAll()
+        }
+        return isOpen
+    }
 }

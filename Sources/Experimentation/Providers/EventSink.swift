@@ -23,6 +23,23 @@ public protocol EventSink: Sendable {
     func deliver(_ batch: [Envelope]) async -> DeliveryReport
 }
 
+/// A destination of events, and how they get there.
+public struct EventRoute: Sendable {
+    /// Whose events they are from then on.
+    public var destination: Destination
+    /// What delivers them.
+    public var sink: any EventSink
+    /// Whether unknown consent holds events back.
+    public var needsConsent: Bool
+
+    /// Creates a route.
+    public init(to destination: Destination, by sink: any EventSink, needsConsent: Bool = false) {
+        self.destination = destination
+        self.sink = sink
+        self.needsConsent = needsConsent
+    }
+}
+
 /// How a vendor's anonymous users become known ones, where that takes several remote steps.
 public protocol IdentityLinker: Sendable {
     /// Takes one remote step of a linking and says how far it has come.
