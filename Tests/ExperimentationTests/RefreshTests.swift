@@ -286,18 +286,11 @@ struct GatedProvider: ExperimentationProvider {
 }
 
 /// A store that takes its time to write.
-private struct HesitantState: StateStore {
-    private let inner = InMemoryStateStore()
+private struct HesitantState: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
 
     func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
         for _ in 0..<10_000 { await Task.yield() }
-        try await inner.setValue(value, for: key)
-    }
-    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? { try await inner.value(for: key) }
-    func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
-        try await inner.keys(beginningWith: prefix)
-    }
-    func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
-        try await inner.removeAll(beginningWith: prefix)
+        try await baseState.setValue(value, for: key)
     }
 }

@@ -282,7 +282,14 @@ struct CacheTests {
         let data = try records.mapValues { Data(try JSON.encode($0)) }
         let now = Date(timeIntervalSince1970: 1_900_000_010)
         bench.time.setNow(now)
-        #expect(try await Flagship.importHits(data, into: store, now: now) == 7)
+        let imported = try await Flagship.importHits(
+            data,
+            environmentID: Bench.environmentID,
+            apiKey: Secret(Bench.apiKey),
+            into: store,
+            now: now
+        )
+        #expect(imported == 7)
         let flagship = await bench.flagship(store: store)
         try await flagship.client?.flush()
         let hits = await bench.hits

@@ -236,6 +236,6 @@ extension BentSubject.Bend {
 
     /// Bends the outbox.
     static func keeping(_ change: BentOutbox.Change) -> Self {
-        Self(store: { ClientStore(outbox: BentOutbox(inner: $0.outbox, change: change), state: $0.state) })
+        Self(store: { ClientStore(outbox: BentOutbox(base: $0.outbox, change: change), state: $0.state) })
     }
 }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("A withdrawal that wasn't carried out is owed, also by the next run")
-struct OwedWithdrawalTests {
-    private let outbox = TroubledStore(.init(failsPurges: true))
+@Suite("A denial that a store couldn't carry out is owed, also by the next run")
+struct OwedDenialTests {
+    private let outbox = TroubledStore(.init(failsDenials: true))
     private let state = InMemoryStateStore()
     private let vendor = ScriptedVendor(needsConsent: true)
 
@@ -36,7 +36,7 @@ struct OwedWithdrawalTests {
     func nextRun() async throws {
         try await firstRun()
         #expect(try await !isForgotten())
-        outbox.mendPurges()
+        outbox.mendDenials()
         let client = try await run()
         #expect(try await isForgotten())
         #expect(try await client.flush(retrying: false))
@@ -52,7 +52,7 @@ struct OwedWithdrawalTests {
         #expect(try await !client.flush(retrying: false))
         #expect(numbers == [10, 11, 12])
         #expect(try await !isForgotten())
-        outbox.mendPurges()
+        outbox.mendDenials()
         try await client.drain(time)
         #expect(numbers == [10, 11, 12])
         #expect(try await isForgotten())
@@ -67,7 +67,7 @@ struct OwedWithdrawalTests {
         await second.setConnectivity(.offline)
         try await second.session(for: User(id: "ada", consent: .granted)).track(.numbered(3))
         #expect(try await isForgotten())
-        outbox.mendPurges()
+        outbox.mendDenials()
         let client = try await run(time)
         try await client.drain(time)
         #expect(numbers.filter { $0 < 10 } == [0, 1, 2, 3])
@@ -84,25 +84,27 @@ struct OwedWithdrawalTests {
         #expect(try await isForgotten())
     }
 
-    @Test("P24 who comes back without having agreed sets nothing free, and is refused until it is removed")
+    @Test("P24 who comes back without having consented sets nothing free, and is refused until they consent")
     func unasked() async throws {
         try await firstRun()
         let client = try await run()
         let ada = client.session(for: User(id: "ada"))
-        let error = await #expect(throws: ExperimentationError.self) { try await ada.track(.numbered(3)) }
+        var error = await #expect(throws: ExperimentationError.self) { try await ada.track(.numbered(3)) }
         #expect(error?.code == .store)
-        outbox.mendPurges()
-        try await ada.track(.numbered(4))
+        outbox.mendDenials()
+        error = await #expect(throws: ExperimentationError.self) { try await ada.track(.numbered(4)) }
+        #expect(error?.code == .consentDenied)
         try await ada.setConsent(.granted)
+        try await ada.track(.numbered(5))
         #expect(try await client.flush(retrying: false))
-        #expect(numbers == [10, 11, 12, 4])
+        #expect(numbers == [10, 11, 12, 5])
         try await client.expectBalance(Ledger(accepted: 9, delivered: 6, purged: 3))
         #expect(try await isForgotten())
     }
 
     @Test("a withdrawal that was carried out leaves no note of it, nor does one that was taken back meanwhile")
     func noNote() async throws {
-        outbox.mendPurges()
+        outbox.mendDenials()
         let client = try await run()
         let ada = client.session(for: User(id: "ada", consent: .granted))
         try await ada.setConsent(.denied)

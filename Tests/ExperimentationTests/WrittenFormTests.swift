@@ -3,59 +3,8 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("What is done with an event after an attempt")
-struct DeliveryDecisionTests {
-    static let now = Date(timeIntervalSince1970: 1_000)
-    static let stop = ExperimentationError(.unauthorized, "no")
-
-    struct Row: Sendable {
-        var verdict: Verdict?
-        var isAlone = true
-        var attempts = 0
-        var expected: DeliveryDecision
-    }
-
-    static func back(_ seconds: Double, _ attempts: Int, _ reason: String) -> DeliveryDecision {
-        .settle(.retry(id: "e", at: now + seconds, attempts: attempts, reason: reason))
-    }
-
-    static let table: [Row] = [
-        Row(verdict: .delivered, expected: .settle(.delivered(id: "e"))),
-        Row(verdict: nil, attempts: 2, expected: back(0, 2, "no answer")),
-        Row(verdict: .outage(), attempts: 2, expected: back(0, 2, "outage")),
-        Row(verdict: .outage(after: .seconds(7)), expected: back(7, 0, "outage")),
-        Row(verdict: .outage(after: .seconds(-7)), expected: back(0, 0, "outage")),
-        Row(verdict: .outage(after: .seconds(1_000_000)), expected: back(300, 0, "outage")),
-        Row(verdict: .failed("x"), expected: back(1, 1, "x")),
-        Row(verdict: .failed("x"), attempts: 1, expected: back(2, 2, "x")),
-        Row(verdict: .failed("x"), attempts: 2, expected: .settle(.dropped(id: "e", reason: .exhausted, detail: "x"))),
-        Row(verdict: .split("x"), expected: .settle(.dropped(id: "e", reason: .rejected, detail: "x"))),
-        Row(verdict: .split("x"), isAlone: false, expected: .splitWithOthers),
-        Row(verdict: .rejected("x"), expected: .settle(.dropped(id: "e", reason: .rejected, detail: "x"))),
-        Row(verdict: .stop(stop), attempts: 1, expected: back(0, 1, "UNAUTHORIZED: no")),
-    ]
-
-    @Test("each verdict has one consequence", arguments: table.indices)
-    func decides(index: Int) {
-        let row = Self.table[index]
-        let envelope = Envelope(
-            id: "e",
-            identity: Identity(id: "ada"),
-            event: .custom("x"),
-            date: Self.now,
-            attempts: row.attempts
-        )
-        let decision = DeliveryDecision.about(
-            envelope,
-            verdict: row.verdict,
-            isAlone: row.isAlone,
-            policy: BatchPolicy(attempts: 3),
-            now: Self.now,
-            jitter: 0.5
-        )
-        #expect(decision == row.expected)
-    }
-
+@Suite("Waits, digests and the written form of events")
+struct WrittenFormTests {
     @Test(
         "waits double up to a bound and are drawn from nothing on",
         arguments: [
