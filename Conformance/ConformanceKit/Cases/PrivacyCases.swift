@@ -26,6 +26,8 @@ extension ConformanceCase {
             world: .oneFlag
         ) { probe in
             let session = try await probe.session()
+            // A client that polls may be asking at this moment; a refresh would share the answer to that.
+            _ = await probe.refresh(session)
             for kind in [WorldFault.Kind.status(401), .status(500), .reset, .html200, .redirect] {
                 try await probe.inject(WorldFault(kind, on: .decisions, times: nil))
                 let error = await probe.refresh(session)
