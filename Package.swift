@@ -116,7 +116,8 @@ let package = Package(
         .testTarget(
             name: "ExperimentationSQLiteTests",
             dependencies: [
-                "ExperimentationSQLite", "ExperimentationTesting", .product(name: "GRDB", package: "GRDB.swift"),
+                "ConformanceKit", "ExperimentationSQLite", "ExperimentationTesting",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Fixtures"]
         ),

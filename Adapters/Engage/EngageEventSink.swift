@@ -64,36 +64,38 @@ struct EngageEventSink: EventSink {
     }
 
     private func post(_ envelopes: [Envelope]) async -> DeliveryReport {
-        var report = DeliveryReport()
-        var behaviors: [Envelope] = []
-        for envelope in envelopes {
+        var report = DeliveryReport(noAnswerTo: envelopes.count)
+        var places: [Int] = []
+        for (place, envelope) in envelopes.enumerated() {
             if translation.draft(of: envelope.event) == nil {
-                report.verdicts[envelope.id] = .rejected("Engage has no behaviour for \(envelope.event.type)")
+                report[place] = .rejected("Engage has no behaviour for \(envelope.event.type)")
             } else {
-                behaviors.append(envelope)
+                places.append(place)
             }
         }
-        guard !behaviors.isEmpty else { return report }
+        if places.isEmpty { return report }
+        let behaviors = places.map { envelopes[$0] }
         completed.begin(posting: behaviors.map(\.id))
         defer { completed.end(posting: behaviors.map(\.id)) }
         do throws(ExperimentationError) {
             try await prepare(behaviors)
         } catch {
-            report.merge(DeliveryReport(EngageErrors.verdict(on: error, after: nil), for: behaviors))
+            report.add(DeliveryReport(EngageErrors.verdict(on: error, after: nil)), at: places)
             return report
         }
         guard let said = await complete(behaviors) else { return report }
-        report.merge(await submit(behaviors, said: said))
-        await remember(behaviors, report)
+        let verdict = await submit(behaviors, said: said)
+        report.add(DeliveryReport(verdict), at: places)
+        await remember(behaviors, verdict)
         return report
     }
 
     /// Writes down what the outbox is about to forget.
-    private func remember(_ batch: [Envelope], _ report: DeliveryReport) async {
+    private func remember(_ batch: [Envelope], _ verdict: Verdict) async {
         let attempts = connection.configuration.networking.attempts
         let settled = batch.compactMap { envelope -> EngageJournal.Entry? in
             let outcome: (isDelivered: Bool, reason: String)
-            switch report.verdicts[envelope.id] {
+            switch verdict {
             case .delivered: outcome = (true, "")
             case .rejected(let reason): outcome = (false, reason)
             case .failed(let reason) where envelope.attempts + 1 >= attempts: outcome = (false, reason)
@@ -164,7 +166,7 @@ struct EngageEventSink: EventSink {
         return isWhole ? said : nil
     }
 
-    private func submit(_ batch: [Envelope], said: [String: [String: String]]) async -> DeliveryReport {
+    private func submit(_ batch: [Envelope], said: [String: [String: String]]) async -> Verdict {
         let record = profile.record
         let behaviors = batch.compactMap { envelope in
             translation.draft(of: envelope.event).map { draft in
@@ -180,7 +182,7 @@ struct EngageEventSink: EventSink {
         let body = EngageWire.submission(behaviors)
         let environment = connection.environment
         do throws(ExperimentationError) {
-            let verdict: Verdict = try await connection.exchange(
+            return try await connection.exchange(
                 // Delivery is tried again by the outbox: one attempt for a token, no waiting for it.
                 until: environment.time.instant,
                 { connection.requests.behaviors(body, token: $0) },
@@ -188,16 +190,15 @@ struct EngageEventSink: EventSink {
                     .value(EngageErrors.verdict(on: reply, batch: batch.count, now: environment.time.now))
                 }
             )
-            return DeliveryReport(verdict, for: batch)
         } catch {
             let patience = await connection.authorization.patience
-            return DeliveryReport(EngageErrors.verdict(on: error, after: patience), for: batch)
+            return EngageErrors.verdict(on: error, after: patience)
         }
     }
 
     private func optOut(_ envelopes: [Envelope]) async -> DeliveryReport {
-        var report = DeliveryReport()
-        for envelope in envelopes { report.verdicts[envelope.id] = await optOut(envelope) }
+        var report = DeliveryReport(noAnswerTo: envelopes.count)
+        for (place, envelope) in envelopes.enumerated() { report[place] = await optOut(envelope) }
         return report
     }
 

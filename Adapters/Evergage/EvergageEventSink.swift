@@ -40,22 +40,22 @@ final class EvergageEventSink: EventSink {
     }
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-        var report = DeliveryReport()
+        var report = DeliveryReport(noAnswerTo: batch.count)
         switch await gate() {
         case .open: break
-        case .closed(let verdict): return DeliveryReport(verdict, for: batch)
+        case .closed(let verdict): return DeliveryReport(verdict)
         }
-        for envelope in batch {
+        for (place, envelope) in batch.enumerated() {
             do {
                 try await keepPace()
             } catch {
-                report.merge(DeliveryReport(.outage(), for: [envelope]))
+                report[place] = .outage()
                 break
             }
             let part = await deliver(envelope)
-            report.merge(part)
+            report.add(part, at: [place])
             // The head of the queue blocks: what came later must not overtake it.
-            switch part.verdicts[envelope.id] {
+            switch part[0] {
             case .delivered, .rejected: continue
             default: return report
             }
@@ -74,13 +74,13 @@ final class EvergageEventSink: EventSink {
                 let now = environment.time.now
                 let verdict = EvergageErrors.verdict(onPing: reply, answer: try? JSON.parse(reply.body), now: now)
                 note(verdict, on: envelope)
-                return DeliveryReport(verdict, for: [envelope])
+                return DeliveryReport(verdict)
             }
             return try await deliver(event: envelope, by: requests)
         } catch {
             let verdict = Self.verdict(on: error)
             note(verdict, on: envelope)
-            return DeliveryReport(verdict, for: [envelope])
+            return DeliveryReport(verdict)
         }
     }
 
@@ -98,22 +98,18 @@ final class EvergageEventSink: EventSink {
         let (request, body) = try requests.event(id: envelope.id, event)
         let reply = try await send(request, body: body)
         let answer = (try? JSON.parse(reply.body)).flatMap(EvergageAnswer.init)
-        var report = DeliveryReport(
-            EvergageErrors.verdict(on: reply, answer: answer, now: environment.time.now),
-            for: [envelope]
-        )
-        if let verdict = report.verdicts[envelope.id] {
-            note(verdict, on: envelope)
-            // Said when nothing more comes of the event, for it may be tried for days.
-            switch verdict {
-            case .delivered, .rejected:
-                for one in action.notes {
-                    environment.log.log(one.level, "evergage.event", "\(envelope.event.type): \(one.text)")
-                }
-            default: break
+        let verdict = EvergageErrors.verdict(on: reply, answer: answer, now: environment.time.now)
+        note(verdict, on: envelope)
+        // Said when nothing more comes of the event, for it may be tried for days.
+        switch verdict {
+        case .delivered, .rejected:
+            for one in action.notes {
+                environment.log.log(one.level, "evergage.event", "\(envelope.event.type): \(one.text)")
             }
+        default: break
         }
-        if let answer, report.verdicts[envelope.id] == .delivered {
+        var report = DeliveryReport(verdict)
+        if let answer, verdict == .delivered {
             let isTest = action.members["debug"]?.objectValue?["testMessages"] != nil
             report.campaigns = EvergageTranslation.campaigns(in: answer, isTest: isTest)
                 .map { ReceivedCampaign(eventID: envelope.id, campaign: $0) }

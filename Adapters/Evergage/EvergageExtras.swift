@@ -45,7 +45,7 @@ extension EvergageProvider {
             event: action.event,
             date: delivery.environment.time.now
         )
-        switch await delivery.deliver([envelope]).verdicts[envelope.id] {
+        switch await delivery.deliver([envelope])[0] {
         case .delivered: return
         case .stop: throw ExperimentationError(.unauthorized, "evergage lets nobody in here")
         case .rejected(let reason): throw ExperimentationError(.configuration, "evergage refuses an event: \(reason)")

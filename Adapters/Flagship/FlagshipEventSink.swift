@@ -69,29 +69,29 @@ struct FlagshipEventSink: EventSink {
         if verdict == .delivered {
             for (envelope, exposure) in exposures { await observations.exposed(envelope, exposure) }
         }
-        return DeliveryReport(verdict, for: envelopes)
+        return DeliveryReport(verdict)
     }
 
     private func send(_ envelopes: [Envelope]) async -> DeliveryReport {
         let now = time.now
-        var report = DeliveryReport()
-        var sent: [Envelope] = []
+        var report = DeliveryReport(noAnswerTo: envelopes.count)
+        var places: [Int] = []
         var hits: [FlagValue] = []
-        for envelope in envelopes {
+        for (place, envelope) in envelopes.enumerated() {
             do throws(ExperimentationError) {
                 let own = try FlagshipTranslation.hits(of: envelope.event, id: envelope.id)
                 hits += own.map { $0.wire(for: envelope, environmentID: environmentID, now: now) }
-                sent.append(envelope)
+                places.append(place)
             } catch {
                 // Accepted by an earlier version that knew more, or edited in the store.
-                report.verdicts[envelope.id] = .rejected(error.message)
+                report[place] = .rejected(error.message)
             }
         }
-        if sent.isEmpty { return report }
-        let verdict = await verdict(on: sent, orReport: .hitsFailed) {
+        if places.isEmpty { return report }
+        let verdict = await verdict(on: places.map { envelopes[$0] }, orReport: .hitsFailed) {
             [hits] () throws(ExperimentationError) in try requests.hits(hits)
         }
-        report.merge(DeliveryReport(verdict, for: sent))
+        report.add(DeliveryReport(verdict), at: places)
         return report
     }
 

@@ -79,11 +79,17 @@ public final class Flagship: Sendable {
         var environment = environment
         environment.log = FlagshipLevelledLog(sink: environment.log, wanted: options.logLevel)
         var store = store
+        let provider = FlagshipProvider(
+            configuration: options.configuration(environmentID: environmentID, apiKey: apiKey),
+            transport: transport,
+            environment: environment
+        )
         let mirrored = await FlagshipHitCacheStore(
             store.outbox,
             mirroredIn: options.caches,
             strategy: options.tracking.strategy,
             environmentID: environmentID,
+            owedTo: provider.destination,
             time: environment.time
         )
         if let mirrored { store.outbox = mirrored }
@@ -98,11 +104,6 @@ public final class Flagship: Sendable {
                 environment: environment
             )
         }
-        let provider = FlagshipProvider(
-            configuration: options.configuration(environmentID: environmentID, apiKey: apiKey),
-            transport: transport,
-            environment: environment
-        )
         var client: ExperimentationClient?
         do throws(ExperimentationError) {
             client = try await ExperimentationClient(
@@ -223,13 +224,19 @@ public final class Flagship: Sendable {
     ///
     /// - Parameters:
     ///   - records: The values of the column `data_hit` of its table of hits, by id.
-    ///   - store: The store that Flagship is then started with.
+    ///   - environmentID: The environment that they belong to.
+    ///   - apiKey: The key that Flagship is then started with.
+    ///   - options: The options that it is then started with.
+    ///   - store: The store that it is then started with.
     ///   - now: The time; what is older than four hours is left out.
     /// - Returns: How many were taken over.
     /// - Throws: `ErrorCode.store` when the store can't be written; then nothing was taken over.
     @discardableResult
     public static func importHits(
         _ records: [String: Data],
+        environmentID: String,
+        apiKey: Secret,
+        options: FlagshipOptions = FlagshipOptions(),
         into store: ClientStore,
         now: Date
     ) async throws(ExperimentationError) -> Int {
@@ -240,7 +247,9 @@ public final class Flagship: Sendable {
             return record.envelope(id: id)
         }
         .sorted { ($0.date, $0.id) < ($1.date, $1.id) }
-        try await store.outbox.append(envelopes, isHeld: false)
-        return envelopes.count
+        let configuration = options.configuration(environmentID: environmentID, apiKey: apiKey)
+        let destination = FlagshipProvider(configuration: configuration).destination
+        let refusals = try await store.outbox.append(envelopes.map { NewEvent($0, to: destination) }, now: now)
+        return refusals.count { $0 == nil }
     }
 }

@@ -239,21 +239,21 @@ private struct StagedSink: EventSink {
         case .through(let milliseconds):
             await part.wait(milliseconds: milliseconds)
             return await apply(batch, number)
-        case .lost(_, let verdict): return DeliveryReport(verdict, for: batch)
+        case .lost(_, let verdict): return DeliveryReport(verdict)
         case .appliedWithoutAnswer(_, let verdict):
             _ = await apply(batch, number)
-            return DeliveryReport(verdict, for: batch)
+            return DeliveryReport(verdict)
         case .stalled:
             _ = await part.stall()
-            return DeliveryReport(.outage(), for: batch)
+            return DeliveryReport(.outage())
         }
     }
 
     private func apply(_ batch: [Envelope], _ number: Int) async -> DeliveryReport {
         let report = await sink.deliver(batch)
         part.stage.state.withLock { state in
-            state.received += batch.filter { report.verdicts[$0.id] == .delivered }.map {
-                Received($0, exchange: number)
+            for (envelope, verdict) in zip(batch, report.verdicts(count: batch.count)) where verdict == .delivered {
+                state.received.append(Received(envelope, exchange: number))
             }
         }
         return report

@@ -5,26 +5,24 @@ import Synchronization
 final class ClientCore: Sendable {
     let provider: any ExperimentationProvider
     let roles: ProviderRoles
-    /// Whether decisions are computed here.
-    let isComputed: Bool
     let options: ClientOptions
     let environment: Environment
     let status = StatusBoard()
     let kept: KeptState
     let outbox: Outbox
-    let rulesets: RulesetKeeper?
-    /// The rules at hand for evaluations without a session.
-    let published: Lanes<PublishedRules>
+    let killSwitch: KillSwitch
+    /// The rules, if decisions are computed here.
+    let rules: RulesInUse?
+    let sessions = SessionRegistry()
     let decisionFlights = SingleFlight<DecisionKey, DecisionAnswer>()
     let cache: DecisionCache
     let exposures: RecentExposures
     /// Code that runs with every evaluation.
     let hooks: HookList
     let hookScope: HookScope
-    private let killSwitch = Atomic<Bool>(false)
-
     /// What lies under every user's own context; read with every evaluation without a session.
     let ambient: Lanes<Ambient>
+    private let isClosed = Atomic<Bool>(false)
 
     /// What lies under every user's own context.
     final class Ambient: Sendable {
@@ -46,16 +44,6 @@ final class ClientCore: Sendable {
             )
         }
     }
-
-    struct State {
-        var sessions: [String: WeakSession] = [:]
-        var isClosed = false
-        /// What acts on a kill switch that came with a delivery.
-        var switching: Task<Void, Never>?
-    }
-    let state: Mutex<State>
-
-    struct WeakSession { weak var session: UserSession? }
 
     /// What makes two requests for decisions the same.
     struct DecisionKey: Hashable, Sendable {
@@ -79,104 +67,71 @@ final class ClientCore: Sendable {
         }
         self.roles = roles
         kept = KeptState(store: store.state, provider: provider, log: environment.log)
+        let events = DeliveryEvents()
+        outbox = Outbox(
+            store: store.outbox,
+            kept: kept,
+            routes: (roles.events.map { sink in
+                [EventRoute(to: provider.destination, by: sink, needsConsent: roles.needsConsent)]
+            } ?? []) + roles.furtherRoutes,
+            environment: environment,
+            events: events
+        )
+        killSwitch = KillSwitch(kept: kept, status: status, outbox: outbox)
         if case .computed(let source) = roles.decisions {
-            rulesets = RulesetKeeper(source: source, state: kept, environment: environment)
-            isComputed = true
+            rules = RulesInUse(
+                keeper: RulesetKeeper(source: source, state: kept, environment: environment),
+                status: status,
+                killSwitch: killSwitch
+            ) { [status, killSwitch, environment] error, hasDecisions in
+                Self.announce(error, of: provider, hasDecisions, status, killSwitch, environment.log)
+            }
         } else {
-            rulesets = nil
-            isComputed = false
+            rules = nil
         }
-        published = Lanes(PublishedRules(nil))
         cache = DecisionCache(limit: options.cachedUsers)
         exposures = RecentExposures(limit: 10_000)
         hooks = HookList(options.hooks)
         hookScope = HookScope(clientName: options.name, providerName: provider.name)
         ambient = Lanes(Ambient(attributes: options.attributes))
-        state = Mutex(State())
-        let news = NewsDesk()
-        outbox = Outbox(store: store.outbox, kept: kept, sink: roles.events, environment: environment) {
-            news.take($0)
-        }
-        news.open { [weak self] in self?.take($0) }
+        events.listen { [weak self] in await self?.receive($0) }
     }
 
-    // MARK: The kill switch
+    // MARK: Life cycle
 
     /// Whether the vendor has switched itself off.
-    var isDisabled: Bool { killSwitch.load(ordering: .relaxed) }
-
-    /// Notes what the vendor says of its kill switch, so that it holds in the next run as well.
-    func setDisabled(_ isDisabled: Bool) async {
-        guard killSwitch.exchange(isDisabled, ordering: .relaxed) != isDisabled else { return }
-        await outbox.setPause(.disabled, isDisabled)
-        await kept.write(isDisabled ? true : nil, .killSwitch)
-        // Told last: whoever hears of it may end the process. Meanwhile it may have been thrown back.
-        guard killSwitch.load(ordering: .relaxed) == isDisabled else { return }
-        if isDisabled {
-            status.announce(.disabled, .disabled)
-        } else {
-            status.announce(.ready, .ready)
-        }
-    }
-
-    /// Waits until a kill switch that came with a delivery is written down.
-    func waitForSwitching() async { await state.withLock { $0.switching }?.value }
+    var isDisabled: Bool { killSwitch.isOn }
 
     /// Takes over what an earlier run knew.
     func restore() async {
-        if await kept.read(Bool.self, .killSwitch) == true {
-            killSwitch.store(true, ordering: .relaxed)
-            status.announce(.disabled, .disabled)
-            await outbox.setPause(.disabled, true)
-        }
+        await killSwitch.restore()
         if let overrides = await kept.read([AssignmentOverride].self, .overrides) {
             ambient.update { $0.with(overrides: overrides) }
         }
-        if let restored = await rulesets?.restore() { publish(restored) }
-        // Before anything is sent.
-        for userID in await kept.owedWithdrawals() { await outbox.takeOver(withdrawalOf: userID) }
+        await rules?.restore()
         await outbox.resume()
     }
 
-    // MARK: Rules
-
-    /// Makes rules available to evaluations without a session.
-    func publish(_ rules: RulesetKeeper.Kept) {
-        let isNew = published.update { $0.kept === rules ? nil : PublishedRules(rules) }
-        if isNew, !isDisabled, !rules.isRestored { status.announce(.ready, .ready) }
-    }
-
-    /// Fetches rules if need be, and acts on what the vendor says.
-    func currentRules(force: Bool) async throws(ExperimentationError) -> RulesetKeeper.Kept? {
-        guard let rulesets else { return nil }
-        let before = await rulesets.atHand
-        let outcome: RulesetKeeper.Outcome
-        do throws(ExperimentationError) {
-            outcome = try await rulesets.current(force: force)
-        } catch {
-            fetchFailed(error, hasDecisions: before != nil)
-            throw error
-        }
-        switch outcome {
-        case .disabled:
-            await setDisabled(true)
-            return nil
-        case .current(let rules):
-            await setDisabled(false)
-            publish(rules)
-            if let before, before.ruleset.catalogue !== rules.ruleset.catalogue, !rules.isRestored {
-                status.announce(.configurationChanged, .ready)
-            } else {
-                status.announce(.ready, .ready)
-            }
-            return rules
-        }
-    }
+    /// Marks the client as shut down.
+    ///
+    /// - Returns: Whether it wasn't before.
+    func close() -> Bool { !isClosed.exchange(true, ordering: .relaxed) }
 
     /// Announces that the vendor gave no good answer.
     func fetchFailed(_ error: ExperimentationError, hasDecisions: Bool) {
-        environment.log.log(.warning, "refresh.failed", "No decisions from \(provider.name): \(error)")
-        guard !isDisabled else { return }
+        Self.announce(error, of: provider, hasDecisions, status, killSwitch, environment.log)
+    }
+
+    private static func announce(
+        _ error: ExperimentationError,
+        of provider: any ExperimentationProvider,
+        _ hasDecisions: Bool,
+        _ status: StatusBoard,
+        _ killSwitch: KillSwitch,
+        _ log: any LogSink
+    ) {
+        log.log(.warning, "refresh.failed", "No decisions from \(provider.name): \(error)")
+        guard !killSwitch.isOn else { return }
         if hasDecisions {
             status.announce(.stale, .stale, error: error)
         } else {
@@ -225,63 +180,19 @@ final class ClientCore: Sendable {
         }
     }
 
-    // MARK: Events
+    // MARK: Deliveries
 
-    /// Whether events of a user wait for consent.
-    func holds(_ consent: Consent) -> Bool { consent == .unknown && roles.needsConsent }
-
-    /// Acts on what a delivery brought back.
-    private func take(_ news: Outbox.News) {
-        if news.isDisabled {
-            // One behind the other: whoever waits for the last waits for all.
-            state.withLock { state in
-                state.switching = Task { [before = state.switching] in
-                    await before?.value
-                    await self.setDisabled(true)
-                }
-            }
-        }
-        if let error = news.stopped {
+    /// Acts on what a delivery brought.
+    private func receive(_ event: DeliveryEvent) async {
+        if event.isDisabled { await killSwitch.set(true) }
+        if let error = event.refusal {
             environment.log.log(.error, "delivery.stopped", "Nothing is delivered any more: \(error)")
             status.announce(.error, .error, error: error)
         }
-        if news.hasResumed, status.status == .error { status.announce(.ready, .ready) }
-        for (envelope, campaigns) in news.bySession {
-            session(envelope.session)?.receive(campaigns, for: envelope)
-        }
+        if event.hasResumed, status.status == .error { status.announce(.ready, .ready) }
+        for (envelope, campaigns) in event.answers { sessions[envelope.session]?.receive(campaigns, for: envelope) }
         guard roles.campaigns != nil else { return }
-        for envelope in news.settled { session(envelope.session)?.forgetEpoch(of: envelope) }
-    }
-
-    /// A session that is still in use, by its id.
-    func session(_ id: String) -> UserSession? { state.withLock { $0.sessions[id]?.session } }
-
-    /// The sessions that are still in use.
-    var sessions: [UserSession] { state.withLock { $0.sessions.values.compactMap(\.session) } }
-
-    func register(_ session: UserSession) {
-        state.withLock { state in
-            state.sessions[session.id] = WeakSession(session: session)
-            // Now and then, so that a server's ended sessions don't add up.
-            if state.sessions.count & 0x3FF == 0 { state.sessions = state.sessions.filter { $1.session != nil } }
-        }
-    }
-
-    func unregister(_ id: String) { _ = state.withLock { $0.sessions.removeValue(forKey: id) } }
-}
-
-/// Rules as evaluations without a session read them; `nil` before there are any.
-final class PublishedRules: Sendable {
-    let ruleset: (any Ruleset)?
-    let catalogue: FlagCatalogue
-    let isRestored: Bool
-    let kept: RulesetKeeper.Kept?
-
-    init(_ kept: RulesetKeeper.Kept?) {
-        self.kept = kept
-        ruleset = kept?.ruleset
-        catalogue = kept?.catalogue ?? .empty
-        isRestored = kept?.isRestored ?? false
+        for envelope in event.settled { sessions[envelope.session]?.forgetEpoch(of: envelope) }
     }
 }
 
@@ -291,17 +202,4 @@ private struct RebatchedSink: EventSink {
     let batching: BatchPolicy
     func check(_ event: TrackingEvent) throws(ExperimentationError) { try sink.check(event) }
     func deliver(_ batch: [Envelope]) async -> DeliveryReport { await sink.deliver(batch) }
-}
-
-extension Outbox.News {
-    /// The campaigns by the event that they answer, in order.
-    fileprivate var bySession: [(Envelope, [Campaign])] {
-        var order: [String] = []
-        var groups: [String: (Envelope, [Campaign])] = [:]
-        for (envelope, campaign) in campaigns {
-            if groups[envelope.id] == nil { order.append(envelope.id) }
-            groups[envelope.id, default: (envelope, [])].1.append(campaign)
-        }
-        return order.compactMap { groups[$0] }
-    }
 }

@@ -95,7 +95,7 @@ extension ExperimentationClient {
         case nil: throw .unsupported("flags or experiments", by: core.provider.name)
         case .delivered: throw .unsupported("flags; its campaigns come as answers to events", by: core.provider.name)
         case .computed:
-            let rules = try await core.currentRules(force: false)
+            let rules = try await core.rules?.current(force: false)
             return core.isDisabled ? .none : rules?.ruleset.decisions(for: context) ?? .none
         case .asked(let source):
             let answer: DecisionAnswer
@@ -106,10 +106,10 @@ extension ExperimentationClient {
                 throw error
             }
             guard case .decided(let decisions) = answer else {
-                await core.setDisabled(true)
+                await core.killSwitch.set(true)
                 return .none
             }
-            await core.setDisabled(false)
+            await core.killSwitch.set(false)
             core.status.announce(.ready, .ready)
             core.cache.keep(decisions, for: context.user)
             return decisions
@@ -127,11 +127,11 @@ extension ExperimentationClient {
     /// Reads one flag from rules at hand; whatever is more than that goes the long way.
     @inline(__always)
     private func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value, _ user: User) -> Value {
-        guard core.isComputed, core.hooks.isEmpty, !core.isDisabled else {
+        guard let rules = core.rules, core.hooks.isEmpty, !core.isDisabled else {
             return evaluate(key, defaultValue, user, nil).value
         }
         let context = core.context(for: user)
-        let quick = core.published.read { rules -> Quick<Value> in
+        let quick = rules.published.read { rules -> Quick<Value> in
             guard let ruleset = rules.ruleset else { return .unclear }
             let flag = rules.catalogue.find(key)
             guard flag >= 0, let choice = ruleset.outcome(ofFlag: flag, for: context), choice >= 0,
@@ -209,7 +209,8 @@ extension ClientCore {
         }
         switch roles.decisions {
         case .computed:
-            return published.read { rules in
+            guard let rules else { return failure(key, defaultValue, .providerNotReady, "There are no rules yet.") }
+            return rules.published.read { rules in
                 guard let ruleset = rules.ruleset else {
                     return status.status == .fatal
                         ? failure(key, defaultValue, .providerFatal, "The provider has failed for good.")
@@ -293,6 +294,6 @@ extension ClientCore {
             event: event,
             date: environment.time.now
         )
-        outbox.note(envelope, isHeld: holds(user.consent), isGranted: user.consent == .granted)
+        outbox.note(envelope, consent: user.consent, isStated: true)
     }
 }

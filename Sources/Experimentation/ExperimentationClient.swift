@@ -53,20 +53,12 @@ public final class ExperimentationClient: Sendable {
 
     /// Begins a session for a user.
     ///
-    /// It has no decisions until it is refreshed.
+    /// It has no decisions until it is refreshed. What the user says of being tracked counts from now on, as if it were
+    /// said by ``UserSession/setConsent(_:)``: denied, what waits of theirs is removed; granted, what is held is released.
     public func session(for user: User) -> UserSession {
         let session = UserSession(core: core, user: user)
-        core.register(session)
-        session.welcome()
-        if user.consent == .denied {
-            // What an earlier run left of this user must not go out either.
-            let outbox = core.outbox
-            Task { [weak session] in
-                try? await outbox.purge(userID: user.id) { [weak session] in
-                    session.map { $0.user.id != user.id || $0.user.consent == .denied } ?? true
-                }
-            }
-        }
+        core.sessions.add(session)
+        session.begin()
         return session
     }
 
@@ -85,7 +77,7 @@ public final class ExperimentationClient: Sendable {
     ///
     /// Going to the background delivers what waits.
     public func setApplicationState(_ applicationState: ApplicationState) async {
-        for session in core.sessions { session.setInUse(applicationState == .foreground) }
+        for session in core.sessions.all { session.setInUse(applicationState == .foreground) }
         if applicationState == .background {
             _ = try? await flush(within: core.options.shutdownDeadline)
         }
@@ -95,7 +87,7 @@ public final class ExperimentationClient: Sendable {
     ///
     /// Without one, deliveries wait instead of failing.
     public func setConnectivity(_ connectivity: Connectivity) async {
-        await core.outbox.setPause(.offline, connectivity == .offline)
+        await core.outbox.set(.offline, connectivity == .offline)
     }
 
     /// Tells that memory is short: cached decisions of users without a session are let go.
@@ -122,8 +114,8 @@ public final class ExperimentationClient: Sendable {
     /// - Parameter force: Whether to ask the vendor although the rules are still good.
     /// - Throws: Why there are no new rules, or ``ErrorCode/unsupported`` if the vendor publishes none.
     public func refresh(force: Bool = false) async throws(ExperimentationError) {
-        guard core.rulesets != nil else { throw .unsupported("rules to evaluate here", by: core.provider.name) }
-        _ = try await core.currentRules(force: force)
+        guard let rules = core.rules else { throw .unsupported("rules to evaluate here", by: core.provider.name) }
+        _ = try await rules.current(force: force)
     }
 
     // MARK: Overrides
@@ -154,13 +146,32 @@ public final class ExperimentationClient: Sendable {
     private func setOverrides(_ change: ([AssignmentOverride]) -> [AssignmentOverride]) async {
         core.ambient.update { $0.with(overrides: change($0.overrides)) }
         let overrides = overrides
-        for session in core.sessions { session.state.withLock { $0.revision += 1 } }
+        for session in core.sessions.all { session.state.withLock { $0.revision += 1 } }
         await core.kept.write(overrides.isEmpty ? nil : overrides, .overrides)
     }
 
     // MARK: Delivery
 
-    /// The accounts: what became of every event ever accepted.
+    /// The accounts of each destination in the store, those included that this client doesn't deliver to.
+    ///
+    /// What an earlier provider's account was owed waits for a client of that provider, or for ``drop(owedTo:)``.
+    ///
+    /// - Throws: ``ErrorCode/store``.
+    public func ledgers() async throws(ExperimentationError) -> [Destination: Ledger] {
+        try await core.outbox.ledgers()
+    }
+
+    /// Gives up everything that a destination is owed, and counts it as ``Ledger/DropReason/closed``.
+    ///
+    /// - Parameter destination: The destination; its accounts stay.
+    /// - Returns: How many deliveries were given up.
+    /// - Throws: ``ErrorCode/store``.
+    @discardableResult
+    public func drop(owedTo destination: Destination) async throws(ExperimentationError) -> Int {
+        try await core.outbox.drop(owedTo: destination)
+    }
+
+    /// The accounts: what became of every event ever accepted, at all destinations of this client together.
     public func ledger() async throws(ExperimentationError) -> Ledger { try await core.outbox.ledger() }
 
     /// What waits to be delivered, and why.
@@ -187,7 +198,7 @@ public final class ExperimentationClient: Sendable {
     /// - Returns: How many events were removed.
     /// - Throws: As ``waitingEvents(after:limit:)``.
     @discardableResult
-    public func removeWaitingEvents() async throws(ExperimentationError) -> Int { try await core.outbox.purgeAll() }
+    public func removeWaitingEvents() async throws(ExperimentationError) -> Int { try await core.outbox.removeAll() }
 
     /// Delivers what can be delivered, and waits for that.
     ///
@@ -211,7 +222,7 @@ public final class ExperimentationClient: Sendable {
     ///
     /// Call it when the reason is gone: a key was renewed, a contract mended. Without it, the vendor is tried again with a
     /// single event after a quarter of an hour, then after twice as long each time up to four hours, and by the next run.
-    public func resumeDelivery() async { await core.outbox.resumeAfterStop() }
+    public func resumeDelivery() async { await core.outbox.resumeAfterRefusal() }
 
     /// Delivers what it can within a deadline, and ends.
     ///
@@ -220,16 +231,12 @@ public final class ExperimentationClient: Sendable {
     ///
     /// - Parameter duration: How long it takes at most; what the options say if `nil`.
     public func shutdown(within duration: Duration? = nil) async {
-        let isFirst = core.state.withLock { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
-        }
-        guard isFirst else { return }
+        guard core.close() else { return }
         polling.withLock { $0?.cancel() }
         let deadline = core.environment.time.instant.advanced(by: duration ?? core.options.shutdownDeadline)
         _ = try? await core.outbox.flush(by: deadline, isPatient: false)
-        await core.outbox.close()
-        await core.waitForSwitching()
+        await core.outbox.close(by: deadline)
+        await core.killSwitch.settle()
         await core.provider.stop(by: deadline)
         core.status.finish()
     }
@@ -262,10 +269,10 @@ public final class ExperimentationClient: Sendable {
 extension ClientCore {
     /// Asks the vendor once, on the client's own account.
     func poll() async {
-        if rulesets != nil {
-            _ = try? await currentRules(force: true)
+        if let rules {
+            _ = try? await rules.current(force: true)
         } else {
-            for session in sessions { try? await session.refresh() }
+            for session in sessions.all { try? await session.refresh() }
         }
     }
 }

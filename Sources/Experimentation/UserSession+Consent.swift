@@ -1,55 +1,59 @@
 import Synchronization
 
-/// What a user agrees to, and what follows from it for what waits.
+/// What a user says of being tracked, and what follows from it for what waits.
 extension UserSession {
     /// Gives or withdraws consent.
     ///
-    /// Granted lets held events go, with their original times. Denied removes what waits and what is kept of the user
-    /// without a trace; when this returns, no further delivery of theirs begins but that of the vendor's own signal.
+    /// Granted releases held events, with their original times. Denied removes what waits and what is kept of the user
+    /// without a trace; when this returns, no further delivery of theirs begins but that of the vendor's own signal, and
+    /// events of theirs are refused, whichever session or process they come from, until they consent again.
     ///
-    /// - Throws: ``ErrorCode/store``; the consent counts nevertheless, and the same call does what is still owed.
+    /// - Throws: ``ErrorCode/store``; the consent counts nevertheless in this process, and the same call does what is still
+    ///   owed.
     public func setConsent(_ consent: Consent) async throws(ExperimentationError) {
-        let userID = state.withLock { state in
-            if state.user.consent != consent { state.untoldConsent = consent == .unknown ? nil : consent }
+        guard consent != .unknown else { return state.withLock { $0.user.consent = .unknown } }
+        let (userID, ticket) = state.withLock { state in
+            if state.user.consent != consent { state.untoldConsent = consent }
             state.user.consent = consent
-            return state.user.id
+            state.statementFailure = nil
+            if consent == .denied { state.forgetTracking() }
+            let change = ConsentChange(userID: state.user.id, isGranted: consent == .granted)
+            return (state.user.id, core.outbox.enter(change))
         }
-        switch consent {
-        case .unknown: return
-        case .granted:
-            var failure: ExperimentationError?
-            do throws(ExperimentationError) {
-                try await core.outbox.release(userID: userID) { [self] in isGranted(userID) }
-            } catch {
-                failure = error
+        var failure: ExperimentationError?
+        do throws(ExperimentationError) {
+            if consent == .granted {
+                try await grant(ticket, userID)
+            } else {
+                try await deny(ticket, userID)
             }
-            try await tell(consent, of: userID, after: failure)
-        case .denied:
-            try await tell(consent, of: userID, after: await forget(userID))
+        } catch {
+            failure = error
+        }
+        try await tell(consent, of: userID, after: failure)
+    }
+
+    private func grant(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
+        do throws(ExperimentationError) {
+            try await core.outbox.outcome(of: ticket)
+        } catch {
+            // The user's next event says it again: what is held goes before it.
+            state.withLock { state in
+                if state.user.id == userID, state.user.consent == .granted { state.statementFailure = error }
+            }
+            throw error
         }
     }
 
-    /// Removes what waits and what is kept of a user, all that can be removed.
-    ///
-    /// - Parameter userID: Whose.
-    /// - Returns: Why something is left.
-    private func forget(_ userID: String) async -> ExperimentationError? {
-        state.withLock { state in
-            state.recorded = []
-            state.pendingChanges = [:]
-            state.epochs = [:]
-        }
+    private func deny(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
         core.cache.forget(userID)
         // What is decided meanwhile is no longer to be kept either.
         defer { core.cache.forget(userID) }
-        do throws(ExperimentationError) {
-            try await core.outbox.withdraw(userID: userID) { [self] in
-                state.withLock { $0.user.id != userID || $0.user.consent == .denied }
-            }
-            return nil
-        } catch {
-            return error
-        }
+        try await core.outbox.deny(ticket, userID) { [self] in isDenied(userID) }
+    }
+
+    private func isDenied(_ userID: String) -> Bool {
+        state.withLock { $0.user.id != userID || $0.user.consent == .denied }
     }
 
     /// Tells the vendor of a change of consent, unless it has been told.
@@ -85,28 +89,49 @@ extension UserSession {
         if let failure { throw failure }
     }
 
-    private func isGranted(_ userID: String) -> Bool {
-        state.withLock { $0.user.id == userID && $0.user.consent == .granted }
-    }
+    // MARK: The consent that a session begins with
 
-    /// Lets go what an earlier run held of this session's user, if they agree.
-    func welcome() {
-        let user = user
-        guard user.consent == .granted, core.outbox.mayHold.load(ordering: .relaxed) else { return }
-        Task { [weak self, outbox = core.outbox] in
-            await outbox.welcome(userID: user.id) { [weak self] in self?.isGranted(user.id) ?? true }
+    /// Says what the user said before the session began.
+    func begin() { state.withLock { stateConsent(of: &$0) } }
+
+    /// Has the user's consent, as the session knows it, take its place on the way to the store.
+    ///
+    /// Under the session's lock, so that everything stands in the order in which it was said.
+    func stateConsent(of state: inout State) {
+        let (userID, consent) = (state.user.id, state.user.consent)
+        state.statementFailure = nil
+        guard consent != .unknown, core.roles.events != nil else { return }
+        if consent == .denied {
+            state.forgetTracking()
+            core.cache.forget(userID)
+        }
+        core.outbox.note(ConsentChange(userID: userID, isGranted: consent == .granted)) { [weak self] failure in
+            self?.state.withLock { state in
+                if state.user.id == userID, state.user.consent == consent { state.statementFailure = failure }
+            }
         }
     }
 
-    /// Lets an event go that was stored as held, if consent was given just then.
-    func letGo(of userID: String, ifHeld isHeld: Bool) async throws(ExperimentationError) {
-        guard isHeld, isGranted(userID) else { return }
-        try await core.outbox.release(userID: userID) { [self] in isGranted(userID) }
+    /// Waits until the denial that the session began with is carried out: it is durable then, and nothing of the user's is
+    /// under way.
+    ///
+    /// - Throws: Why it couldn't be, by the second attempt as well.
+    func untilDenied() async throws(ExperimentationError) {
+        await core.outbox.drain()
+        if state.withLock({ $0.statementFailure }) != nil {
+            state.withLock { stateConsent(of: &$0) }
+            await core.outbox.drain()
+        }
+        await core.outbox.withdraw(user.id)
+        if let failure = state.withLock({ $0.statementFailure }) { throw failure }
     }
+}
 
-    /// The same for callers who can't wait; if the store fails, the user's next event tries again.
-    func letGoSoon(of userID: String, ifHeld isHeld: Bool) {
-        guard isHeld, isGranted(userID) else { return }
-        Task { try await letGo(of: userID, ifHeld: true) }
+extension UserSession.State {
+    /// Forgets what is remembered of events.
+    mutating func forgetTracking() {
+        recorded = []
+        pendingChanges = [:]
+        epochs = [:]
     }
 }

@@ -44,9 +44,9 @@ extension UserSession {
         }
         switch answer {
         case .disabled:
-            await core.setDisabled(true)
+            await core.killSwitch.set(true)
         case .decided(let decisions):
-            await core.setDisabled(false)
+            await core.killSwitch.set(false)
             guard publish(decisions, context: context, freshness: source.freshness) else { return }
             core.status.announce(.ready, .ready)
             await keep(decisions, for: context)
@@ -101,9 +101,9 @@ extension UserSession {
         try currentContext().user.validate()
         let rules: RulesetKeeper.Kept?
         do throws(ExperimentationError) {
-            rules = try await core.currentRules(force: force)
+            rules = try await core.rules?.current(force: force)
         } catch {
-            if snapshots.current.revision == 0, let old = await core.rulesets?.atHand {
+            if snapshots.current.revision == 0, let old = await core.rules?.atHand {
                 _ = await apply(old, freshness: freshness)
             }
             markStale()

@@ -35,21 +35,19 @@ extension UserSession {
         at date: Date? = nil,
         on surface: String? = nil
     ) async throws(ExperimentationError) -> String {
-        let user = try check(event)
-        let envelope = envelope(event, at: date, surface: surface)
-        let isHeld = core.holds(user.consent) && !event.isConsentSignal
         do throws(ExperimentationError) {
-            try await core.outbox.accept(
-                envelope,
-                isHeld: isHeld,
-                isGranted: user.consent == .granted,
-                isWanted: isWanted(event, of: user.id)
-            )
+            try check(event)
+        } catch  where error.code == .consentDenied {
+            try await untilDenied()
+            throw error
+        }
+        let (envelope, ticket) = place(event, at: date, on: surface) { core.outbox.enter($0, consent: $1) }
+        do throws(ExperimentationError) {
+            try await core.outbox.outcome(of: ticket)
         } catch {
             giveBack(envelope.attributeChanges)
             throw error
         }
-        try await letGo(of: user.id, ifHeld: isHeld)
         return envelope.id
     }
 
@@ -68,59 +66,51 @@ extension UserSession {
         at date: Date? = nil,
         on surface: String? = nil
     ) throws(ExperimentationError) {
-        let user = try check(event)
-        let isHeld = core.holds(user.consent) && !event.isConsentSignal
-        core.outbox.note(
-            envelope(event, at: date, surface: surface),
-            isHeld: isHeld,
-            isGranted: user.consent == .granted,
-            isWanted: isWanted(event, of: user.id)
-        )
-        letGoSoon(of: user.id, ifHeld: isHeld)
+        try check(event)
+        _ = place(event, at: date, on: surface) { core.outbox.note($0, consent: $1) }
     }
 
     /// Checks what can be checked of an event and its user.
-    ///
-    /// - Returns: The user as they are now.
-    private func check(_ event: TrackingEvent) throws(ExperimentationError) -> User {
+    private func check(_ event: TrackingEvent) throws(ExperimentationError) {
         guard let sink = core.roles.events else { throw .unsupported("events", by: core.provider.name) }
         try event.validate()
         try sink.check(event)
         let user = user
         try user.validate()
-        if user.consent == .denied, !event.isConsentSignal {
-            throw ExperimentationError(.consentDenied, "The user has denied consent; the event was not accepted.")
-        }
-        return user
+        if user.consent == .denied, !event.isConsentSignal { throw .consentDenied }
     }
 
-    /// Whether the user still agrees to an event, asked again when it is stored.
-    private func isWanted(_ event: TrackingEvent, of userID: String) -> @Sendable () -> Bool {
-        if event.isConsentSignal { return { true } }
-        return { [self] in state.withLock { $0.user.id != userID || $0.user.consent != .denied } }
-    }
-
-    private func envelope(_ event: TrackingEvent, at date: Date?, surface: String?) -> Envelope {
+    /// Makes an envelope of an event and has it take its place on the way to the store, both under the session's lock: what
+    /// the user says of being tracked afterwards finds it before it.
+    private func place<Ticket>(
+        _ event: TrackingEvent,
+        at date: Date?,
+        on surface: String?,
+        _ enter: (Envelope, Consent) -> Ticket
+    ) -> (Envelope, Ticket) {
         let eventID = core.environment.makeID()
-        let (identity, changes) = state.withLock { state in
-            defer { state.pendingChanges = [:] }
+        let date = date ?? core.environment.time.now
+        return state.withLock { state in
             if core.roles.campaigns != nil {
                 // So many wait only while the vendor is away for long; what is dropped meanwhile never comes back to be
                 // forgotten. Their campaigns count as after a start: for what is shown then.
                 if state.epochs.count >= UserSession.mostEpochs { state.epochs = [:] }
                 state.epochs[eventID] = state.board.epoch(of: surface)
             }
-            return (state.user.identity, state.pendingChanges)
+            let envelope = Envelope(
+                id: eventID,
+                identity: state.user.identity,
+                session: id,
+                surface: surface,
+                event: event,
+                date: date,
+                attributeChanges: state.pendingChanges
+            )
+            state.pendingChanges = [:]
+            // The store couldn't be told what the session began with: it is told again, before the event.
+            if state.statementFailure != nil { stateConsent(of: &state) }
+            return (envelope, enter(envelope, state.user.consent))
         }
-        return Envelope(
-            id: eventID,
-            identity: identity,
-            session: id,
-            surface: surface,
-            event: event,
-            date: date ?? core.environment.time.now,
-            attributeChanges: changes
-        )
     }
 
     /// Puts attribute changes back whose event was not accepted, under what has changed since.
@@ -186,22 +176,14 @@ extension UserSession {
             return mark(assignment, at: place)
         }
         // Whether it is new is decided in one place; the snapshot's mark only spares the way here.
-        let consent = state.withLock { state -> Consent? in
-            guard state.user.consent != .denied else { return nil }
+        let isWanted = state.withLock { state in
+            guard state.user.consent != .denied else { return false }
             let isNew = state.recorded.insert(ExposureKey(userID: state.user.id, assignment: assignment)).inserted
-            return isNew || isRepeatable ? state.user.consent : nil
+            return isNew || isRepeatable
         }
-        guard let consent else { return }
+        guard isWanted else { return }
         mark(assignment, at: place)
-        let envelope = envelope(event, at: nil, surface: nil)
-        let userID = envelope.identity.id
-        core.outbox.note(
-            envelope,
-            isHeld: core.holds(consent),
-            isGranted: consent == .granted,
-            isWanted: isWanted(event, of: userID)
-        )
-        letGoSoon(of: userID, ifHeld: core.holds(consent))
+        _ = self.place(event, at: nil, on: nil) { core.outbox.note($0, consent: $1) }
     }
 
     private func mark(_ assignment: Assignment, at place: Int) {

@@ -36,6 +36,8 @@ public final class UserSession: Sendable {
         var epochs: [String: UInt64] = [:]
         /// A change of consent that the vendor hasn't been told yet.
         var untoldConsent: Consent?
+        /// Why the store couldn't be told of the user's consent.
+        var statementFailure: ExperimentationError?
     }
 
     init(core: ClientCore, user: User) {
@@ -62,7 +64,7 @@ public final class UserSession: Sendable {
         )
     }
 
-    deinit { core.unregister(id) }
+    deinit { core.sessions.remove(id) }
 
     // MARK: The user
 
@@ -114,9 +116,9 @@ public final class UserSession: Sendable {
             state.isRestored = false
             state.earlierAssignments = [:]
             state.untoldConsent = nil
+            stateConsent(of: &state)
         }
         snapshots.update { $0.revision == 0 ? nil : $0.with(origin: .stale) }
-        welcome()
     }
 
     // MARK: Decisions

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 internal import GRDB
 import Synchronization
 
@@ -16,40 +17,62 @@ final class GroupCommit: Sendable {
         case write
         /// It removes something or leads to that, in such a transaction; if the disk is full, the reserve is given up for it.
         case removal
-        /// It needs the database without a transaction around it.
-        case alone
     }
 
-    private struct Job: Sendable {
+    /// A piece of work.
+    struct Job: Sendable {
         var kind: Kind
         /// Does the work, and returns what tells the caller; that is called after the commit.
         var work: @Sendable (Database, inout OutboxTable) throws -> @Sendable () -> Void
         var fail: @Sendable (ExperimentationError) -> Void
     }
 
-    private struct Waiting {
+    /// What is to be done.
+    struct Waiting {
         var jobs: [Job] = []
         var isRunning = false
+        /// What rewrites the file when there is nothing else to do, and who waits for that.
+        var erasing: Erasing?
+        var erasingAnswers: [@Sendable (Result<Void, ExperimentationError>) -> Void] = []
+        /// How many groups went before it.
+        var groupsBeforeErasing = 0
+        /// Whether it begins by itself after a while.
+        var isErasingPlanned = false
+        /// How many seconds it took the last time.
+        var lastErasing = 0.0
     }
+
+    /// How many groups go before the file is rewritten at most.
+    static let mostBeforeErasing = 64
 
     /// How many pieces of work share a transaction at most; bounds what the log grows by in one go.
     private static let largestGroup = 256
 
-    private let waiting = Mutex(Waiting())
+    /// What is to be done.
+    let waiting = Mutex(Waiting())
     private let table: Mutex<OutboxTable>
-    private let database: DatabaseQueue
-    private let patience: Patience
-    private let ballast: Ballast
+    /// The open file; another one after it was deleted or replaced.
+    private let connection: Mutex<StoreConnection>
+    private let lock: FileLock
+    private let move: StoreMove
+    private let reserve: DiskReserve
     private let runsOnCaller: Bool
-    private let path: String
+    /// Where the file is.
+    let path: String
+
+    /// The open file's queue.
+    var database: DatabaseQueue { connection.withLock { $0.database } }
+    /// How long it waits for others.
+    var patience: Patience { connection.withLock { $0.patience } }
 
     /// Creates the way to an open database.
-    init(_ connection: StoreConnection, limits: StoreLimits, ballast: Ballast, runsOnCaller: Bool) {
-        database = connection.database
-        patience = connection.patience
-        path = connection.path
-        table = Mutex(OutboxTable(limits: limits))
-        self.ballast = ballast
+    init(_ opened: StoreOpening.Opened, move: StoreMove, reserve: DiskReserve, runsOnCaller: Bool) {
+        connection = Mutex(opened.connection)
+        lock = opened.lock
+        path = opened.connection.path
+        table = Mutex(OutboxTable(limits: move.limits))
+        self.move = move
+        self.reserve = reserve
         self.runsOnCaller = runsOnCaller
     }
 
@@ -73,10 +96,17 @@ final class GroupCommit: Sendable {
         return try result.get()
     }
 
+    // MARK: Closing
+
     /// Closes the database; whatever is asked afterwards fails.
     func close() async {
+        // What is in hand doesn't end with a file that nobody finds again.
+        if !connection.withLock({ $0.identities.areCurrent }) { try? await perform(.removal) { _, _ in } }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             database.asyncWriteWithoutTransaction { _ in continuation.resume() }
+        }
+        table.withLock { table in
+            if table.lastSequence > table.copied, !table.consent.salts.isEmpty { lock.write(AccountsCopy(table)) }
         }
         try? database.close()
     }
@@ -89,67 +119,113 @@ final class GroupCommit: Sendable {
             return true
         }
         guard isFirst else { return }
-        if runsOnCaller, job.kind != .alone {
-            let hasMore = database.writeWithoutTransaction { step($0, isOnCaller: true) }
-            if !hasMore { return }
+        if runsOnCaller {
+            let next = database.writeWithoutTransaction { step($0, isOnCaller: true) }
+            if next == .nothing { return }
         }
+        goOn()
+    }
+
+    /// Does what is to be done, on the database's queue.
+    func goOn() {
         database.asyncWriteWithoutTransaction { [self] database in
-            while step(database, isOnCaller: false) {}
+            var next = Next.more
+            while next == .more { next = step(database, isOnCaller: false) }
+            if next == .elsewhere { goOn() }
         }
     }
 
+    /// What is to be done after a transaction.
+    private enum Next {
+        /// Nothing: the next caller is the first again.
+        case nothing
+        /// Something.
+        case more
+        /// Something, in another file.
+        case elsewhere
+    }
+
     /// Runs one transaction.
-    ///
-    /// - Returns: Whether there is more to do; if not, the next caller is the first again.
-    private func step(_ database: Database, isOnCaller: Bool) -> Bool {
+    private func step(_ database: Database, isOnCaller: Bool) -> Next {
+        if !isOnCaller, runErasing(database) { return hasMore() }
         let group = waiting.withLock { waiting -> [Job] in
-            let group =
-                waiting.jobs.first?.kind == .alone
-                ? Array(waiting.jobs.prefix(1))
-                : Array(waiting.jobs.prefix(Self.largestGroup).prefix { $0.kind != .alone })
+            let group = Array(waiting.jobs.prefix(Self.largestGroup))
             waiting.jobs.removeFirst(group.count)
-            if group.isEmpty { waiting.isRunning = false }
+            if waiting.erasing != nil { waiting.groupsBeforeErasing += 1 }
             return group
         }
-        if group.isEmpty { return false }
+        if group.isEmpty { return hasMore() }
         patience.isShort.store(isOnCaller, ordering: .relaxed)
-        if !run(group, database, isOnCaller: isOnCaller) {
-            waiting.withLock { $0.jobs.insert(contentsOf: group, at: 0) }
-            return true
+        let left = run(group, database, isOnCaller: isOnCaller)
+        if left.jobs.isEmpty { return hasMore() }
+        waiting.withLock { $0.jobs.insert(contentsOf: left.jobs, at: 0) }
+        return left.isElsewhere ? .elsewhere : .more
+    }
+
+    private func hasMore() -> Next {
+        waiting.withLock { waiting in
+            waiting.isRunning = !waiting.jobs.isEmpty || waiting.erasing != nil
+            return waiting.isRunning ? .more : .nothing
         }
-        return waiting.withLock { waiting in
-            if waiting.jobs.isEmpty { waiting.isRunning = false }
-            return waiting.isRunning
-        }
+    }
+
+    /// What a transaction left undone.
+    private struct Left {
+        var jobs: [Job] = []
+        /// Whether it is to be done in another file, instead of without hurry.
+        var isElsewhere = false
     }
 
     /// Runs a group and answers everybody in it.
     ///
-    /// - Returns: `false` if another process has the database and the caller's thread shouldn't wait for it.
-    private func run(_ group: [Job], _ database: Database, isOnCaller: Bool) -> Bool {
+    /// - Returns: The work that another process keeps from being done and the caller's thread shouldn't wait for, or that is
+    ///   to be done in another file.
+    private func run(_ group: [Job], _ database: Database, isOnCaller: Bool) -> Left {
         do {
             for tell in try table.withLock({ try commit(group, database, &$0) }) { tell() }
         } catch {
-            if isOnCaller, error.isBusy { return false }
+            if isOnCaller, error.isBusy { return Left(jobs: group) }
+            if error as? StoreFault == .replaced { return goElsewhere(with: group, database) }
             // Each by itself would wait for the other process as long as all of them did.
             guard group.count > 1, !error.isBusy else {
                 if error.isFull, group[0].kind == .removal, makeRoom(database) {
                     return run(group, database, isOnCaller: isOnCaller)
                 }
                 for job in group { job.fail(.store(error, path: path)) }
-                return true
+                return Left()
             }
             patience.isShort.store(false, ordering: .relaxed)
-            for job in group { _ = run([job], database, isOnCaller: false) }
+            for index in group.indices {
+                var left = run([group[index]], database, isOnCaller: false)
+                if left.jobs.isEmpty { continue }
+                left.jobs += group[(index + 1)...]
+                return left
+            }
         }
-        return true
+        return Left()
+    }
+
+    /// Carries everything over to the file that is at the path by now.
+    private func goElsewhere(with group: [Job], _ database: Database) -> Left {
+        do {
+            patience.isShort.store(false, ordering: .relaxed)
+            let identities = connection.withLock { $0.identities }
+            let moved = try move.run(database, identities, lock)
+            connection.withLock { $0 = moved.connection }
+            table.withLock { $0 = moved.table }
+            reserve.restore()
+            return Left(jobs: group, isElsewhere: true)
+        } catch {
+            for job in group { job.fail(.store(error, path: path)) }
+            return Left()
+        }
     }
 
     /// Gives up the reserve, and empties the log with it.
     ///
     /// - Returns: Whether there was anything to give up.
     private func makeRoom(_ database: Database) -> Bool {
-        guard ballast.spend() else { return false }
+        guard reserve.spend() else { return false }
         _ = try? database.checkpoint(.truncate)
         return true
     }
@@ -160,49 +236,29 @@ final class GroupCommit: Sendable {
         _ table: inout OutboxTable
     ) throws -> [@Sendable () -> Void] {
         var changed = table
-        if group.first?.kind == .alone {
-            let tell = try group.map { try $0.work(database, &changed) }
-            table = changed
-            return tell
-        }
+        var hasCopied = false
         do {
             let writes = group.contains { $0.kind != .read }
             try HotStatement(writes ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED", database).run()
             try changed.refresh(database)
-            if group.contains(where: { $0.kind == .write }), !ballast.allowsAdding() { throw StoreFault.full }
+            if group.contains(where: { $0.kind == .write }), !reserve.allowsAdding() { throw StoreFault.full }
             let tell = try group.map { try $0.work(database, &changed) }
+            if writes {
+                // Who holds on to a file that was deleted would lose what is accepted.
+                guard connection.withLock({ $0.identities.areCurrent }) else { throw StoreFault.replaced }
+                if changed.isCopyDue(after: table) {
+                    changed.copied = changed.lastSequence
+                    lock.write(AccountsCopy(changed))
+                    hasCopied = true
+                }
+            }
             try HotStatement("COMMIT", database).run()
             table = changed
             return tell
         } catch {
             if database.isInsideTransaction { try? database.rollback() }
+            if hasCopied, !table.consent.salts.isEmpty { lock.write(AccountsCopy(table)) }
             throw error
         }
-    }
-}
-
-/// How long the database waits for another process: not at all on a caller's thread, else up to the limit.
-final class Patience: Sendable {
-    /// Whether somebody's own thread would wait.
-    let isShort = Atomic(false)
-    private let milliseconds: Int
-
-    /// Creates patience.
-    init(_ limit: Duration) {
-        let parts = limit.components
-        milliseconds =
-            Int(clamping: max(0, parts.seconds)) > 3_600
-            ? 3_600_000 : Int(max(0, parts.seconds)) * 1_000 + Int(max(0, parts.attoseconds) / 1_000_000_000_000_000)
-    }
-
-    /// Waits a little, if there is patience left.
-    ///
-    /// - Parameter tries: How often this was asked before, for the same lock.
-    /// - Returns: Whether to try again.
-    func wait(tries: Int) -> Bool {
-        // Two milliseconds a turn: short enough that nobody starves beside a busy writer.
-        if isShort.load(ordering: .relaxed) || tries * 2 >= milliseconds { return false }
-        usleepMilliseconds(2)
-        return true
     }
 }

@@ -46,6 +46,9 @@ struct HotStatement {
         try check(code)
     }
 
+    /// Binds nothing.
+    func bindNull(at place: Int32) throws { try check(sqlite3_bind_null(pointer, place)) }
+
     /// Binds bytes.
     func bind(_ value: [UInt8], at place: Int32) throws {
         let code = value.withUnsafeBytes { bytes in
@@ -95,6 +98,11 @@ struct HotStatement {
 
     /// A whole number of the row.
     func int(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
+
+    /// A number of the row, or `nil`.
+    func double(_ column: Int32) -> Double? {
+        sqlite3_column_type(pointer, column) == SQLITE_NULL ? nil : sqlite3_column_double(pointer, column)
+    }
 
     /// A text of the row; empty if there is none.
     func text(_ column: Int32) -> String {

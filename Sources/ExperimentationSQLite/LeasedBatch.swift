@@ -21,8 +21,8 @@ struct LeasedBatch: Sendable {
     /// How many events there are.
     var count: Int { events.count }
 
-    /// The numbers of the events.
-    var sequences: some Sequence<Int64> { events.lazy.map(\.sequence) }
+    /// The number of the last event.
+    var last: Int64? { events.last?.sequence }
 
     /// Adds an event.
     ///
@@ -37,13 +37,11 @@ struct LeasedBatch: Sendable {
 
     /// Reads the events.
     ///
-    /// - Returns: Those that can be read, with what is to be remembered of each, and those that can't.
-    func read() -> (envelopes: [Envelope], leased: [Leased], unreadable: [Leased]) {
+    /// - Returns: Those that can be read, and the numbers of those that can't.
+    func read() -> (envelopes: [Envelope], unreadable: [Int64]) {
         var envelopes: [Envelope] = []
-        var leased: [Leased] = []
-        var unreadable: [Leased] = []
+        var unreadable: [Int64] = []
         envelopes.reserveCapacity(events.count)
-        leased.reserveCapacity(events.count)
         var start = 0
         for event in events {
             let body = bodies[start..<event.end]
@@ -52,11 +50,10 @@ struct LeasedBatch: Sendable {
                 envelopes.append(try EnvelopeCoding.decode(body))
                 envelopes[envelopes.count - 1].sequence = event.sequence
                 envelopes[envelopes.count - 1].attempts = event.attempts
-                leased.append(Leased(sequence: event.sequence, bytes: body.count))
             } catch {
-                unreadable.append(Leased(sequence: event.sequence, bytes: body.count))
+                unreadable.append(event.sequence)
             }
         }
-        return (envelopes, leased, unreadable)
+        return (envelopes, unreadable)
     }
 }

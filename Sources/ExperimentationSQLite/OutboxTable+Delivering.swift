@@ -2,203 +2,249 @@ import Experimentation
 import Foundation
 internal import GRDB
 
+/// What a lease gave, before anybody tries to understand the events.
+enum StoredLease: Sendable {
+    case leased(LeaseToken, [LeasedBatch])
+    case refused(LeaseAnswer)
+}
+
 extension OutboxTable {
-    /// How far a clock may be set back before waits that were noted earlier are taken for mistakes.
-    static let clockTolerance = 60.0
+    // MARK: Leasing
 
-    /// A week: no wait and no lease is longer, also when the clock jumps; one that says so was damaged, and counts for
-    /// nothing.
-    static let longestWait = 604_800.0
-
-    /// Takes the next batches to deliver, and keeps others from taking them.
-    mutating func lease(_ wanted: LeaseRequest, _ database: Database) throws -> [LeasedBatch] {
-        now = wanted.now.timeIntervalSince1970
-        let taken = try next(wanted, database)
-        try addLeases(of: taken.flatMap(\.sequences), until: wanted.until.timeIntervalSince1970, database)
-        return taken
+    /// Takes a lane and its next batches.
+    mutating func lease(_ request: LeaseRequest, _ database: Database) throws -> StoredLease {
+        let place = try place(of: request.destination, database)
+        switch lanes[place].lane.admit(request) {
+        case .refused(let answer): return .refused(answer)
+        case .from(let first, let turn):
+            let batches = try batches(after: first, place, request, turn, database)
+            if let last = batches.last?.last { lanes[place].lane.out = last }
+            let isEmpty = request.token == nil && batches.isEmpty
+            if isEmpty { lanes[place].lane.free() }
+            try write(place, database)
+            if isEmpty { return .refused(.nothing(until: try nextAttempt(place, at: request.now, database))) }
+            return .leased(lanes[place].lane.token, batches)
+        }
     }
 
-    /// How far a row of leases has come: where the last one stopped looking, and whose events stayed behind.
-    struct Place: Sendable {
-        var now = 0.0
-        var sequence: Int64 = 0
-        var waiting: Set<String> = []
-    }
-
-    /// The next events that may be tried, in batches.
-    private mutating func next(_ wanted: LeaseRequest, _ database: Database) throws -> [LeasedBatch] {
-        var place = Place(now: now)
-        if wanted.goesOn, let last = self.place, last.now == now { place = last }
-        self.place = nil
-        var leases = try leases(after: place.sequence, database)
+    private func batches(
+        after first: Int64,
+        _ place: Int,
+        _ request: LeaseRequest,
+        _ turn: OutboxLane.Turn,
+        _ database: Database
+    ) throws -> [LeasedBatch] {
+        let waiting = try waitingUsers(place, turn, database)
         let rows = try HotStatement(
             """
-            SELECT event.sequence, user, coalesce(noted - ?1 <= ?2 AND ?2 < due AND due - noted <= ?4, 0),
-                length(body), coalesce(attempts, 0), body
-            FROM event LEFT JOIN attempt ON attempt.sequence = event.sequence
-            WHERE event.sequence > ?3 AND held = 0 ORDER BY event.sequence
+            SELECT delivery.sequence, user, attempts, length(body), body
+            FROM delivery CROSS JOIN event ON event.sequence = delivery.sequence
+            WHERE destination = ? AND held = 0 AND delivery.sequence > ? ORDER BY delivery.sequence
             """,
             database
         )
-        try rows.bind(Self.clockTolerance, at: 1)
-        try rows.bind(now, at: 2)
-        try rows.bind(place.sequence, at: 3)
-        try rows.bind(Self.longestWait, at: 4)
-        defer {
-            rows.reset()
-            self.place = place
-        }
+        try rows.bind(lanes[place].id, at: 1)
+        try rows.bind(first, at: 2)
+        defer { rows.reset() }
         var full: [LeasedBatch] = []
         var batch = LeasedBatch()
         while try rows.step() {
             let sequence = rows.int(0)
-            if rows.int(2) != 0 || leases.contains(sequence) {
-                place.waiting.insert(rows.text(1))
-                continue
-            }
-            if !place.waiting.isEmpty, place.waiting.contains(rows.text(1)) { continue }
+            if !waiting.isEmpty, let first = waiting[ExactText(rows.text(1))], first <= sequence { continue }
             let length = Int(rows.int(3))
-            if batch.count > 0, batch.count >= wanted.count || batch.bodies.count + length > wanted.bytes {
+            if batch.count > 0, batch.count >= request.count || batch.bodies.count + length > request.bytes {
                 full.append(batch)
-                if full.count >= wanted.batches { return full }
+                if full.count >= request.batches { return full }
                 batch = LeasedBatch(bytes: batch.bodies.count)
             }
-            place.sequence = sequence
-            let attempts = Int(min(max(rows.int(4), 0), 1_000_000))
-            batch.add(sequence: sequence, attempts: attempts) { rows.append(5, to: &$0) }
+            let attempts = Int(min(max(rows.int(2), 0), 1_000_000))
+            batch.add(sequence: sequence, attempts: attempts) { rows.append(4, to: &$0) }
         }
         return batch.count > 0 ? full + [batch] : full
     }
 
+    /// The users of whom an event holds back later ones, each with the first such event.
+    private func waitingUsers(
+        _ place: Int,
+        _ turn: OutboxLane.Turn,
+        _ database: Database
+    ) throws -> [ExactText: Int64] {
+        // As `OutboxLane.Turn` has it; when a round begins, the second and the third line add nothing.
+        let rows = try HotStatement(
+            """
+            SELECT user, min(sequence) FROM delivery
+            WHERE destination = ?1 AND due IS NOT NULL AND held = 0 AND (
+                noted - ?2 <= ?3 AND ?3 < due AND due - noted <= ?4
+                OR noted - ?2 <= ?5 AND ?5 < due AND due - noted <= ?4
+                OR noted > ?6
+            )
+            GROUP BY user
+            """,
+            database
+        )
+        try bind(place, at: turn.now.timeIntervalSince1970, to: rows)
+        try rows.bind(turn.began.timeIntervalSince1970, at: 5)
+        try rows.bind(turn.goesOn ? turn.began.timeIntervalSince1970 : .infinity, at: 6)
+        defer { rows.reset() }
+        var users: [ExactText: Int64] = [:]
+        while try rows.step() { users[ExactText(rows.text(0))] = rows.int(1) }
+        return users
+    }
+
+    private func nextAttempt(_ place: Int, at now: Date, _ database: Database) throws -> Date? {
+        let rows = try HotStatement(
+            """
+            SELECT min(due) FROM delivery
+            WHERE destination = ?1 AND due IS NOT NULL AND held = 0
+                AND noted - ?2 <= ?3 AND ?3 < due AND due - noted <= ?4
+            """,
+            database
+        )
+        try bind(place, at: now.timeIntervalSince1970, to: rows)
+        defer { rows.reset() }
+        guard try rows.step(), let due = rows.double(0) else { return nil }
+        return Date(timeIntervalSince1970: due)
+    }
+
+    /// Binds what tells whether a delivery has to wait: the place, how far a clock may go back, the time, the longest wait.
+    func bind(_ place: Int, at now: Double, to statement: HotStatement) throws {
+        try statement.bind(lanes[place].id, at: 1)
+        try statement.bind(OutboxLane.Wait.clockTolerance, at: 2)
+        try statement.bind(now, at: 3)
+        try statement.bind(OutboxLane.Wait.longest, at: 4)
+    }
+
+    // MARK: Settling
+
     /// Writes down what became of events.
     ///
-    /// - Parameters:
-    ///   - settlements: What became of them.
-    ///   - events: What is remembered of each, in the same order; `nil` is looked for.
-    ///   - database: Where.
-    /// - Throws: What the database says.
-    mutating func settle(_ settlements: [Settlement], _ events: [Leased?], _ database: Database) throws {
-        var delivered: [Leased] = []
-        var dropped: [Ledger.DropReason: [Leased]] = [:]
-        var returned: [Int64] = []
-        for (settlement, event) in zip(settlements, events) {
-            guard let event = try event ?? find(settlement.id, database) else { continue }
-            switch settlement {
-            case .delivered: delivered.append(event)
-            case .dropped(_, let reason, _): dropped[reason, default: []].append(event)
-            case .retry(_, let date, let attempts, let reason):
-                // Whoever was so slow that another has it now has nothing to give back.
-                if try isLeasedElsewhere(event, database) { continue }
-                returned.append(event.sequence)
-                try giveBack(event, at: date.timeIntervalSince1970, attempts: attempts, reason: reason, database)
+    /// - Returns: Whether the lease is still current.
+    mutating func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date,
+        _ database: Database
+    ) throws -> Bool {
+        if let first = firstEpochs[token.destination], token.epoch < first { return false }
+        let place = try place(of: token.destination, database)
+        let isHolder = lanes[place].lane.holds(token)
+        var delivered: [Int64] = []
+        var dropped: [Ledger.DropReason: [Int64]] = [:]
+        for settlement in settlements {
+            switch settlement.outcome {
+            case .delivered: delivered.append(settlement.sequence)
+            case .dropped(let reason, _): dropped[reason, default: []].append(settlement.sequence)
+            case .retry(let date, let attempts, let reason):
+                if isHolder { try delay(settlement.sequence, place, now, date, attempts, reason, database) }
             }
         }
-        try endLeases(of: returned, database)
-        if !delivered.isEmpty {
-            try keepSequence(database)
-            try add(try remove(delivered, database), to: "delivered", database)
+        var count = 0
+        if isHolder {
+            count = try remove(delivered.sorted(), place, database)
+        } else {
+            // One by one: what the present holder has in hand ends its round, what is long gone doesn't.
+            for sequence in delivered.sorted() where try remove([sequence], place, database) > 0 {
+                count += 1
+                lanes[place].lane.disturb(sequence)
+            }
         }
-        for (reason, events) in dropped { try drop(events, as: reason, database) }
+        lanes[place].lane.ledger.delivered += count
+        if count > 0 { lanes[place].lane.succeed() }
+        if isHolder {
+            for (reason, sequences) in dropped { try drop(sequences, as: reason, place, database) }
+        }
+        try write(place, database)
+        return lanes[place].lane.isCurrent(token)
     }
 
-    /// Drops leased events.
-    mutating func drop(_ events: [Leased], as reason: Ledger.DropReason, _ database: Database) throws {
-        try keepSequence(database)
-        try add(try remove(events, database), to: reason.rawValue, database)
-    }
-
-    private mutating func giveBack(
-        _ event: Leased,
-        at due: Double,
-        attempts: Int,
-        reason: String,
+    /// Gives events up.
+    mutating func drop(
+        _ sequences: [Int64],
+        as reason: Ledger.DropReason,
+        _ place: Int,
         _ database: Database
     ) throws {
-        place = nil
+        try count(try remove(sequences.sorted(), place, database), as: reason, at: place, database)
+        try write(place, database)
+    }
+
+    private func delay(
+        _ sequence: Int64,
+        _ place: Int,
+        _ now: Date,
+        _ date: Date,
+        _ attempts: Int,
+        _ reason: String,
+        _ database: Database
+    ) throws {
         try database.cachedStatement(
             sql: """
-                INSERT INTO attempt (sequence, noted, due, attempts, reason)
-                SELECT sequence, ?, ?, ?, ? FROM event WHERE sequence = ?
-                ON CONFLICT (sequence) DO UPDATE SET noted = excluded.noted, due = excluded.due,
-                    attempts = excluded.attempts, reason = coalesce(excluded.reason, reason)
+                UPDATE delivery SET noted = ?, due = ?, attempts = ?, reason = coalesce(?, reason)
+                WHERE destination = ? AND held = 0 AND sequence = ?
                 """
-        ).execute(arguments: [now, due, attempts, reason.isEmpty ? nil : reason, event.sequence])
+        ).execute(
+            arguments: [
+                now.timeIntervalSince1970, date.timeIntervalSince1970, attempts, reason.isEmpty ? nil : reason,
+                lanes[place].id, sequence,
+            ]
+        )
     }
 
-    /// Finds an event that this process didn't lease by looking through all.
-    private func find(_ id: String, _ database: Database) throws -> Leased? {
-        let statement = try database.cachedStatement(sql: "SELECT sequence, length(body) FROM event WHERE id = ?")
-        return try Row.fetchOne(statement, arguments: [id]).map { Leased(sequence: $0[0], bytes: $0[1]) }
-    }
-
-    /// Deletes events and their leases, those with consecutive numbers in one go.
+    /// Deletes deliveries, those with consecutive numbers in one go, and the bodies that nobody else is owed.
     ///
+    /// - Parameters:
+    ///   - sequences: Their numbers, ascending.
+    ///   - place: Whose deliveries.
+    ///   - database: Where.
     /// - Returns: How many of them were still there.
-    private mutating func remove(_ events: [Leased], _ database: Database) throws -> Int {
-        if events.isEmpty { return 0 }
-        let events = events.sorted { $0.sequence < $1.sequence }
-        let delete = try HotStatement("DELETE FROM event WHERE sequence BETWEEN ? AND ?", database)
-        let forget = try HotStatement("DELETE FROM attempt WHERE sequence BETWEEN ? AND ?", database)
-        try endLeases(of: events.map(\.sequence), database)
+    /// - Throws: What the database says.
+    private mutating func remove(_ sequences: [Int64], _ place: Int, _ database: Database) throws -> Int {
+        let delete = try HotStatement(
+            "DELETE FROM delivery WHERE destination = ? AND held = 0 AND sequence BETWEEN ? AND ?",
+            database
+        )
         var removed = 0
-        for range in events.consecutive(by: \.sequence) {
-            let (first, last) = (events[range.lowerBound].sequence, events[range.upperBound - 1].sequence)
-            try delete.run(first, last)
-            let deleted = delete.changes
-            try forget.run(first, last)
-            removed += deleted
-            count -= deleted
-            if deleted == range.count {
-                bytes -= events[range].reduce(0) { $0 + $1.bytes }
-            } else if deleted > 0 {
-                // Which of them others have removed isn't known: what is remembered is an upper bound from now on.
-                isExact = false
-            }
+        for range in sequences.consecutive {
+            let (first, last) = (sequences[range.lowerBound], sequences[range.upperBound - 1])
+            try delete.run(lanes[place].id, first, last)
+            removed += delete.changes
         }
+        if removed > 0 { try removeBodies(sequences, database) }
         return removed
     }
 
-    /// What waits; what was remembered of the rows spares looking at each of them.
-    mutating func status(now: Double, _ database: Database) throws -> OutboxStatus {
-        if !isExact { try recount(database) }
-        var status = OutboxStatus(bytes: bytes)
-        let held = try database.cachedStatement(sql: "SELECT count(*) FROM event WHERE held = 1")
-        status.held = try Int.fetchOne(held) ?? 0
-        let leased = try database.cachedStatement(
-            sql: """
-                SELECT count(*) FROM lease CROSS JOIN event ON event.sequence BETWEEN first AND last
-                WHERE held = 0 AND noted - ?1 <= ?2 AND ?2 < due AND due - noted <= ?3
-                """
+    /// Deletes the events among these that no destination is owed any more.
+    mutating func removeBodies(_ sequences: [Int64], _ database: Database) throws {
+        // With a single destination there is nobody else to ask.
+        let delete = try HotStatement(
+            lanes.count == 1
+                ? "DELETE FROM event WHERE sequence BETWEEN ? AND ? RETURNING length(body)"
+                : """
+                DELETE FROM event WHERE sequence BETWEEN ? AND ? AND NOT EXISTS (
+                    SELECT 1 FROM delivery WHERE destination IN (SELECT id FROM destination)
+                        AND held IN (0, 1) AND delivery.sequence = event.sequence
+                ) RETURNING length(body)
+                """,
+            database
         )
-        let times = [Self.clockTolerance, now, Self.longestWait]
-        status.leased = try Int.fetchOne(leased, arguments: StatementArguments(times)) ?? 0
-        let delayed = try database.cachedStatement(
-            sql: """
-                SELECT count(*), min(due) FROM attempt CROSS JOIN event ON event.sequence = attempt.sequence
-                WHERE held = 0 AND noted - ?1 <= ?2 AND ?2 < due AND due - noted <= ?3
-                """
-        )
-        if let row = try Row.fetchOne(delayed, arguments: StatementArguments(times)) {
-            status.delayed = row[0]
-            status.nextAttempt = (row[1] as Double?).map(Date.init(timeIntervalSince1970:))
+        for range in sequences.consecutive {
+            try delete.bind(sequences[range.lowerBound], at: 1)
+            try delete.bind(sequences[range.upperBound - 1], at: 2)
+            while try delete.step() {
+                extent.count -= 1
+                extent.bytes -= Int(delete.int(0))
+            }
+            delete.reset()
         }
-        status.ready = count - status.held - status.leased - status.delayed
-        let first = try database.cachedStatement(sql: "SELECT date FROM event ORDER BY sequence LIMIT 1")
-        status.oldest = try Double.fetchOne(first).map(Date.init(timeIntervalSince1970:))
-        let reasons = try database.cachedStatement(
-            sql: "SELECT reason, count(*) FROM attempt WHERE reason IS NOT NULL GROUP BY reason"
-        )
-        for row in try Row.fetchAll(reasons) { status.failures[row[0]] = row[1] }
-        return status
     }
 }
 
-extension Array {
-    /// The ranges of elements whose numbers follow each other without a gap; the numbers ascend.
-    func consecutive(by number: (Element) -> Int64) -> [Range<Int>] {
+extension [Int64] {
+    /// The ranges of places whose numbers follow each other without a gap; the numbers ascend.
+    var consecutive: [Range<Int>] {
         var ranges: [Range<Int>] = []
         var start = 0
-        for index in indices.dropFirst() where number(self[index]) > number(self[index - 1]) + 1 {
+        for index in indices.dropFirst() where self[index] > self[index - 1] + 1 {
             ranges.append(start..<index)
             start = index
         }

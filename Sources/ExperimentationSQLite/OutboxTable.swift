@@ -2,30 +2,6 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// An event as it is stored.
-struct StoredEvent: Sendable {
-    var id: String
-    var user: String
-    var priority: Int
-    var isHeld: Bool
-    /// Whether a purge leaves it: the consent signal itself.
-    var isKept: Bool
-    var date: Double
-    var body: [UInt8]
-
-    init(_ envelope: Envelope, isHeld: Bool, limit: Int) throws(ExperimentationError) {
-        var envelope = envelope
-        envelope.sequence = 0
-        id = envelope.id
-        user = envelope.identity.id
-        priority = envelope.event.priority.rawValue
-        self.isHeld = isHeld
-        if case .consentChanged = envelope.event.kind { isKept = true } else { isKept = false }
-        date = envelope.date.timeIntervalSince1970
-        body = try EnvelopeCoding.encode(envelope, limit: limit)
-    }
-}
-
 /// The outbox's tables, with what is remembered of them so that accepting an event reads nothing.
 ///
 /// A value: a transaction works on a copy that takes effect with the commit. What other processes do is noticed by the
@@ -33,32 +9,60 @@ struct StoredEvent: Sendable {
 struct OutboxTable: Sendable {
     /// How much is kept.
     let limits: StoreLimits
-    /// Whose leases are this store's own.
-    let owner = Int64.random(in: 1...Int64.max)
+    /// The destinations, in the order in which they were first named.
+    var lanes: [StoredLane] = []
     /// The highest sequence ever given.
     var lastSequence: Int64 = 0
-    /// The highest sequence that is written down by itself, apart from the rows.
-    private var keptSequence: Int64 = -1
-    /// How many rows there are; with ``isExact`` false, at most that many.
-    var count = 0
-    /// How many bytes of bodies there are; with ``isExact`` false, at most that many.
-    var bytes = 0
-    /// Whether no other process has deleted anything since the rows were counted.
-    var isExact = true
-    /// No event is older than this.
-    var oldestDate = Double.infinity
-    /// The time that was last told, for operations that aren't told any.
-    var now = 0.0
-    /// For each priority: no row of it has a lower sequence.
+    /// What waits, as far as it is known.
+    var extent = Extent()
+    /// For each priority: no event of it has a lower sequence.
     var firstOfPriority: [Int64] = [0, 0, 0]
-    /// Where the last lease stopped, as long as nothing before it has become free.
-    var place: Place?
     /// At most so many pages are known to be free without asking; counted down by what is written.
     var knownFreePages = 0
+    /// The highest sequence at which the accounts were copied beside the file.
+    var copied: Int64 = 0
+    /// What is known of consent.
+    var consent = ConsentMemory()
+    /// For each destination: tokens of an earlier epoch belong to a file that isn't there any more, and so do its sequences.
+    var firstEpochs: [Destination: Int64] = [:]
     private var dataVersion: Int64?
 
-    /// Creates the memory of a table that hasn't been read.
+    /// How much waits.
+    struct Extent: Sendable {
+        /// How many events there are; with ``isExact`` false, at most that many.
+        var count = 0
+        /// How many bytes of bodies there are; with ``isExact`` false, at most that many.
+        var bytes = 0
+        /// No event is older than this.
+        var oldestDate = Double.infinity
+        /// Whether no other process has deleted anything since the events were counted.
+        var isExact = true
+    }
+
+    /// What is known of consent without asking.
+    struct ConsentMemory: Sendable {
+        /// What digests of users are made with, so that they mean nothing outside this file: its own first, then those of
+        /// files whose marks were carried over.
+        var salts: [Data] = []
+        /// Whether somebody may deny consent.
+        var mayBeDenied = false
+        /// Whether something may wait for consent.
+        var mayBeHeld = false
+    }
+
+    /// Creates the memory of tables that haven't been read.
     init(limits: StoreLimits) { self.limits = limits }
+
+    /// How many events are accepted at most before the accounts are copied beside the file again.
+    private static let mostBeforeCopy: Int64 = 256
+
+    /// Whether the accounts should be copied beside the file, since a transaction has changed them.
+    func isCopyDue(after before: OutboxTable) -> Bool {
+        lastSequence - copied >= Self.mostBeforeCopy || lanes.count != before.lanes.count
+            || zip(lanes, before.lanes).contains { $0.through != $1.through }
+    }
+
+    // MARK: Other processes
 
     /// Notices what other processes have done; called inside each transaction, before anything else.
     mutating func refresh(_ database: Database) throws {
@@ -66,11 +70,10 @@ struct OutboxTable: Sendable {
         let version = try pragma.step() ? pragma.int(0) : nil
         pragma.reset()
         if version == dataVersion { return }
-        isExact = dataVersion == nil
+        extent.isExact = dataVersion == nil
         dataVersion = version
         knownFreePages = 0
-        place = nil
-        let floor = try value("sequence", database)
+        firstOfPriority = [0, 0, 0]
         let row = try Row.fetchOne(
             database.cachedStatement(
                 sql: """
@@ -80,11 +83,28 @@ struct OutboxTable: Sendable {
             ),
             arguments: [lastSequence]
         )
-        guard let row else { return }
-        count += row[0]
-        bytes += row[1]
-        oldestDate = min(oldestDate, row[2] ?? .infinity)
-        lastSequence = max(lastSequence, Int64(floor), row[3] ?? 0)
+        if let row {
+            extent.count += row[0]
+            extent.bytes += row[1]
+            extent.oldestDate = min(extent.oldestDate, row[2] ?? .infinity)
+            lastSequence = max(lastSequence, row[3] ?? 0)
+        }
+        lanes = try StoredLane.all(database)
+        lastSequence = max(lastSequence, lanes.map(\.through).max() ?? 0)
+        try readConsent(database)
+    }
+
+    mutating func readConsent(_ database: Database) throws {
+        let salts = try database.cachedStatement(sql: "SELECT value FROM meta WHERE name LIKE 'salt%' ORDER BY name")
+        consent.salts = try Data.fetchAll(salts)
+        consent.mayBeDenied =
+            try Bool.fetchOne(database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM denial)")) ?? true
+        consent.mayBeHeld = try lanes.contains { lane in
+            let statement = try database.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM delivery WHERE destination = ? AND held = 1)"
+            )
+            return try Bool.fetchOne(statement, arguments: [lane.id]) ?? true
+        }
     }
 
     /// Counts everything anew.
@@ -93,10 +113,51 @@ struct OutboxTable: Sendable {
             database.cachedStatement(sql: "SELECT count(*), coalesce(sum(length(body)), 0), min(date) FROM event")
         )
         guard let row else { return }
-        count = row[0]
-        bytes = row[1]
-        oldestDate = row[2] ?? .infinity
-        isExact = true
+        extent = Extent(count: row[0], bytes: row[1], oldestDate: row[2] ?? .infinity)
+    }
+
+    // MARK: Lanes
+
+    /// The place of a destination's lane, which is made if need be.
+    mutating func place(of destination: Destination, _ database: Database) throws -> Int {
+        if let place = known(destination) { return place }
+        // Events of an earlier version, which didn't write down whose they are, or only the account.
+        let adopted = lanes.firstIndex { lane in
+            lane.lane.destination.provider.isEmpty && ["", destination.account].contains(lane.lane.destination.account)
+        }
+        if let adopted {
+            lanes[adopted].lane.destination = destination
+            try lanes[adopted].rename(database)
+            return adopted
+        }
+        lanes.append(try StoredLane(new: destination, through: lastSequence, database))
+        return lanes.count - 1
+    }
+
+    /// The place of a destination's lane, if there is one.
+    func known(_ destination: Destination) -> Int? { lanes.firstIndex { $0.lane.destination == destination } }
+
+    /// Writes a lane down that has changed.
+    mutating func write(_ place: Int, _ database: Database) throws {
+        lanes[place].through = lastSequence
+        try lanes[place].write(database)
+    }
+
+    /// Counts deliveries that were given up.
+    mutating func count(
+        _ number: Int,
+        as reason: Ledger.DropReason,
+        at place: Int,
+        _ database: Database
+    ) throws {
+        if number == 0 { return }
+        lanes[place].lane.ledger.dropped[reason, default: 0] += number
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO dropped (destination, reason, count) VALUES (?, ?, ?)
+                ON CONFLICT (destination, reason) DO UPDATE SET count = count + excluded.count
+                """
+        ).execute(arguments: [lanes[place].id, reason.rawValue, number])
     }
 
     // MARK: Room
@@ -116,65 +177,7 @@ struct OutboxTable: Sendable {
 
     /// Whether nothing waits any more, but the file is as large as when much did.
     func isLargeAndEmpty(_ database: Database) throws -> Bool {
-        guard count == 0 else { return false }
+        guard extent.count == 0 else { return false }
         return try Int.fetchOne(database.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0 > 256
-    }
-
-    // MARK: Accounts
-
-    /// One of the accounts.
-    func value(_ name: String, _ database: Database) throws -> Int {
-        let statement = try database.cachedStatement(sql: "SELECT value FROM ledger WHERE name = ?")
-        return try Int.fetchOne(statement, arguments: [name]) ?? 0
-    }
-
-    /// Adds to one of the accounts.
-    func add(_ number: Int, to name: String, _ database: Database) throws {
-        if number == 0 { return }
-        let statement = try HotStatement(
-            """
-            INSERT INTO ledger (name, value) VALUES (?, ?)
-            ON CONFLICT (name) DO UPDATE SET value = value + excluded.value
-            """,
-            database
-        )
-        try statement.bind(name, at: 1)
-        try statement.bind(number, at: 2)
-        try statement.run()
-    }
-
-    /// Writes down the highest sequence, which the rows don't tell once the last of them is deleted.
-    mutating func keepSequence(_ database: Database) throws {
-        if keptSequence == lastSequence { return }
-        let statement = try HotStatement(
-            """
-            INSERT INTO ledger (name, value) VALUES ('sequence', ?)
-            ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
-            """,
-            database
-        )
-        try statement.bind(lastSequence, at: 1)
-        try statement.run()
-        keptSequence = lastSequence
-    }
-
-    /// The accounts.
-    func ledger(_ database: Database) throws -> Ledger {
-        var ledger = Ledger()
-        for row in try Row.fetchAll(database.cachedStatement(sql: "SELECT name, value FROM ledger")) {
-            let name: String = row[0]
-            let value: Int = row[1]
-            switch name {
-            case "sequence": break
-            case "offset": ledger.accepted -= value
-            case "delivered": ledger.delivered = value
-            case "purged": ledger.purged = value
-            case "quarantined": break
-            default: ledger.dropped[Ledger.DropReason(rawValue: name)] = value
-            }
-        }
-        ledger.accepted += Int(clamping: lastSequence)
-        ledger.pending = try Int.fetchOne(database.cachedStatement(sql: "SELECT count(*) FROM event")) ?? 0
-        return ledger
     }
 }

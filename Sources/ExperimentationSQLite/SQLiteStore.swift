@@ -1,13 +1,13 @@
 import Experimentation
 import Foundation
 internal import GRDB
-import Synchronization
 
 /// A durable store in one SQLite file: the outbox, cached decisions and rules, sticky assignments.
 ///
 /// What it promises: an accepted event survives the death of the process (or, with ``Durability/powerLoss``, the loss of
 /// power), the accounts are written in the same transaction as the events, several processes may share the file, and a
-/// damaged file is set aside rather than fatal. One file belongs to one application and one account of one vendor.
+/// damaged file is set aside rather than fatal. Events are owed to destinations, so that those of one vendor's account are
+/// never given to another, whoever opens the file.
 ///
 /// ```swift
 /// let client = try await ExperimentationClient(provider: provider, store: .sqlite(at: url))
@@ -22,11 +22,10 @@ public final class SQLiteStore: OutboxStore, StateStore {
     /// Whether the file that was found was damaged and set aside when this store was opened.
     public let hasSetAsideDamage: Bool
 
-    private let file: StoreFile
-    private let lock: FileLock
-    private let commits: GroupCommit
-    private let traces = Traces()
-    private let leased = Mutex(LeasedQueue())
+    let file: StoreFile
+    let lock: FileLock
+    let commits: GroupCommit
+    let traces = Traces()
 
     /// Opens a store, or creates it.
     ///
@@ -39,7 +38,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     ///   - durability: What accepted events survive.
     ///   - limits: How much is kept.
     ///   - busyTimeout: How long to wait for another process that has the file locked.
-    ///   - log: Where it says that a damaged file was set aside.
+    ///   - log: Where it says that a damaged file was set aside, or that its file was deleted or replaced.
     /// - Throws: `ErrorCode.store`, also for a file of a later version, which is left as it is;
     ///   `ErrorCode.configuration` for a file that is something else.
     public init(
@@ -52,21 +51,22 @@ public final class SQLiteStore: OutboxStore, StateStore {
     ) throws(ExperimentationError) {
         self.limits = limits
         file = try StoreFile(url)
-        try file.prepare()
+        let account = provider.map { Digest.hex($0.name, $0.scope) }
+        let opening = StoreOpening(file, for: account, durability, limits, busyTimeout)
         do {
-            let opened = try StoreOpening(file, durability, limits, busyTimeout)
-                .open(for: provider.map { Digest.hex($0.name, $0.scope) })
+            let opened = try opening.open()
             lock = opened.lock
             hasSetAsideDamage = opened.hasSetAsideDamage
             commits = GroupCommit(
-                opened.connection,
-                limits: limits,
-                ballast: Ballast(path: file.ballastPath, size: limits.logPages * 4_096),
+                opened,
+                move: StoreMove(opening: opening, limits: limits, traces: traces, log: log),
+                reserve: DiskReserve(path: file.reservePath, size: limits.logPages * 4_096),
                 runsOnCaller: durability == .process
             )
         } catch {
             throw .store(error, path: file.path)
         }
+        if lock.isAlone, (try? commits.isErasingOwed()) == true { eraseBehind() }
         if hasSetAsideDamage {
             log.log(
                 .error,
@@ -76,106 +76,173 @@ public final class SQLiteStore: OutboxStore, StateStore {
         }
     }
 
-    /// Closes the file, so that whatever is asked afterwards fails.
+    /// Closes the file, so that whatever is asked afterwards fails; what was removed is erased before.
     ///
     /// Letting go of the store closes it too.
     public func close() async {
+        try? await finishErasing()
         await commits.close()
         lock.release()
     }
 
     // MARK: Outbox
 
-    /// Accepts events.
-    public func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
-        var events: [StoredEvent] = []
-        events.reserveCapacity(envelopes.count)
-        for envelope in envelopes {
-            events.append(try StoredEvent(envelope, isHeld: isHeld, limit: limits.maximumEventBytes))
+    /// Accepts events, in their order.
+    public func append(
+        _ events: [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?] {
+        var stored: [StoredEvent] = []
+        var refusals = [ExperimentationError?](repeating: nil, count: events.count)
+        stored.reserveCapacity(events.count)
+        for (index, event) in events.enumerated() {
+            do throws(ExperimentationError) {
+                stored.append(try StoredEvent(event, limit: limits.maximumEventBytes))
+            } catch {
+                refusals[index] = error
+            }
         }
-        let (stored, traces) = (events, traces)
-        try await commits.perform(.write) { database, table in
+        if stored.isEmpty { return refusals }
+        let accepted = try await commits.perform(.write) { [traces, stored] database, table in
             // Here, where nobody rewrites the file in between and forgets them again.
             traces.note(stored.lazy.map(\.user))
-            try table.append(stored, database)
+            return try table.append(stored, now: now, database)
         }
+        var answers = accepted.makeIterator()
+        for index in refusals.indices where refusals[index] == nil {
+            if answers.next() == false { refusals[index] = .consentDenied }
+        }
+        return refusals
     }
 
-    /// Takes the next batches to deliver, in one transaction.
-    public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
-        while true {
-            let batches = try await commits.perform(.removal) { database, table in try table.lease(wanted, database) }
-            let read = batches.map { $0.read() }
-            leased.withLock { leased in
-                for batch in read {
-                    for index in batch.envelopes.indices {
-                        leased.append(batch.envelopes[index].id, batch.leased[index])
-                    }
+    /// Carries out what users say of being tracked.
+    ///
+    /// What is left in the files of what was removed is erased right behind it; ``finishErasing()`` waits for that.
+    public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+        let outcome = try await commits.perform(.removal) { database, table in
+            var outcome = ConsentOutcome()
+            var rest = changes[...]
+            while let change = rest.first {
+                // Denials that follow each other are one look at all deliveries.
+                let denials = rest.prefix { !$0.isGranted }
+                if denials.isEmpty {
+                    outcome.released += try table.grant(change.userID, database)
+                } else {
+                    outcome.removed += try table.deny(denials.map(\.userID), database)
                 }
+                rest = rest.dropFirst(max(1, denials.count))
             }
+            if outcome.removed > 0 { try Erasing.owe(database) }
+            return outcome
+        }
+        if outcome.removed > 0 || changes.contains(where: { !$0.isGranted && traces.mayExist(of: $0.userID) }) {
+            eraseBehind()
+        }
+        return outcome
+    }
+
+    /// Takes a destination's lane and its next batches, in one transaction.
+    public func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        var request = request
+        while true {
+            let answer = try await commits.perform(.removal) { [request] database, table in
+                try table.lease(request, database)
+            }
+            guard case .leased(let token, let batches) = answer else {
+                if case .refused(let answer) = answer { return answer }
+                continue
+            }
+            let read = batches.map { $0.read() }
             // One event that can't be read must not keep the others from being delivered, nor must a failure to drop it:
-            // it comes again when its lease is over.
+            // it comes again with the next lease.
             let unreadable = read.flatMap(\.unreadable)
             if !unreadable.isEmpty {
                 try? await commits.perform(.removal) { database, table in
-                    try table.drop(unreadable, as: .unreadable, database)
+                    let place = try table.place(of: token.destination, database)
+                    if table.lanes[place].lane.holds(token) {
+                        try table.drop(unreadable, as: .unreadable, place, database)
+                    }
                 }
             }
             let envelopes = read.map(\.envelopes).filter { !$0.isEmpty }
-            if !envelopes.isEmpty || batches.isEmpty { return envelopes }
+            if !envelopes.isEmpty || batches.isEmpty { return .leased(Lease(token: token, batches: envelopes)) }
+            request.token = token
+        }
+    }
+
+    /// Tells whether what was leased may still be sent.
+    public func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool {
+        try await commits.perform(.read) { _, table in
+            table.known(token.destination).map { table.lanes[$0].lane.isCurrent(token) } ?? false
         }
     }
 
     /// Writes down what became of leased events.
-    public func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
-        if settlements.isEmpty { return }
-        let events = leased.withLock { leased in settlements.map { leased.take($0.id) } }
-        do {
-            let isLargeAndEmpty = try await commits.perform(.removal) { database, table in
-                try table.settle(settlements, events, database)
-                return try table.isLargeAndEmpty(database)
-            }
-            if isLargeAndEmpty { await shrink() }
-        } catch {
-            leased.withLock { leased in
-                for case (let settlement, let event?) in zip(settlements, events) {
-                    leased.putBack(settlement.id, event)
-                }
-            }
-            throw error
+    public func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        let (isCurrent, isLargeAndEmpty) = try await commits.perform(.removal) { database, table in
+            let isCurrent = try table.settle(settlements, under: token, now: now, database)
+            return (isCurrent, try table.isLargeAndEmpty(database))
         }
+        if isLargeAndEmpty { eraseBehind() }
+        return isCurrent
     }
 
-    /// Lets held events of a user go.
-    public func release(userID: String) async throws(ExperimentationError) {
-        try await commits.perform(.removal) { database, table in try table.release(user: userID, database) }
-    }
-
-    /// Removes a user's waiting events, but for the consent signal itself, and what is left of them in the files.
-    public func purge(userID: String) async throws(ExperimentationError) -> Int {
-        let purged = try await commits.perform(.removal) { database, table in try table.purge(user: userID, database) }
-        leased.withLock { $0.forget(purged.leased) }
-        if purged.count > 0 || traces.mayExist(of: userID) { try await forgetTraces() }
-        return purged.count
-    }
-
-    /// Drops what is older than a moment.
-    public func expire(before date: Date) async throws(ExperimentationError) -> Int {
+    /// Lets go of a lane.
+    public func release(
+        _ token: LeaseToken,
+        pause: DeliveryPause?,
+        now: Date
+    ) async throws(ExperimentationError) {
         try await commits.perform(.removal) { database, table in
-            try table.expire(before: date.timeIntervalSince1970, database)
+            let place = try table.place(of: token.destination, database)
+            table.lanes[place].lane.release(token, pause: pause, now: now)
+            try table.write(place, database)
         }
+    }
+
+    /// Drops what is older than a moment and in nobody's hands.
+    public func expire(
+        before date: Date,
+        owedTo destination: Destination,
+        now: Date
+    ) async throws(ExperimentationError) -> Int {
+        try await commits.perform(.removal) { database, table in
+            try table.expire(before: date, owedTo: destination, now: now, database)
+        }
+    }
+
+    /// Removes everything that is owed to a destination, and what is left of it in the files.
+    public func remove(
+        owedTo destination: Destination,
+        as account: RemovalAccount
+    ) async throws(ExperimentationError) -> Int {
+        let removed = try await commits.perform(.removal) { database, table in
+            try Erasing.owe(database)
+            return try table.remove(owedTo: destination, as: account, database)
+        }
+        eraseBehind()
+        return removed
+    }
+
+    /// The destinations that this file has accounts of.
+    public func destinations() async throws(ExperimentationError) -> [Destination] {
+        try await commits.perform(.read) { _, table in table.lanes.map(\.lane.destination) }
     }
 
     /// What waits.
-    public func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
+    public func status(of destination: Destination?, now: Date) async throws(ExperimentationError) -> OutboxStatus {
         try await commits.perform(.read) { database, table in
-            try table.status(now: now.timeIntervalSince1970, database)
+            try table.status(of: destination, now: now, database)
         }
     }
 
     /// The accounts.
-    public func ledger() async throws(ExperimentationError) -> Ledger {
-        try await commits.perform(.read) { database, table in try table.ledger(database) }
+    public func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
+        try await commits.perform(.read) { database, table in try table.ledger(of: destination, database) }
     }
 
     /// The events that wait, in the order of acceptance, without taking them from whoever delivers.
@@ -193,84 +260,13 @@ public final class SQLiteStore: OutboxStore, StateStore {
     ) async throws(ExperimentationError) -> [WaitingEvent] {
         var last = sequence
         while true {
-            let rows = try await commits.perform(.read) { [last] database, _ in
-                try WaitingEvent.rows(after: last, limit: limit, database)
+            let rows = try await commits.perform(.read) { [last] database, table in
+                try table.waiting(after: last, limit: limit, database)
             }
-            let events = rows.compactMap { row -> WaitingEvent? in
-                guard var envelope = try? EnvelopeCoding.decode(Array(row.body)) else { return nil }
-                envelope.sequence = row.sequence
-                envelope.attempts = row.attempts
-                return WaitingEvent(envelope: envelope, isHeld: row.isHeld, reason: row.reason)
-            }
+            let events = rows.compactMap(\.event)
             // A page of which nothing can be read isn't the end.
             guard events.isEmpty, let end = rows.last else { return events }
             last = end.sequence
         }
-    }
-
-    // MARK: State
-
-    /// The value of a key, or `nil`.
-    public func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
-        try await commits.perform(.read) { database, _ in try StateTable.value(for: key, database) }
-    }
-
-    /// Sets or, with `nil`, removes a value.
-    public func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-        let (data, traces) = (value.map { Data($0) }, traces)
-        try await commits.perform(.write) { database, table in
-            traces.noteValue()
-            try StateTable.set(data, for: key, database)
-            if let data, try !table.hasRoom(after: data.count, database) { throw StoreFault.full }
-        }
-    }
-
-    /// The keys that begin with a text, the least recently written first.
-    public func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
-        try await commits.perform(.read) { database, _ in try StateTable.keys(beginningWith: prefix, database) }
-    }
-
-    /// Removes every key that begins with a text, and what is left of the values in the files.
-    public func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
-        let removed = try await commits.perform(.removal) { database, _ in
-            try StateTable.removeAll(beginningWith: prefix, database)
-        }
-        if removed > 0 || traces.mayExistOfValues { try await forgetTraces() }
-    }
-
-    // MARK: Traces
-
-    /// Rewrites the file, so that nothing is left in it of what was deleted.
-    ///
-    /// The deletion stands whether or not this succeeds, and as long as it hasn't, the next one tries it again.
-    private func forgetTraces() async throws(ExperimentationError) {
-        let (file, traces, lock) = (file, traces, lock)
-        try await commits.perform(.alone) { database, _ in
-            file.forgetDamaged()
-            try Self.rewrite(database, traces, isShared: !lock.isAlone)
-        }
-    }
-
-    /// Gives back the room of a file that has become empty.
-    private func shrink() async {
-        let (traces, lock) = (traces, lock)
-        do {
-            try await commits.perform(.alone) { database, _ in
-                try Self.rewrite(database, traces, isShared: !lock.isAlone)
-            }
-        } catch {
-            // A large file works as well as a small one.
-        }
-    }
-
-    private static func rewrite(_ database: Database, _ traces: Traces, isShared: Bool) throws {
-        // It is put together beside the file: in memory if it is small, else in a file without a name.
-        let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-        let isLarge = pages > 4_096
-        if isLarge { try database.execute(sql: "PRAGMA temp_store = FILE") }
-        defer { if isLarge { try? database.execute(sql: "PRAGMA temp_store = MEMORY") } }
-        try database.execute(sql: "VACUUM")
-        try database.checkpoint(.truncate)
-        traces.reset(to: try String.fetchAll(database, sql: "SELECT DISTINCT user FROM event"), isShared: isShared)
     }
 }

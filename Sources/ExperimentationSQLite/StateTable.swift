@@ -1,3 +1,4 @@
+import Experimentation
 import Foundation
 internal import GRDB
 
@@ -19,6 +20,19 @@ enum StateTable {
         }
         try database.cachedStatement(sql: "INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)")
             .execute(arguments: [key, value])
+    }
+
+    /// Sets or removes a value, if it is still what the caller has seen.
+    static func update(
+        _ key: String,
+        to value: Data?,
+        if expected: [UInt8]?,
+        _ database: Database
+    ) throws -> StateUpdate {
+        let current = try self.value(for: key, database)
+        guard current == expected else { return .conflict(current) }
+        try set(value, for: key, database)
+        return .updated
     }
 
     /// The keys that begin with a text, in the order of their writing.

@@ -15,16 +15,28 @@ struct StoreConnection: Sendable {
     let database: DatabaseQueue
     let patience: Patience
     let path: String
+    /// Which files they are.
+    let identities: FileIdentities
 
     /// Opens, checks, migrates and sets up.
     ///
+    /// - Parameters:
+    ///   - path: The database.
+    ///   - durability: What accepted events survive.
+    ///   - limits: How much is kept.
+    ///   - busyTimeout: How long to wait for another process that has the file locked.
+    ///   - isExclusive: Whether no other process may open it, which needs no index of the log on the disk.
     /// - Throws: What the database says, and ``StoreFault``; an error whose `isDamage` is true calls for setting the
     ///   file aside.
-    init(path: String, durability: Durability, limits: StoreLimits, busyTimeout: Duration) throws {
+    init(path: String, durability: Durability, limits: StoreLimits, busyTimeout: Duration, isExclusive: Bool) throws {
         let patience = Patience(busyTimeout)
         var configuration = Configuration()
         configuration.label = "ExperimentationSQLite"
         configuration.busyMode = .callback { patience.wait(tries: $0) }
+        // Before the file is looked at for the first time: the index of its log would be made on the disk.
+        if isExclusive {
+            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+        }
         #if os(iOS)
             configuration.automaticMemoryManagement = false
         #endif
@@ -35,6 +47,7 @@ struct StoreConnection: Sendable {
             try Self.check(database)
             try Self.setUp(database, durability: durability, limits: limits)
         }
+        identities = FileIdentities(of: path)
     }
 
     /// Finds damage that reads and writes don't notice.
@@ -51,6 +64,8 @@ struct StoreConnection: Sendable {
             throw ExperimentationError(.store, "The file system can't hold a write-ahead log.")
         }
         try database.execute(sql: "PRAGMA temp_store = MEMORY")
+        // Whose deliveries are being removed; empty between transactions.
+        try database.execute(sql: "CREATE TEMP TABLE leaving (user TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
         // What is deleted is overwritten where the page is written anyway; pages that become free are overwritten by
         // the next events, or go when a purge rewrites the file. To overwrite those too would double what a delivery
         // writes.

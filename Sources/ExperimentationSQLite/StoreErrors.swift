@@ -14,6 +14,8 @@ enum StoreFault: Error, Equatable {
     case full
     /// It belongs to another account.
     case someoneElses
+    /// It isn't at its path any more.
+    case replaced
 }
 
 extension ExperimentationError {
@@ -37,6 +39,8 @@ extension ExperimentationError {
             )
         case StoreFault.full:
             ExperimentationError(.store, "\(path): the store is full.")
+        case StoreFault.replaced:
+            ExperimentationError(.store, "\(path) was deleted or replaced while it was open.")
         case StoreFault.someoneElses:
             ExperimentationError(
                 .configuration,
@@ -86,6 +90,12 @@ extension Error {
 
     /// Whether there is no room.
     var isFull: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_FULL }
+
+    /// Whether there is no room for something, be it what SQLite needs only while a file is open.
+    var isWithoutRoom: Bool {
+        let code = (self as? DatabaseError)?.resultCode
+        return code == .SQLITE_FULL || code == .SQLITE_IOERR || code == .SQLITE_CANTOPEN
+    }
 
     /// Whether somebody else has the database at this moment.
     var isBusy: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_BUSY }

@@ -9,7 +9,7 @@ import Foundation
     import Darwin
 #endif
 
-/// The files of a store: the database, its log and index, the lock, the reserve, and one damaged predecessor.
+/// The files of a store: the database, its log and index, the lock, the reserve, and damaged predecessors.
 struct StoreFile: Sendable {
     /// The database.
     let path: String
@@ -25,14 +25,22 @@ struct StoreFile: Sendable {
     /// The lock beside it.
     var lockPath: String { path + "-lock" }
     /// Room that is kept on the disk.
-    var ballastPath: String { path + "-reserve" }
-    /// What a damaged file is moved to.
+    var reservePath: String { path + "-reserve" }
+    /// What a damaged file is moved to; the first one stays there.
     var damagedPath: String { path + ".damaged" }
+    /// A copy of a damaged file while it is read.
+    var salvagePath: String { path + ".salvage" }
 
-    /// Creates the folder (0700) and the file (0600) where they aren't there, and closes the file to others where it is.
-    ///
-    /// SQLite gives its log and its index the mode of the database, so the database is made before SQLite sees it.
-    func prepare() throws(ExperimentationError) {
+    /// How many damaged predecessors are kept: the first, and the latest ones.
+    static let mostDamaged = 4
+
+    /// Where the damaged predecessors go: the first without a number.
+    private var damagedPaths: [String] {
+        [damagedPath] + (2...Self.mostDamaged).map { damagedPath + "-" + String($0) }
+    }
+
+    /// Creates the folder, for its owner alone, where it isn't there.
+    func prepareFolder() throws(ExperimentationError) {
         let folder = (path as NSString).deletingLastPathComponent
         if !FileManager.default.fileExists(atPath: folder) {
             do {
@@ -45,14 +53,32 @@ struct StoreFile: Sendable {
                 throw ExperimentationError(.store, "The folder \(folder) can't be made.", cause: error)
             }
         }
+        // Before anything is made beside them.
         for file in [path, path + "-wal", path + "-shm", lockPath] { try close(file) }
+    }
+
+    /// Creates the file (0600) where it isn't there.
+    ///
+    /// SQLite gives its log and its index the mode of the database, so the database is made before SQLite sees it.
+    ///
+    /// - Returns: Whether the file wasn't there.
+    @discardableResult
+    func prepare() throws(ExperimentationError) -> Bool {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
             _ = fchmod(descriptor, 0o600)
             _ = Self.close(descriptor)
+            return true
         } else if errno != EEXIST {
             throw ExperimentationError(.store, "\(path) can't be made: \(String(cString: strerror(errno))).")
         }
+        return false
+    }
+
+    /// Whether the file is there and empty: cut to nothing, unless it is new.
+    var isEmpty: Bool {
+        var facts = stat()
+        return lstat(path, &facts) == 0 && facts.st_size == 0
     }
 
     /// Takes a file away from others; refuses what isn't a plain file.
@@ -77,20 +103,37 @@ struct StoreFile: Sendable {
         #endif
     }
 
-    /// Moves the damaged database out of the way; the one before it is deleted.
+    /// Moves the damaged database out of the way.
+    ///
+    /// The first one that was ever set aside stays, because it has lost least; when there are too many, the last one goes.
     func setAside() throws {
+        let free = damagedPaths.first { !Self.isThere($0) && !Self.isThere($0 + "-wal") }
+        let place = free ?? damagedPaths[Self.mostDamaged - 1]
         for ending in ["", "-wal"] {
-            unlink(damagedPath + ending)
-            if rename(path + ending, damagedPath + ending) != 0, errno != ENOENT {
+            unlink(place + ending)
+            if rename(path + ending, place + ending) != 0, errno != ENOENT {
                 throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
             }
         }
-        unlink(damagedPath + "-shm")
+        unlink(place + "-shm")
         unlink(path + "-shm")
     }
 
-    /// Deletes the damaged predecessor: nobody can take one user's traces out of it.
+    private static func isThere(_ path: String) -> Bool {
+        var facts = stat()
+        return lstat(path, &facts) == 0
+    }
+
+    /// Deletes the damaged predecessors: nobody can take one user's traces out of them.
     func forgetDamaged() {
-        for ending in ["", "-wal", "-shm"] { unlink(damagedPath + ending) }
+        for place in damagedPaths { Self.unlinkAll(place) }
+        forgetSalvage()
+    }
+
+    /// Deletes the copy that a damaged file was read from.
+    func forgetSalvage() { Self.unlinkAll(salvagePath) }
+
+    private static func unlinkAll(_ path: String) {
+        for ending in ["", "-wal", "-shm", "-journal"] { unlink(path + ending) }
     }
 }

@@ -3,8 +3,10 @@ import Foundation
 internal import GRDB
 
 /// How a store file is opened: alone if possible, checked, and replaced if it is damaged.
-struct StoreOpening {
-    private let file: StoreFile
+struct StoreOpening: Sendable {
+    /// The files.
+    let file: StoreFile
+    private let account: String?
     private let durability: Durability
     private let limits: StoreLimits
     private let busyTimeout: Duration
@@ -14,11 +16,27 @@ struct StoreOpening {
         var connection: StoreConnection
         var lock: FileLock
         var hasSetAsideDamage: Bool
+        /// Whether there was nothing at the path.
+        var isNew: Bool
     }
 
     /// Prepares to open a file.
-    init(_ file: StoreFile, _ durability: Durability, _ limits: StoreLimits, _ busyTimeout: Duration) {
+    ///
+    /// - Parameters:
+    ///   - file: The files.
+    ///   - account: A digest of whose events these are, if that is to be checked.
+    ///   - durability: What accepted events survive.
+    ///   - limits: How much is kept.
+    ///   - busyTimeout: How long to wait for another process that has the file locked.
+    init(
+        _ file: StoreFile,
+        for account: String?,
+        _ durability: Durability,
+        _ limits: StoreLimits,
+        _ busyTimeout: Duration
+    ) {
         self.file = file
+        self.account = account
         self.durability = durability
         self.limits = limits
         self.busyTimeout = busyTimeout
@@ -26,32 +44,44 @@ struct StoreOpening {
 
     /// Opens the file.
     ///
-    /// - Parameter account: A digest of whose events these are, if that is to be checked.
     /// - Returns: The open file, with what was found out on the way.
     /// - Throws: ``ErrorCode/store`` when it can't be opened, or belongs to another account.
-    func open(for account: String?) throws -> Opened {
+    func open() throws -> Opened {
+        try file.prepareFolder()
         let lock = try FileLock(path: file.lockPath)
         let isAlone = lock.takeAlone()
         let seconds = Double(busyTimeout.components.seconds) + 1
         guard isAlone || lock.takeTogether(within: seconds) else {
             throw ExperimentationError(.store, "\(file.path): another process keeps it locked.")
         }
+        let isNew = try file.prepare()
+        // What is written there is about the file that was here before.
+        if isNew, isAlone { lock.clear() }
+        let copy = isNew ? nil : lock.accounts()
         var connection: StoreConnection
         var hasSetAsideDamage = false
         do {
-            connection = try connect(file.path)
+            if file.isEmpty, let copy, !copy.lanes.isEmpty { throw StoreFault.damaged }
+            connection = try connect(isAlone: isAlone)
         } catch  where error.isDamage && isAlone {
             // The failed connection is gone by now; a database that is moved while it is open would lose its log.
-            connection = try replace(for: account)
+            connection = try replace(copy)
             hasSetAsideDamage = true
         }
-        if let account { try connection.database.writeWithoutTransaction { try Self.claim(account, $0) } }
-        if isAlone {
+        try connection.database.writeWithoutTransaction { try takeOver($0, isAlone: isAlone) }
+        if isAlone { _ = lock.takeTogether(within: seconds) }
+        return Opened(connection: connection, lock: lock, hasSetAsideDamage: hasSetAsideDamage, isNew: isNew)
+    }
+
+    /// Writes down whose file it is, and takes leases back from the dead; on a full disk both is left for later.
+    private func takeOver(_ database: Database, isAlone: Bool) throws {
+        do {
+            if let account { try Self.claim(account, database) }
             // Whoever leased something is dead: nobody else has the file open.
-            try connection.database.writeWithoutTransaction { try OutboxTable.takeBackLeases($0) }
-            _ = lock.takeTogether(within: seconds)
+            if isAlone { try StoredLane.takeBack(database) }
+        } catch  where error.isFull {
+            if database.isInsideTransaction { try database.rollback() }
         }
-        return Opened(connection: connection, lock: lock, hasSetAsideDamage: hasSetAsideDamage)
     }
 
     /// Writes down whose file it is, or finds out that it is another's.
@@ -64,18 +94,45 @@ struct StoreOpening {
         }
     }
 
-    private func connect(_ path: String) throws -> StoreConnection {
-        try StoreConnection(path: path, durability: durability, limits: limits, busyTimeout: busyTimeout)
+    private func connect(isAlone: Bool) throws -> StoreConnection {
+        do {
+            return try connect(isExclusive: false)
+        } catch  where isAlone && error.isWithoutRoom {
+            // No room for the log's index, which is kept in memory then; an older file may still need some to be changed.
+            if error.isFull { unlinkReserve() }
+            return try connect(isExclusive: true)
+        }
     }
 
-    private func replace(for account: String?) throws -> StoreConnection {
-        let salvage = Salvage(path: file.path)
+    private func unlinkReserve() { try? FileManager.default.removeItem(atPath: file.reservePath) }
+
+    private func connect(isExclusive: Bool) throws -> StoreConnection {
+        try StoreConnection(
+            path: file.path,
+            durability: durability,
+            limits: limits,
+            busyTimeout: busyTimeout,
+            isExclusive: isExclusive
+        )
+    }
+
+    private func replace(_ copy: AccountsCopy?) throws -> StoreConnection {
+        let salvage = Salvage(file, copy: copy)
         // Damage makes nobody else the owner.
-        if let account, let owner = salvage.owner, owner != Array(account.utf8) { throw StoreFault.someoneElses }
+        if let account, let owner = salvage.contents.owner, owner != Array(account.utf8) {
+            throw StoreFault.someoneElses
+        }
         try file.setAside()
         try file.prepare()
-        let connection = try connect(file.path)
-        try connection.database.writeWithoutTransaction { try salvage.write(to: $0) }
+        let connection = try connect(isExclusive: false)
+        try connection.database.writeWithoutTransaction { database in
+            try database.inTransaction(.immediate) {
+                var table = OutboxTable(limits: limits)
+                try table.refresh(database)
+                try table.take(salvage.contents, isContinued: true, database)
+                return .commit
+            }
+        }
         return connection
     }
 }

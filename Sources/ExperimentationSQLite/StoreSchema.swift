@@ -5,7 +5,7 @@ internal import GRDB
 /// A version that was ever released is never edited; a new one is a step on top.
 enum StoreSchema {
     /// The version that this code writes.
-    static let version = 2
+    static let version = 3
 
     /// Marks the file as ours: "XPMT".
     static let applicationID: Int32 = 0x5850_4D54
@@ -60,6 +60,83 @@ enum StoreSchema {
         UPDATE attempt SET due = 0 WHERE leased = 1;
         ALTER TABLE attempt DROP COLUMN leased;
         """,
+        // An event is written once and owed to each of its destinations by a narrow row of its own, which is all that a
+        // delivery touches. A destination is also a lane: who delivers it, and its accounts. Whose events these are
+        // doesn't stand in a file of before, at most their account; they belong to the first destination that fits.
+        """
+        CREATE TABLE destination (
+            id INTEGER PRIMARY KEY,
+            provider TEXT NOT NULL,
+            account TEXT NOT NULL,
+            owner INTEGER NOT NULL,
+            epoch INTEGER NOT NULL,
+            revision INTEGER NOT NULL,
+            leased REAL NOT NULL,
+            until REAL NOT NULL,
+            out INTEGER NOT NULL,
+            paused REAL NOT NULL,
+            resumes REAL NOT NULL,
+            reason TEXT,
+            tried INTEGER NOT NULL,
+            accepted INTEGER NOT NULL,
+            through INTEGER NOT NULL,
+            delivered INTEGER NOT NULL,
+            purged INTEGER NOT NULL,
+            UNIQUE (provider, account)
+        ) STRICT;
+        CREATE TABLE dropped (
+            destination INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            PRIMARY KEY (destination, reason)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE delivery (
+            destination INTEGER NOT NULL,
+            held INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            kept INTEGER NOT NULL,
+            user TEXT NOT NULL,
+            noted REAL,
+            due REAL,
+            attempts INTEGER,
+            reason TEXT,
+            PRIMARY KEY (destination, held, sequence)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX delivery_delayed ON delivery (destination, user) WHERE due IS NOT NULL;
+        CREATE TABLE denial (user BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+        CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+        INSERT INTO meta (name, value) VALUES ('salt', randomblob(16));
+        INSERT INTO destination
+        SELECT 1, '', coalesce((SELECT CAST(value AS TEXT) FROM state WHERE key = 'account'), ''),
+            0, 0, 0, 0, 0, 0, 0, 0, NULL, 0,
+            highest - coalesce((SELECT value FROM ledger WHERE name = 'offset'), 0), highest,
+            coalesce((SELECT value FROM ledger WHERE name = 'delivered'), 0),
+            coalesce((SELECT value FROM ledger WHERE name = 'purged'), 0)
+        FROM (
+            SELECT max(
+                coalesce((SELECT value FROM ledger WHERE name = 'sequence'), 0),
+                coalesce((SELECT max(sequence) FROM event), 0)
+            ) AS highest
+        ) WHERE highest > 0;
+        INSERT INTO dropped (destination, reason, count)
+        SELECT 1, name, value FROM ledger
+        WHERE name NOT IN ('sequence', 'offset', 'delivered', 'purged', 'quarantined');
+        INSERT INTO delivery (destination, held, sequence, kept, user, noted, due, attempts, reason)
+        SELECT 1, held, event.sequence, kept, user, noted, nullif(due, 0), attempts, reason
+        FROM event LEFT JOIN attempt ON attempt.sequence = event.sequence;
+        CREATE TABLE body (
+            sequence INTEGER PRIMARY KEY,
+            priority INTEGER NOT NULL,
+            date REAL NOT NULL,
+            body BLOB NOT NULL
+        ) STRICT;
+        INSERT INTO body (sequence, priority, date, body) SELECT sequence, priority, date, body FROM event;
+        DROP TABLE event;
+        ALTER TABLE body RENAME TO event;
+        DROP TABLE attempt;
+        DROP TABLE lease;
+        DROP TABLE ledger;
+        """,
     ]
 
     /// The columns of all tables: what the statements rely on.
@@ -87,7 +164,7 @@ enum StoreSchema {
             columns = try Self.columns(database)
             return .commit
         }
-        let isOurs = mark == applicationID || tables.isSuperset(of: ["event", "ledger", "state"])
+        let isOurs = mark == applicationID || tables.isSuperset(of: ["event", "state"])
         guard tables.isEmpty || isOurs else { throw StoreFault.foreign }
         guard found <= version else { throw StoreFault.newer(version: found) }
         // A bit that flipped in the tables' own descriptions is no damage to the database: it has other columns then.
@@ -102,7 +179,7 @@ enum StoreSchema {
             let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
             guard found <= version else { throw StoreFault.newer(version: found) }
             for step in steps.dropFirst(max(0, found)) { try database.execute(sql: step) }
-            try database.execute(sql: "PRAGMA user_version = 2")
+            try database.execute(sql: "PRAGMA user_version = 3")
             try database.execute(sql: "PRAGMA application_id = 1481657684")
             return .commit
         }

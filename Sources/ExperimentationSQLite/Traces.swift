@@ -10,6 +10,7 @@ final class Traces: Sendable {
         /// Whether others may have left something that isn't known here: an earlier run, another process.
         var isUnknown = true
         var hasValues = false
+        var isErasingOwed = false
     }
 
     private static let mostUsers = 50_000
@@ -26,6 +27,9 @@ final class Traces: Sendable {
         }
     }
 
+    /// Notes that others may have left something, in a file that the store has moved to.
+    func noteUnknown() { state.withLock { $0.isUnknown = true } }
+
     /// Notes that a value is about to be stored.
     func noteValue() { state.withLock { $0.hasValues = true } }
 
@@ -35,12 +39,18 @@ final class Traces: Sendable {
     /// Whether something of a value may be left.
     var mayExistOfValues: Bool { state.withLock { $0.isUnknown || $0.hasValues } }
 
+    /// Notes that the file is to be rewritten.
+    func oweErasing() { state.withLock { $0.isErasingOwed = true } }
+
+    /// Whether the file is to be rewritten.
+    var isErasingOwed: Bool { state.withLock { $0.isErasingOwed } }
+
     /// Notes that the file was rewritten, and who still has events in it.
     ///
     /// - Parameters:
     ///   - users: Whose events are left.
     ///   - isShared: Whether other processes have the file open as well.
-    func reset(to users: some Sequence<String>, isShared: Bool) {
+    func erased(leaving users: some Sequence<String>, isShared: Bool) {
         state.withLock { state in
             state = State(users: Set(users), isUnknown: isShared, hasValues: true)
         }

@@ -175,11 +175,12 @@ struct InMemoryPart: RulesetSource, EventSink, IdentityLinker, CampaignSource {
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         provider.state.withLock { state in
-            var report = DeliveryReport(isDisabled: state.isDisabled)
+            var report = DeliveryReport(noAnswerTo: batch.count)
+            report.isDisabled = state.isDisabled
             state.record.batches.append(batch)
-            for envelope in batch {
+            for (place, envelope) in batch.enumerated() {
                 let verdict = state.verdict(envelope)
-                report.verdicts[envelope.id] = verdict
+                report[place] = verdict
                 guard case .delivered = verdict else { continue }
                 state.record.delivered.append(envelope)
                 report.campaigns += state.answer(envelope).map {

@@ -13,19 +13,18 @@ import Synchronization
 public final class ManualTime: TimeSource {
     private struct Sleeper {
         var deadline: ContinuousClock.Instant
-        var continuation: CheckedContinuation<Void, any Error>
+        let gate = AsyncGate()
     }
 
     private struct Waiter {
         var count: Int
-        var continuation: CheckedContinuation<Void, Never>
+        let gate = AsyncGate()
     }
 
     private struct State {
         var now: Date
         var instant: ContinuousClock.Instant
         var sleepers: [UInt64: Sleeper] = [:]
-        var cancelled: Set<UInt64> = []
         var waiters: [Waiter] = []
         var nextID: UInt64 = 0
 
@@ -60,7 +59,7 @@ public final class ManualTime: TimeSource {
             for id in due.keys { state.sleepers[id] = nil }
             return due.values.sorted { $0.deadline < $1.deadline }
         }
-        for sleeper in due { sleeper.continuation.resume() }
+        for sleeper in due { sleeper.gate.open() }
     }
 
     /// Sets the time of day alone, as a user does who changes the clock; nobody wakes.
@@ -76,48 +75,33 @@ public final class ManualTime: TimeSource {
         }
     }
 
-    /// Waits until at least so many tasks are asleep.
+    /// Waits until at least so many tasks are asleep, or this task is cancelled.
     public func waitForSleepers(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isContent = state.withLock { state in
-                if state.sleepers.count >= count { return true }
-                state.waiters.append(Waiter(count: count, continuation: continuation))
-                return false
-            }
-            if isContent { continuation.resume() }
+        let waiter = Waiter(count: count)
+        state.withLock { state in
+            if state.sleepers.count >= count { waiter.gate.open() } else { state.waiters.append(waiter) }
         }
+        await waiter.gate.wait()
     }
 
     /// Sleeps until a test moves time far enough.
     public func sleep(until deadline: ContinuousClock.Instant) async throws {
-        let id = state.withLock { state in
+        try Task.checkCancellation()
+        let sleeper = Sleeper(deadline: deadline)
+        let (id, content) = state.withLock { state -> (UInt64?, [Waiter]) in
+            if deadline <= state.instant { return (nil, []) }
             state.nextID += 1
-            return state.nextID
+            state.sleepers[state.nextID] = sleeper
+            return (state.nextID, state.takeContentWaiters())
         }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                enum Next { case sleep([Waiter]), wake, fail }
-                let next = state.withLock { state -> Next in
-                    if state.cancelled.remove(id) != nil { return .fail }
-                    if deadline <= state.instant { return .wake }
-                    state.sleepers[id] = Sleeper(deadline: deadline, continuation: continuation)
-                    return .sleep(state.takeContentWaiters())
-                }
-                switch next {
-                case .sleep(let content): for waiter in content { waiter.continuation.resume() }
-                case .wake: continuation.resume()
-                case .fail: continuation.resume(throwing: CancellationError())
-                }
-            }
+        guard let id else { return }
+        for waiter in content { waiter.gate.open() }
+        let isTime = await withTaskCancellationHandler {
+            await sleeper.gate.wait()
         } onCancel: {
-            let sleeper = state.withLock { state -> Sleeper? in
-                if let sleeper = state.sleepers.removeValue(forKey: id) { return sleeper }
-                state.cancelled.insert(id)
-                return nil
-            }
-            sleeper?.continuation.resume(throwing: CancellationError())
+            state.withLock { $0.sleepers[id] = nil }
         }
-        _ = state.withLock { $0.cancelled.remove(id) }
+        guard isTime else { throw CancellationError() }
     }
 }
 

@@ -100,7 +100,7 @@ public final class ScriptedTransport: HTTPTransport {
     private struct State {
         var answers: [Answer]
         var exchanges: [Exchange] = []
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiters: [(count: Int, gate: AsyncGate)] = []
     }
 
     private let state: Mutex<State>
@@ -127,16 +127,13 @@ public final class ScriptedTransport: HTTPTransport {
     /// Adds answers at the end of the script.
     public func add(_ answers: Answer...) { state.withLock { $0.answers.append(contentsOf: answers) } }
 
-    /// Waits until the transport has been asked as often.
+    /// Waits until the transport has been asked as often, or this task is cancelled.
     public func waitForRequests(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isEnough = state.withLock { state in
-                if state.exchanges.count >= count { return true }
-                state.waiters.append((count, continuation))
-                return false
-            }
-            if isEnough { continuation.resume() }
+        let gate = AsyncGate()
+        state.withLock { state in
+            if state.exchanges.count >= count { gate.open() } else { state.waiters.append((count, gate)) }
         }
+        await gate.wait()
     }
 
     /// Answers from the script.
@@ -155,9 +152,7 @@ public final class ScriptedTransport: HTTPTransport {
         case .failure(let error): throw error
         case nil: throw ExperimentationError(.transport, "the script has no answer left")
         case .silence:
-            let (silence, end) = AsyncStream<Never>.makeStream()
-            for await _ in silence {}
-            end.finish()
+            await AsyncGate().wait()
             throw ExperimentationError(.cancelled, "the task was cancelled")
         }
     }
@@ -166,11 +161,11 @@ public final class ScriptedTransport: HTTPTransport {
         let (answer, waiters) = state.withLock { state in
             state.exchanges.append(exchange)
             let count = state.exchanges.count
-            let content = state.waiters.filter { $0.count <= count }.map(\.continuation)
+            let content = state.waiters.filter { $0.count <= count }.map(\.gate)
             state.waiters.removeAll { $0.count <= count }
             return (state.answers.isEmpty ? nil : state.answers.removeFirst(), content)
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.open() }
         return answer
     }
 }

@@ -147,13 +147,12 @@ struct BehaviorTests {
         bench.plan(.status(500), on: "events", times: 2)
         bench.plan(.status(400), on: "events", times: 3)
         try await session.track(.custom("1"))
-        var pending: [Int] = []
-        for _ in 0..<5 {
+        // A flush may find a delivery under way that the passing of time has begun, and have one of its own behind it.
+        for _ in 0..<5 where try await client.ledger().pending > 0 {
             try await client.flush(retrying: false)
-            pending.append(try await client.ledger().pending)
             bench.time.advance(by: .seconds(3600))
         }
-        #expect(pending == [1, 1, 1, 1, 0])
+        #expect(bench.exchanges("events").count == 5)
         let ledger = try await client.ledger()
         #expect(ledger.dropped.values.reduce(0, +) == 1 && ledger.isBalanced)
     }

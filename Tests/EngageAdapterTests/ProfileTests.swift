@@ -39,11 +39,9 @@ struct ProfileTests {
 }
 
 /// A store whose first write fails.
-private final class FlakyStateStore: StateStore {
-    private let inner = InMemoryStateStore()
+private final class FlakyStateStore: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
     private let hasFailed = Mutex(false)
-
-    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? { try await inner.value(for: key) }
 
     func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
         let fails = hasFailed.withLock { hasFailed in
@@ -51,14 +49,6 @@ private final class FlakyStateStore: StateStore {
             return !hasFailed
         }
         if fails { throw ExperimentationError(.store, "the first write fails") }
-        try await inner.setValue(value, for: key)
-    }
-
-    func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
-        try await inner.keys(beginningWith: prefix)
-    }
-
-    func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
-        try await inner.removeAll(beginningWith: prefix)
+        try await baseState.setValue(value, for: key)
     }
 }

@@ -18,34 +18,53 @@ struct AccountsTests {
             var accepted = 0
             for step in 0..<80 {
                 let user = "u\(Int.random(in: 0..<3, using: &dice))"
-                switch Int.random(in: 0..<9, using: &dice) {
+                switch Int.random(in: 0..<10, using: &dice) {
                 case 0...3:
-                    // Now and then a call that is refused as a whole.
-                    let count = Int.random(in: 1...6, using: &dice)
-                    var events = (0..<count).map { Envelope.sample("\(step)-\($0)", user: user) }
-                    let isTooLarge = Int.random(in: 0..<5, using: &dice) == 0
-                    if isTooLarge {
+                    // Now and then one that is refused, and one that two destinations are owed.
+                    let owed: [Destination] = Bool.random(using: &dice) ? [.home, .away] : [.home]
+                    let isHeld = Bool.random(using: &dice)
+                    var events = (0..<Int.random(in: 1...6, using: &dice)).map {
+                        Envelope.sample("\(step)-\($0)", user: user)
+                    }
+                    if Int.random(in: 0..<5, using: &dice) == 0 {
                         events.append(.sample("large", user: user, .custom(String(repeating: "x", count: 3_000))))
                     }
-                    if (try? await store.append(events, isHeld: Bool.random(using: &dice))) != nil { accepted += count }
+                    let refusals = try await store.append(
+                        events.map { NewEvent($0, owedTo: owed.map { .init(to: $0, isHeld: isHeld) }) },
+                        now: noon
+                    )
+                    accepted += refusals.count { $0 == nil } * owed.count
                 case 4...5:
-                    let leased = try await store.leaseAll(Int.random(in: 1...10, using: &dice))
-                    let settlements = leased.map { id -> Settlement in
+                    let destination: Destination = Bool.random(using: &dice) ? .home : .away
+                    guard let lease = try await store.take(Int.random(in: 1...10, using: &dice), of: destination)
+                    else { continue }
+                    let settlements = lease.events.map { envelope in
                         switch Int.random(in: 0..<4, using: &dice) {
-                        case 0: .delivered(id: id)
-                        case 1: .retry(id: id, at: noon, attempts: 1, reason: "HTTP 400")
-                        case 2: .dropped(id: id, reason: .exhausted, detail: "HTTP 400")
-                        default: .dropped(id: id, reason: .rejected, detail: "HTTP 422")
+                        case 0: Settlement(of: envelope, .delivered)
+                        case 1: Settlement(of: envelope, .retry(at: noon, attempts: 1, reason: "HTTP 400"))
+                        case 2: Settlement(of: envelope, .dropped(.exhausted, detail: "HTTP 400"))
+                        default: Settlement(of: envelope, .dropped(.rejected, detail: "HTTP 422"))
                         }
                     }
                     // What is settled twice counts once.
-                    try await store.settle(settlements)
-                    try await store.settle(settlements)
-                case 6: try await store.release(userID: user)
-                case 7: _ = try await store.purge(userID: user)
-                default: _ = try await store.expire(before: noon + Double.random(in: -1...0.01, using: &dice))
+                    for _ in 0..<2 { _ = try await store.settle(settlements, under: lease.token, now: noon) }
+                case 6...7:
+                    let isGranted = Bool.random(using: &dice)
+                    _ = try await store.setConsent([ConsentChange(userID: user, isGranted: isGranted)])
+                case 8:
+                    _ = try await store.remove(
+                        owedTo: .away,
+                        as: Bool.random(using: &dice) ? .purged : .dropped(.closed)
+                    )
+                default:
+                    let date = noon + Double.random(in: -1...0.01, using: &dice)
+                    _ = try await store.expire(before: date, owedTo: .home, now: noon)
                 }
                 try await store.expectBalance(accepted)
+                for destination in try await store.destinations() {
+                    let ledger = try await store.ledger(of: destination)
+                    #expect(ledger.isBalanced, "seed \(seed), step \(step): \(ledger)")
+                }
             }
         }
     }
@@ -55,8 +74,8 @@ struct AccountsTests {
         let folder = TemporaryFolder()
         let limits = StoreLimits(maximumCount: 11)
         let store = try SQLiteStore(at: folder.file(), limits: limits, busyTimeout: .milliseconds(20))
-        try await store.append((0..<10).map { .sample("secret-\($0)", user: "ada") }, isHeld: false)
-        try await store.append([.sample("b", user: "bob")], isHeld: false)
+        try await store.append((0..<10).map { .sample("secret-\($0)", user: "ada") })
+        try await store.append([.sample("b", user: "bob")])
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         let reader = try DatabaseQueue(path: folder.file().path, configuration: configuration)
@@ -64,13 +83,15 @@ struct AccountsTests {
             try database.execute(sql: "BEGIN")
             _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM event")
         }
-        await #expect(throws: ExperimentationError.self) { try await store.purge(userID: "ada") }
+        #expect(try await store.purge("ada") == 10)
+        await #expect(throws: ExperimentationError.self) { try await store.finishErasing() }
         #expect(try await store.status(now: noon).ready == 1)
         try await reader.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
         try reader.close()
-        #expect(try await store.purge(userID: "ada") == 0)
+        #expect(try await store.purge("ada") == 0)
+        try await store.finishErasing()
         #expect(try folder.occurrences(of: "secret-") == 0)
-        try await store.append((0..<10).map { .sample("c\($0)", user: "cid") }, isHeld: false)
+        try await store.append((0..<10).map { .sample("c\($0)", user: "cid") })
         #expect(try await store.ledger() == Ledger(accepted: 21, pending: 11, purged: 10))
     }
 }

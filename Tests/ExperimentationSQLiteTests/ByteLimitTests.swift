@@ -21,7 +21,7 @@ struct ByteLimitTests {
             let envelope = Envelope.sample("e\(seed)", user: "ada", .custom(text))
             let size = try EnvelopeCoding.encode(envelope).count
             do throws(ExperimentationError) {
-                try await store.append([envelope], isHeld: false)
+                try await store.append([envelope])
                 accepted += 1
                 #expect(size <= limit, "seed \(seed): \(size) bytes")
             } catch {
@@ -31,13 +31,11 @@ struct ByteLimitTests {
         }
         #expect(accepted > 20 && refused > 20)
         var delivered = 0
-        while true {
-            let leased = try await store.lease(100, bytes: 5_000, now: noon, until: noon + 60)
-            if leased.isEmpty { break }
-            let size = try leased.reduce(0) { try $0 + EnvelopeCoding.encode($1).count }
-            #expect(size <= 5_000 || leased.count == 1)
-            delivered += leased.count
-            try await store.settle(leased.map { .delivered(id: $0.id) })
+        while let lease = try await store.take(100, bytes: 5_000) {
+            let size = try lease.events.reduce(0) { try $0 + EnvelopeCoding.encode($1).count }
+            #expect(size <= 5_000 || lease.events.count == 1)
+            delivered += lease.events.count
+            try await store.settle(lease)
         }
         #expect(delivered == accepted)
         try await store.expectBalance(accepted)

@@ -33,7 +33,7 @@
 
         func deliver(_ batch: [Envelope]) async -> DeliveryReport {
             let fails = dice.withLock { Int.random(in: 0..<5, using: &$0) } == 0
-            return DeliveryReport(fails ? .outage(after: .milliseconds(5)) : .delivered, for: batch)
+            return DeliveryReport(fails ? .outage(after: .milliseconds(5)) : .delivered)
         }
     }
 

@@ -63,6 +63,77 @@
             note("end", "")
         }
 
+        @Test("ChildParts fills a small disk on which there was never room for a reserve, and is killed")
+        func withoutReserve() async throws {
+            guard let words = ChildProcess.arguments(of: "withoutReserve") else { return }
+            let (folder, notes) = (URL(fileURLWithPath: words[0]), try LineFile(words[1]))
+            let url = folder.appendingPathComponent("store.sqlite")
+            // All but a little is somebody else's.
+            _ = FileManager.default.createFile(
+                atPath: folder.appendingPathComponent("other").path,
+                contents: Data(repeating: 1, count: 7 * 1_048_576 - (Int(words[2]) ?? 0))
+            )
+            let store = try SQLiteStore(at: url)
+            notes.add("reserve\t\(FileManager.default.fileExists(atPath: url.path + "-reserve"))")
+            var accepted = 0
+            var code: ErrorCode?
+            while code == nil, accepted < 100_000 {
+                do throws(ExperimentationError) {
+                    let event = NewEvent(.sample("\(accepted)", .custom(words[3])), to: .filed)
+                    _ = try await store.append([event], now: noon)
+                    accepted += 1
+                } catch {
+                    code = error.code
+                }
+            }
+            notes.add("refused\t\(code?.rawValue ?? "")")
+            notes.add("accepted\t\(accepted)")
+            notes.add("the same process\t\(await isRead(accepted) { store })")
+            notes.add("beside it\t\(await isRead(accepted) { try SQLiteStore(at: url) })")
+            kill(getpid(), SIGKILL)
+        }
+
+        @Test("ChildParts looks at a store on a disk without any room")
+        func looks() async throws {
+            guard let words = ChildProcess.arguments(of: "looks") else { return }
+            let (folder, notes) = (URL(fileURLWithPath: words[0]), try LineFile(words[1]))
+            try ChildProcess("withoutReserve", words).waitUntilGone()
+            let accepted = LineFile.lines(of: words[1]).compactMap {
+                $0.hasPrefix("accepted") ? Int($0.dropFirst(9)) : nil
+            }
+            // As when the machine was started anew: the log's index isn't there, and nothing is left to make one.
+            let url = folder.appendingPathComponent("store.sqlite")
+            try? FileManager.default.removeItem(atPath: url.path + "-shm")
+            let filler = try LineFile(folder.appendingPathComponent("filler").path)
+            for _ in 0..<3_000 { filler.add(String(repeating: "x", count: 4_095)) }
+            do {
+                let store = try SQLiteStore(at: url)
+                notes.add("after a kill\t\(await isRead(accepted.first ?? -1) { store })")
+                notes.add("tracking\t\(await ended { try await store.file([.sample("more")]) })")
+                await store.close()
+            } catch {
+                notes.add("after a kill\t\(error)")
+            }
+            notes.add("end\t")
+        }
+
+        private func isRead(_ accepted: Int, _ open: () throws -> SQLiteStore) async -> String {
+            do {
+                let store = try open()
+                let isExact = try await store.ledger() == Ledger(accepted: accepted, pending: accepted)
+                let waits = try await store.status(now: noon).deliverable == accepted
+                let isWhole = try await store.waiting(limit: 1_000_000).count == accepted
+                return "\(isExact && waits && isWhole)"
+            } catch {
+                return "\(error)"
+            }
+        }
+
+        private func ended(_ body: () async throws -> Void) async -> String {
+            do { try await body() } catch { return (error as? ExperimentationError)?.code.rawValue ?? "\(error)" }
+            return "done"
+        }
+
         @Test("ChildParts writes files that may not grow")
         func limited() async throws {
             guard let words = ChildProcess.arguments(of: "limited") else { return }
@@ -81,18 +152,22 @@
             }
             let url = URL(fileURLWithPath: words[0])
             let store = try SQLiteStore(at: url)
-            for number in 0..<5 { try await store.append([.sample("\(number)")], isHeld: false) }
+            for number in 0..<5 { try await store.file([.sample("\(number)")]) }
             setLimit(0)
-            var lines = [await code { try await store.append([.sample("5")], isHeld: false) }]
-            lines.append(await code { _ = try await store.leaseAll() })
-            lines.append(await code { _ = try await store.purge(userID: "u") })
+            var lines = [await code { try await store.file([.sample("5")]) }]
+            lines.append(await code { _ = try await store.fetch() })
+            lines.append(
+                await code {
+                    _ = try await store.setConsent([ConsentChange(userID: "u", isGranted: false)])
+                }
+            )
             lines.append("\(try await store.ledger().pending)")
             lines.append("\(try await store.waiting().count)")
             let other = url.deletingLastPathComponent().appendingPathComponent("other.sqlite")
             lines.append(await code { _ = try SQLiteStore(at: other) })
             setLimit(limit.rlim_max)
-            lines.append(await code { try await store.append([.sample("6")], isHeld: false) })
-            lines.append(try await store.leaseAll().joined(separator: " "))
+            lines.append(await code { try await store.file([.sample("6")]) })
+            lines.append(try await store.fetch().ids.joined(separator: " "))
             lines.append(await code { await (try SQLiteStore(at: other)).close() })
             let notes = try LineFile(words[1])
             for line in lines { notes.add(line) }
@@ -142,6 +217,33 @@
             let count = try #require(told["ada's"].flatMap { Int($0) })
             #expect(count > 100)
             #expect(Set(ids).count == count)
+        }
+
+        @Test(
+            "P17 a disk that was nearly full from the beginning is looked at all the same: what waits can be read",
+            .enabled(if: mounting != nil, "this system lets nobody mount a small disk (unshare -rm)"),
+            arguments: [300_000, 400_000, 1_000_000]
+        )
+        func withoutReserve(room: Int) async throws {
+            let disk = folder.url.appendingPathComponent("disk")
+            try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true)
+            let notes = folder.file("notes").path
+            let child = try ChildProcess(
+                "looks",
+                [disk.path, notes, "\(room)", String(repeating: "x", count: 300)],
+                by: (Self.mounting ?? []) + [disk.path]
+            )
+            child.waitUntilGone()
+            let lines = LineFile.lines(of: notes).map { $0.split(separator: "\t", omittingEmptySubsequences: false) }
+            let told = Dictionary(lines.map { (String($0[0]), String($0[1])) }, uniquingKeysWith: { $1 })
+            #expect(told["reserve"] == "false")
+            #expect(told["refused"] == "STORE")
+            #expect((told["accepted"].flatMap { Int($0) } ?? 0) > 0)
+            for name in ["the same process", "beside it", "after a kill"] {
+                #expect(told[name] == "true", "\(name): \(told[name] ?? "")")
+            }
+            #expect(told["tracking"] == "STORE")
+            #expect(told["end"] != nil)
         }
 
         @Test("P16 P17 a file that may not grow is a typed error, can be read, and is written again once it may")

@@ -14,23 +14,39 @@ struct LockedFileTests {
         return ContinuousClock.now - start
     }
 
+    @Test("what the store couldn't write down is found again, and settled in any order")
+    func settledAgain() async throws {
+        let store = try SQLiteStore(at: folder.file(), busyTimeout: .milliseconds(10))
+        try await store.append((1...6).map { .sample("\($0)") })
+        let lease = try #require(try await store.take())
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: folder.file().path, configuration: configuration)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        await #expect(throws: ExperimentationError.self) { try await store.settle(lease) }
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        let settlements = [6, 5, 1, 2, 4, 3].map { Settlement(of: lease.events[$0 - 1], .delivered) }
+        #expect(try await store.settle(settlements, under: lease.token, now: noon))
+        #expect(try await store.ledger() == Ledger(accepted: 6, delivered: 6))
+    }
+
     @Test("however many wait for it, they wait once, and each is told why")
     func waitTogether() async throws {
         let store = try SQLiteStore(at: folder.file(), busyTimeout: .milliseconds(200))
-        try await store.append([.sample("before")], isHeld: false)
+        try await store.append([.sample("before")])
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         let other = try DatabaseQueue(path: folder.file().path, configuration: configuration)
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
 
-        let alone = await time { _ = try? await store.append([.sample("alone")], isHeld: false) }
+        let alone = await time { _ = try? await store.append([.sample("alone")]) }
         var refused = 0
         let together = await time {
             refused = await withTaskGroup(of: Bool.self) { group in
                 for number in 0..<24 {
                     group.addTask {
                         do throws(ExperimentationError) {
-                            try await store.append([.sample("\(number)")], isHeld: false)
+                            try await store.append([.sample("\(number)")])
                             return false
                         } catch {
                             return error.code == .store && error.message.hasSuffix("another process keeps it locked.")
@@ -45,7 +61,7 @@ struct LockedFileTests {
         #expect(together < alone * 6, "\(together) together, \(alone) alone")
 
         try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
-        try await store.append([.sample("after")], isHeld: false)
-        #expect(try await store.leaseAll() == ["before", "after"])
+        try await store.append([.sample("after")])
+        #expect(try await store.deliverable() == ["before", "after"])
     }
 }

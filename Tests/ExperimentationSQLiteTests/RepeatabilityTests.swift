@@ -16,22 +16,30 @@ struct RepeatabilityTests {
             switch Int.random(in: 0..<10, using: &dice) {
             case 0...4:
                 let user = "u\(Int.random(in: 0..<4, using: &dice))"
-                try await store.append([.sample("e\(step)", user: user, at: now)], isHeld: Bool.random(using: &dice))
+                let event = NewEvent(
+                    .sample("e\(step)", user: user, at: now),
+                    owedTo: [
+                        .init(to: .home, isHeld: Bool.random(using: &dice)),
+                        .init(to: .away, isHeld: Bool.random(using: &dice)),
+                    ]
+                )
+                trace.append("accepted \(try await store.append([event], now: now).map { $0?.code })")
             case 5...6:
-                let leased = try await store.leaseAll(Int.random(in: 1...5, using: &dice), at: now, for: 30)
-                let settlements = leased.map { id -> Settlement in
-                    switch Int.random(in: 0..<3, using: &dice) {
-                    case 0: .delivered(id: id)
-                    case 1: .retry(id: id, at: now + 20, attempts: 1, reason: "HTTP 400")
-                    default: .dropped(id: id, reason: .rejected, detail: "HTTP 422")
-                    }
-                }
-                try await store.settle(settlements)
-                trace.append("leased \(settlements)")
-            case 7: try await store.release(userID: "u\(Int.random(in: 0..<4, using: &dice))")
-            case 8:
-                let purged = try await store.purge(userID: "u\(Int.random(in: 0..<4, using: &dice))")
-                trace.append("purged \(purged)")
+                let destination: Destination = Bool.random(using: &dice) ? .home : .away
+                let owner = Int64.random(in: 1...2, using: &dice)
+                let limit = Int.random(in: 1...5, using: &dice)
+                let lease = try await store.take(limit, of: destination, owner: owner, at: now, for: 30)
+                trace.append("leased \(lease?.ids ?? []) \(lease?.token.epoch ?? 0) \(lease?.token.revision ?? 0)")
+                guard let lease else { continue }
+                let outcomes: [Settlement.Outcome] = [
+                    .delivered, .retry(at: now + 20, attempts: 1, reason: "HTTP 400"),
+                    .dropped(.rejected, detail: "HTTP 422"),
+                ]
+                try await store.settle(lease, at: now) { _ in outcomes[Int.random(in: 0..<3, using: &dice)] }
+            case 7...8:
+                let user = "u\(Int.random(in: 0..<4, using: &dice))"
+                let change = ConsentChange(userID: user, isGranted: Bool.random(using: &dice))
+                trace.append("\(try await store.setConsent([change]))")
             default:
                 now += Double.random(in: 0...40, using: &dice)
                 let ledger = try await store.ledger()
@@ -40,7 +48,9 @@ struct RepeatabilityTests {
                 trace.append("\(ledger.accepted) \(ledger.delivered) \(ledger.pending) \(dropped) \(ready)")
             }
         }
-        trace.append("\(try await store.leaseAll(at: now + 1_000))")
+        for destination in [Destination.home, .away] {
+            trace.append("\(try await store.deliverable(of: destination, at: now + 1_000))")
+        }
         return trace
     }
 

@@ -18,13 +18,9 @@ struct StoreDamageTests {
     private func template() async throws -> [String: Data] {
         let store = try SQLiteStore(at: folder.file("template"))
         for number in 0..<100 {
-            try await store.append(
-                [.sample("\(number)", user: "u\(number % 7)", .custom("event \(number)"))],
-                isHeld: false
-            )
+            try await store.file([.sample("\(number)", user: "u\(number % 7)", .custom("event \(number)"))])
         }
-        let leased = try await store.leaseAll(50)
-        try await store.settle(leased.map { .delivered(id: $0) })
+        try await store.deliver(50)
         let files = try folder.contents()
         await store.close()
         return files.filter { !$0.key.hasSuffix("-lock") && !$0.key.hasSuffix("-reserve") }
@@ -45,13 +41,14 @@ struct StoreDamageTests {
                 }
                 let start = clock.now
                 let store = try SQLiteStore(at: folder.file(name))
-                let leased = try await store.leaseAll(100)
+                let leased = try await store.fetch(100)
                 #expect(clock.now - start < .seconds(1), "\(name)")
-                #expect(Set(leased).count == leased.count)
-                try await store.append([.sample("new")], isHeld: false)
+                #expect(Set(leased.ids).count == leased.ids.count)
+                try await store.file([.sample("new")])
                 try await store.expectBalance()
-                try await store.settle((leased + ["new"]).map { .delivered(id: $0) })
+                try await store.finish(leased)
                 try await store.expectBalance()
+                #expect(try await store.fetch().ids.last == "new", "\(name)")
                 if store.hasSetAsideDamage {
                     setAside += 1
                     #expect(FileManager.default.fileExists(atPath: folder.file(name + ".damaged").path))
@@ -95,71 +92,10 @@ struct StoreDamageTests {
         }
     }
 
-    @Test(
-        "P16 tables that aren't those of their version are damage: what they hold is kept",
-        arguments: [
-            "UPDATE sqlite_schema SET sql = replace(sql, 'noted', 'noteD_') WHERE name = 'lease'",
-            "UPDATE sqlite_schema SET sql = replace(sql, 'last', 'lasd') WHERE name = 'lease'",
-            "DROP TABLE attempt",
-            "PRAGMA user_version = 0",
-            "PRAGMA user_version = 1",
-        ]
-    )
-    func otherTables(_ change: String) async throws {
-        let store = try SQLiteStore(at: folder.file())
-        try await store.append([.sample("1"), .sample("2"), .sample("3")], isHeld: false)
-        try await store.settle([.delivered(id: try #require(try await store.leaseAll(1).first))])
-        await store.close()
-        let database = try DatabaseQueue(path: folder.file().path)
-        try await database.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA writable_schema = ON")
-            try database.execute(sql: change)
-        }
-        try database.close()
-        let next = try SQLiteStore(at: folder.file())
-        #expect(next.hasSetAsideDamage)
-        #expect(try await next.leaseAll() == ["2", "3"])
-        #expect(try await next.ledger() == Ledger(accepted: 3, delivered: 1, pending: 2))
-        await next.close()
-    }
-
-    private func flipVersion() async throws {
-        let database = try DatabaseQueue(path: folder.file().path)
-        try await database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 1") }
-        try database.close()
-    }
-
-    @Test("P16 P21 damage doesn't make another account the owner of the events")
-    func damagedAndForeign() async throws {
-        let store = try SQLiteStore(at: folder.file(), for: InMemoryProvider(name: "v", scope: "one"))
-        try await store.append([.sample("1"), .sample("2")], isHeld: false)
-        await store.close()
-        try await flipVersion()
-        let error = #expect(throws: ExperimentationError.self) {
-            try SQLiteStore(at: folder.file(), for: InMemoryProvider(name: "v", scope: "two"))
-        }
-        #expect(error?.code == .configuration)
-        let again = try SQLiteStore(at: folder.file(), for: InMemoryProvider(name: "v", scope: "one"))
-        #expect(again.hasSetAsideDamage)
-        #expect(try await again.leaseAll() == ["1", "2"])
-    }
-
-    @Test("P16 what else was kept survives damage, in the order of its writing")
-    func valuesAfterDamage() async throws {
-        let store = try SQLiteStore(at: folder.file())
-        for key in ["c/1", "c/3", "c/2", "c/1"] { try await store.setValue(Array(key.utf8), for: key) }
-        await store.close()
-        try await flipVersion()
-        let next = try SQLiteStore(at: folder.file())
-        #expect(next.hasSetAsideDamage)
-        #expect(try await next.keys(beginningWith: "c/") == ["c/3", "c/2", "c/1"])
-        #expect(try await next.value(for: "c/2") == Array("c/2".utf8))
-    }
-
     @Test("a page of events that can't be read isn't the end of them, nor keeps the others")
     func unreadablePage() async throws {
         let store = try SQLiteStore(at: folder.file())
-        try await store.append((0..<7).map { .sample("\($0)", user: "u\($0)") }, isHeld: false)
+        try await store.file((0..<7).map { .sample("\($0)", user: "u\($0)") })
         let database = try DatabaseQueue(path: folder.file().path)
         try await database.write { database in
             try database.execute(sql: "UPDATE event SET body = x'00' WHERE sequence <= 4")
@@ -168,51 +104,7 @@ struct StoreDamageTests {
             )
         }
         #expect(try await store.waiting(limit: 2).map(\.envelope.id) == ["4", "5"])
-        #expect(try await store.leaseAll() == ["4", "5", "6"])
-    }
-
-    @Test("P16 what a damaged file still tells is kept: events on whole pages, and the accounts")
-    func salvage() async throws {
-        let store = try SQLiteStore(at: folder.file())
-        for number in 0..<400 {
-            try await store.append([.sample("\(number)", .custom("event \(number)"))], isHeld: false)
-        }
-        let delivered = try await store.leaseAll(100)
-        try await store.settle(delivered.map { .delivered(id: $0) })
-        await store.close()
-        // One page of events is gone.
-        var data = try Data(contentsOf: folder.file())
-        let text = Data("\"name\":\"event 250\"".utf8)
-        let place = try #require(data.range(of: text)).lowerBound / 4_096 * 4_096
-        data.replaceSubrange(place..<(place + 4_096), with: Data(repeating: 0xFF, count: 4_096))
-        try data.write(to: folder.file())
-
-        let next = try SQLiteStore(at: folder.file())
-        #expect(next.hasSetAsideDamage)
-        let ledger = try await next.ledger()
-        #expect(ledger.accepted == 400 && ledger.delivered == 100 && ledger.isBalanced)
-        let lost = ledger.dropped[.unreadable, default: 0]
-        #expect(lost > 0 && lost < 30, "\(ledger)")
-        let leased = try await next.leaseAll(1_000)
-        #expect(leased.count == 300 - lost)
-        #expect(leased == leased.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) })
-        // New events go on counting where the old ones ended.
-        try await next.append([.sample("new", user: "bob")], isHeld: false)
-        #expect(try await next.lease(1, bytes: .max, now: noon, until: noon + 1).map(\.sequence) == [401])
-    }
-
-    @Test("P16 a second damage replaces the copy of the first")
-    func oneCopy() async throws {
-        for round in 0..<3 {
-            try? FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
-            try Data("not a database, round \(round)".utf8).write(to: folder.file())
-            let store = try SQLiteStore(at: folder.file())
-            #expect(store.hasSetAsideDamage)
-            await store.close()
-        }
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
-        #expect(files.filter { $0.contains("damaged") } == ["store.sqlite.damaged"])
-        #expect(try Data(contentsOf: folder.file("store.sqlite.damaged")) == Data("not a database, round 2".utf8))
+        #expect(try await store.fetch().ids == ["4", "5", "6"])
     }
 
     @Test("P16 P17 a file that may not be written is a typed error, not a crash")
@@ -234,7 +126,7 @@ struct StoreDamageTests {
     @Test("P17 a full file is survived: typed error, nothing lost, deliveries go on and make room")
     func full() async throws {
         let store = try SQLiteStore(at: folder.file(), limits: StoreLimits(maximumBytes: 1_000_000))
-        for number in 0..<100 { try await store.append([.sample("\(number)")], isHeld: false) }
+        for number in 0..<100 { try await store.file([.sample("\(number)")]) }
         // Cached values fill the file up to the reserve.
         var stored = 0
         var refusal: ExperimentationError?
@@ -249,20 +141,22 @@ struct StoreDamageTests {
         #expect(refusal?.code == .store)
         #expect(stored > 40)
         // Events still come in, at the price of the oldest, which is counted.
-        for number in 100..<3_000 { try await store.append([.sample("\(number)")], isHeld: false) }
+        for number in 100..<3_000 { try await store.file([.sample("\(number)")]) }
         var ledger = try await store.ledger()
         #expect(ledger.accepted == 3_000 && ledger.dropped[.overflow, default: 0] > 0 && ledger.pending > 10)
         let pending = ledger.pending
         var delivered = 0
-        while case let leased = try await store.leaseAll(100), !leased.isEmpty {
-            try await store.settle(leased.map { .delivered(id: $0) })
-            delivered += leased.count
+        while case let batch = try await store.fetch(100), !batch.events.isEmpty {
+            try await store.finish(batch)
+            delivered += batch.events.count
         }
         #expect(delivered == pending)
         try await store.removeAll(beginningWith: "value")
-        try await store.append((0..<1_000).map { .sample("again \($0)") }, isHeld: false)
+        try await store.file((0..<1_000).map { .sample("again \($0)") })
         ledger = try await store.ledger()
         #expect(ledger.pending == 1_000 && ledger.isBalanced)
+        // While the file is rewritten, its log holds it a second time.
+        try await store.finishErasing()
         #expect(try size() <= 1_500_000)
     }
 
@@ -282,14 +176,14 @@ struct StoreDamageTests {
                     number % 100 == 0 ? .purchase(Order(id: "\(number)", total: 1)) : .custom("event")
                 )
             }
-            try await store.append(batch, isHeld: false)
+            try await store.file(batch)
             number += 500
         }
         let ledger = try await store.ledger()
         #expect(ledger == Ledger(accepted: total, pending: most, dropped: [.overflow: total - most]))
         // Every purchase is there, and nothing else: there are as many as may wait.
-        let leased = try await store.leaseAll(most)
-        #expect(leased == stride(from: 0, to: total, by: 100).map(String.init))
+        let leased = try await store.fetch(most)
+        #expect(leased.ids == stride(from: 0, to: total, by: 100).map(String.init))
         #expect(try size() <= max(1_000_000, most * 400) * 3 / 2)
     }
 

@@ -176,9 +176,7 @@ struct RefreshTests {
     @Test("P36 the kill switch that comes with the last delivery is written down before a shutdown ends")
     func killSwitchAtTheEnd() async throws {
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: HesitantState())
-        let vendor = ScriptedVendor { batch in
-            DeliveryReport(verdicts: DeliveryReport(.delivered, for: batch).verdicts, isDisabled: true)
-        }
+        let vendor = ScriptedVendor { _ in DeliveryReport(.delivered, isDisabled: true) }
         let client = try await vendor.client(store: store)
         try await client.session(for: User(id: "ada", consent: .granted)).track(.custom("last"))
         await client.shutdown()
@@ -288,18 +286,11 @@ struct GatedProvider: ExperimentationProvider {
 }
 
 /// A store that takes its time to write.
-private struct HesitantState: StateStore {
-    private let inner = InMemoryStateStore()
+private struct HesitantState: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
 
     func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
         for _ in 0..<10_000 { await Task.yield() }
-        try await inner.setValue(value, for: key)
-    }
-    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? { try await inner.value(for: key) }
-    func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
-        try await inner.keys(beginningWith: prefix)
-    }
-    func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
-        try await inner.removeAll(beginningWith: prefix)
+        try await baseState.setValue(value, for: key)
     }
 }

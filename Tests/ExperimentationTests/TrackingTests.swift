@@ -248,9 +248,9 @@ struct PoisonedProvider: ExperimentationProvider, EventSink {
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         if batch.contains(where: { $0.event == .custom(poison) }) {
-            return DeliveryReport(.failed("400"), for: batch)
+            return DeliveryReport(.failed("400"))
         }
-        guard let sink = inner.roles.events else { return DeliveryReport() }
+        guard let sink = inner.roles.events else { return DeliveryReport(noAnswerTo: batch.count) }
         return await sink.deliver(batch)
     }
 }
@@ -281,6 +281,6 @@ struct HungProvider: ExperimentationProvider, EventSink {
     func release() async { await sink.release() }
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         await sink.hang()
-        return DeliveryReport(.delivered, for: batch)
+        return DeliveryReport(.delivered)
     }
 }

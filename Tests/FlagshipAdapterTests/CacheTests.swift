@@ -105,6 +105,21 @@ struct CacheTests {
         #expect(visitor.fetchReason == .visitorCreate && !visitor.flag("cta_text").exists())
     }
 
+    @Test("a look-up is waited for also by somebody who was cancelled: a visitor keeps the variations of earlier runs")
+    func cancelledLookup() async {
+        let time = ManualTime()
+        let lookup = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await FlagshipLookup.value(within: .milliseconds(200), time) {
+                try? await time.sleep(for: .milliseconds(100))
+                return "found"
+            }
+        }
+        await time.waitForSleepers(2)
+        time.advance(by: .milliseconds(100))
+        #expect(await lookup.value == "found")
+    }
+
     @Test(
         "a look-up of hits that takes longer than its time finds none, and what it left is there at the next start",
         arguments: FlagshipOptions.Tracking.Strategy.allCases
@@ -267,7 +282,14 @@ struct CacheTests {
         let data = try records.mapValues { Data(try JSON.encode($0)) }
         let now = Date(timeIntervalSince1970: 1_900_000_010)
         bench.time.setNow(now)
-        #expect(try await Flagship.importHits(data, into: store, now: now) == 7)
+        let imported = try await Flagship.importHits(
+            data,
+            environmentID: Bench.environmentID,
+            apiKey: Secret(Bench.apiKey),
+            into: store,
+            now: now
+        )
+        #expect(imported == 7)
         let flagship = await bench.flagship(store: store)
         try await flagship.client?.flush()
         let hits = await bench.hits

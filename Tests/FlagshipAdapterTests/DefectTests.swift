@@ -154,15 +154,13 @@ struct DefectTests {
 }
 
 /// Notes which keys are removed by their beginning.
-private final class KeyRecorder: StateStore {
+private final class KeyRecorder: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
     private let state = Mutex<[String]>([])
     var removed: [String] { state.withLock { $0 } }
 
-    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? { nil }
-    func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {}
-    func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] { [] }
-    func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
-        state.withLock { $0.append(prefix) }
+    func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
+        state.withLock { $0 += prefixes }
     }
 }
 

@@ -236,15 +236,11 @@ struct EventSinkTests {
             Envelope(id: $0, identity: Identity(id: "ada"), event: .screenView($0), date: bench.time.now)
         }
         bench.transport.fail("hits", .status(400))
-        guard case .split = try #require(await sink.deliver(envelopes).verdicts["a"]) else {
-            Issue.record("a batch of two that is refused must be split")
-            return
-        }
+        let split = Verdict.split("Flagship refused the batch (400)")
+        #expect(await sink.deliver(envelopes).verdicts == .each([split, split]))
         bench.transport.fail("hits", .status(400))
-        guard case .failed = try #require(await sink.deliver([envelopes[0]]).verdicts["a"]) else {
-            Issue.record("a single hit that is refused has failed")
-            return
-        }
+        let failed = Verdict.failed("Flagship refused the event (400)")
+        #expect(await sink.deliver([envelopes[0]]).verdicts == .each([failed]))
     }
 
     @Test(
@@ -259,7 +255,6 @@ struct EventSinkTests {
         let sink = try #require(bench.provider().roles.events)
         bench.transport.fail("hits", failure)
         let envelope = Envelope(id: "1", identity: Identity(id: "a"), event: .screenView("x"), date: bench.time.now)
-        let verdict = try #require(await sink.deliver([envelope]).verdicts["1"])
-        #expect(verdict == (isDelivered ? .delivered : .outage()))
+        #expect(await sink.deliver([envelope]).verdicts == .each([isDelivered ? .delivered : .outage()]))
     }
 }

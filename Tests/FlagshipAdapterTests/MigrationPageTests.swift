@@ -33,7 +33,7 @@ struct MigrationPageTests {
         let rowsOfHits: [String: Data] = [:]
         let rowOfVisitor = Data(#"{"version":1,"data":{"visitorId":"ada"}}"#.utf8)
         // page: begin
-        try await Flagship.importHits(rowsOfHits, into: store, now: Date())
+        try await Flagship.importHits(rowsOfHits, environmentID: "id", apiKey: "key", into: store, now: Date())
         let flagship = await Flagship.start(environmentID: "id", apiKey: "key", store: store)
         try await flagship.importVisitor(rowOfVisitor)
         // page: end

@@ -7,7 +7,8 @@ struct SleepTests {
     /// Where a wait by the machine's clock is the test's subject, and why.
     static let except: [String: String] = [
         "Tests/LayoutTests/SleepTests.swift": "sleeps are what it looks for",
-        "Tests/ExperimentationSQLiteTests/CrashTests.swift": "children live until they are killed, at chance moments",
+        "Tests/ExperimentationSQLiteTests/Support/ChildParts.swift": "children live until they are killed",
+        "Tests/ExperimentationSQLiteTests/TwoProcessTests.swift": "children live until they are killed",
         "Tests/ExperimentationSQLiteTests/CallerTests.swift": "a child holds the file until it is killed",
     ]
 

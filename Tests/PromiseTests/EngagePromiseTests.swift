@@ -46,20 +46,13 @@ private final class TokenAuthority: Sendable {
 }
 
 /// A store that says what it holds.
-private final class WatchedState: StateStore {
-    let inner = InMemoryStateStore()
+private final class WatchedState: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
     let written = Mutex<[[UInt8]]>([])
 
-    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? { try await inner.value(for: key) }
     func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-        try await inner.setValue(value, for: key)
+        try await baseState.setValue(value, for: key)
         if let value { written.withLock { $0.append(value) } }
-    }
-    func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
-        try await inner.keys(beginningWith: prefix)
-    }
-    func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
-        try await inner.removeAll(beginningWith: prefix)
     }
 
     func holds(_ text: String) -> Bool {

@@ -100,9 +100,10 @@ struct PrivacyTests {
                 environment: environment,
                 secrets: ("key-canary-7f3a", "token-canary-9b21")
             )
+            let store = try SQLiteStore(at: folder.appending(path: "store.sqlite"))
             let client = try await ExperimentationClient(
                 provider: provider,
-                store: .sqlite(at: folder.appending(path: "store.sqlite")),
+                store: ClientStore(outbox: store, state: store),
                 environment: environment
             )
             let user = User(
@@ -166,6 +167,8 @@ struct PrivacyTests {
             }
             let left = try await client.outboxStatus()
             await client.shutdown()
+            // What was removed is erased at the latest with the store.
+            await store.close()
             files = try Self.contents(of: folder)
             // Flagship is told of the withdrawal itself, with the id: all else must be gone.
             let ids = ["person-canary-0b7e", "anonymous-canary-3c1f", "other-canary-8d2a"]

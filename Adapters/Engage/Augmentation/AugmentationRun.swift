@@ -34,7 +34,7 @@ struct AugmentationRun: Sendable {
         let begun = time.instant
         let deadline = begun.advanced(by: timeout)
         guard begun < deadline else { return events.map { Outcome(event: $0, isExpired: true) } }
-        let runs = events.map { (progress: Progress($0), race: Race<Ending>()) }
+        let runs = events.map { (progress: Progress($0), race: AsyncRace<Ending>()) }
         let workers = runs.map { run in
             Task { run.race.finish(with: await takeThrough(run.progress, from: begun, until: deadline)) }
         }
@@ -48,18 +48,14 @@ struct AugmentationRun: Sendable {
             for worker in workers { worker.cancel() }
             timer.cancel()
         }
-        return await withTaskCancellationHandler {
-            var outcomes: [Outcome?] = []
-            for run in runs {
-                let ending = await run.race.winner()
-                outcomes.append(
-                    ending == .cancelled ? nil : Outcome(event: run.progress.event, isExpired: ending == .expired)
-                )
-            }
-            return outcomes
-        } onCancel: {
-            for run in runs { run.race.finish(with: .cancelled) }
+        var outcomes: [Outcome?] = []
+        for run in runs {
+            let ending = await run.race.winner() ?? .cancelled
+            outcomes.append(
+                ending == .cancelled ? nil : Outcome(event: run.progress.event, isExpired: ending == .expired)
+            )
         }
+        return outcomes
     }
 
     /// Takes a behaviour from plug-in to plug-in.
@@ -109,42 +105,6 @@ struct AugmentationRun: Sendable {
         var event: AugmentedEvent {
             get { state.withLock { $0 } }
             set { state.withLock { $0 = newValue } }
-        }
-    }
-
-    /// Whoever finishes first.
-    private final class Race<Value: Sendable>: Sendable {
-        private enum State {
-            case open
-            case awaited(CheckedContinuation<Value, Never>)
-            case decided(Value)
-        }
-        private let state = Mutex(State.open)
-
-        func finish(with value: Value) {
-            let waiter = state.withLock { state -> CheckedContinuation<Value, Never>? in
-                switch state {
-                case .open:
-                    state = .decided(value)
-                    return nil
-                case .awaited(let continuation):
-                    state = .decided(value)
-                    return continuation
-                case .decided: return nil
-                }
-            }
-            waiter?.resume(returning: value)
-        }
-
-        func winner() async -> Value {
-            await withCheckedContinuation { continuation in
-                let decided = state.withLock { state -> Value? in
-                    if case .decided(let value) = state { return value }
-                    state = .awaited(continuation)
-                    return nil
-                }
-                if let decided { continuation.resume(returning: decided) }
-            }
         }
     }
 }

@@ -33,7 +33,7 @@ extension Evergage {
     public func reset() {
         catchUp()
         generation += 1
-        let (client, session, userID, anonymousID) = (client, session, currentUserID, knownAnonymousID)
+        let (client, session) = (client, session)
         for context in contexts {
             // Answers that are on their way come too late.
             session?.clearCampaigns(on: context.surface)
@@ -51,12 +51,7 @@ extension Evergage {
         guard let client else { return }
         perform { evergage in
             do throws(ExperimentationError) {
-                try await session?.setConsent(.denied)
-                for id in [userID, anonymousID].compactMap({ $0 }) {
-                    _ = try await evergage.store.outbox.purge(userID: id)
-                }
-                // What is left belongs to users whose names are forgotten.
-                _ = try await evergage.store.outbox.expire(before: .distantFuture)
+                try await client.removeWaitingEvents()
             } catch {
                 evergage.drop(.error, "events that weren't sent could not be removed: \(error)")
             }

@@ -1,6 +1,5 @@
 import Experimentation
 import Foundation
-import Synchronization
 
 /// Keeps what is known of visitors, in the vendor's own records; an application may bring its own.
 public protocol FlagshipVisitorCache: Sendable {
@@ -79,33 +78,21 @@ struct FlagshipStateCache: FlagshipVisitorCache {
 
 /// Waits for an answer, but not longer than is allowed; a late one changes nothing.
 enum FlagshipLookup {
-    private final class Race<Value: Sendable>: Sendable {
-        private let waiter: Mutex<CheckedContinuation<Value?, Never>?>
-        init(_ waiter: CheckedContinuation<Value?, Never>) { self.waiter = Mutex(waiter) }
-        func finish(_ value: Value?) {
-            let first = waiter.withLock { waiter in
-                defer { waiter = nil }
-                return waiter
-            }
-            first?.resume(returning: value)
-        }
-    }
-
     static func value<Value: Sendable>(
         within limit: Duration,
         _ time: any TimeSource,
         _ look: @escaping @Sendable () async -> Value
     ) async -> Value? {
-        await withCheckedContinuation { continuation in
-            let race = Race<Value>(continuation)
-            let clock = Task {
-                try? await time.sleep(for: limit)
-                race.finish(nil)
-            }
-            Task {
-                race.finish(await look())
-                clock.cancel()
-            }
+        let race = AsyncRace<Value?>()
+        let clock = Task {
+            try? await time.sleep(for: limit)
+            race.finish(with: nil)
         }
+        Task {
+            race.finish(with: await look())
+            clock.cancel()
+        }
+        // In a task of its own, because a visitor who is built by a cancelled one keeps the variations of earlier runs.
+        return await Task { await race.winner() ?? nil }.value
     }
 }

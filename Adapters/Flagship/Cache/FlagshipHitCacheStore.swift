@@ -6,8 +6,9 @@ import Synchronization
 ///
 /// The outbox behind it decides and counts; the cache holds the vendor's records of what still waits, so that the
 /// application can keep them wherever it likes.
-public struct FlagshipHitCacheStore: OutboxStore {
-    private let store: any OutboxStore
+public struct FlagshipHitCacheStore: OutboxStoreDecorator {
+    /// The outbox behind it.
+    public let base: any OutboxStore
     private let cache: any FlagshipHitCache
     private let strategy: FlagshipOptions.Tracking.Strategy
     private let environmentID: String
@@ -30,22 +31,26 @@ public struct FlagshipHitCacheStore: OutboxStore {
     ///   - caches: The cache, and how long a look-up may take.
     ///   - strategy: When the cache is written.
     ///   - environmentID: The environment.
+    ///   - destination: The account that the hits are owed to.
     ///   - time: The time.
     public init?(
         _ store: any OutboxStore,
         mirroredIn caches: FlagshipCaches,
         strategy: FlagshipOptions.Tracking.Strategy,
         environmentID: String,
+        owedTo destination: Destination,
         time: any TimeSource
     ) async {
         guard let cache = caches.hits else { return nil }
-        self.store = store
+        base = store
         self.cache = cache
         self.strategy = strategy
         self.environmentID = environmentID
         let records = await FlagshipLookup.value(within: caches.hitLookupTimeout, time) { await cache.lookupHits() }
         var taken: [Envelope]?
-        if let records { taken = await Self.takeOver(records, of: cache, into: store, now: time.now) }
+        if let records {
+            taken = await Self.takeOver(records, of: cache, into: store, owedTo: destination, now: time.now)
+        }
         mayHoldOthers = taken == nil
         waiting.envelopes.withLock { waiting in
             for envelope in taken ?? [] { waiting[envelope.id] = envelope }
@@ -59,6 +64,7 @@ public struct FlagshipHitCacheStore: OutboxStore {
         _ records: [String: FlagshipHitRecord],
         of cache: any FlagshipHitCache,
         into store: any OutboxStore,
+        owedTo destination: Destination,
         now: Date
     ) async -> [Envelope]? {
         guard !records.isEmpty else { return [] }
@@ -70,63 +76,76 @@ public struct FlagshipHitCacheStore: OutboxStore {
         let known = Set(envelopes.map(\.id))
         let unreadable = fresh.map(\.key).filter { !known.contains($0) }
         if !unreadable.isEmpty { await cache.flushHits(unreadable) }
-        guard (try? await store.append(envelopes, isHeld: false)) != nil else { return nil }
-        return envelopes
+        guard !envelopes.isEmpty else { return [] }
+        let refusals = try? await store.append(envelopes.map { NewEvent($0, to: destination) }, now: now)
+        return refusals.map { accepted(envelopes, $0) }
+    }
+
+    private static func accepted(_ envelopes: [Envelope], _ refusals: [ExperimentationError?]) -> [Envelope] {
+        zip(envelopes, refusals).filter { $1 == nil }.map(\.0)
     }
 
     /// Accepts events, and with the continuous strategy caches them.
-    public func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
-        try await store.append(envelopes, isHeld: isHeld)
+    public func append(
+        _ events: [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?] {
+        let refusals = try await base.append(events, now: now)
+        let accepted = Self.accepted(events.map(\.envelope), refusals)
         waiting.envelopes.withLock { waiting in
-            for envelope in envelopes { waiting[envelope.id] = envelope }
+            for envelope in accepted { waiting[envelope.id] = envelope }
         }
-        guard strategy == .continuousCaching else { return }
-        await cache.cacheHits(records(of: envelopes))
-    }
-
-    /// Takes the next batches.
-    public func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
-        try await store.lease(wanted)
+        if strategy == .continuousCaching, !accepted.isEmpty { await cache.cacheHits(records(of: accepted)) }
+        return refusals
     }
 
     /// Writes down what became of events; what has gone leaves the cache, or the cache becomes what is left.
-    public func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
-        try await store.settle(settlements)
+    public func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        let isCurrent = try await base.settle(settlements, under: token, now: now)
         let gone = settlements.compactMap { settlement -> String? in
-            if case .retry = settlement { return nil }
+            if case .retry = settlement.outcome { return nil }
             return settlement.id
         }
         await forget(gone)
+        return isCurrent
     }
 
-    /// Lets held events of a user go.
-    public func release(userID: String) async throws(ExperimentationError) { try await store.release(userID: userID) }
-
-    /// Removes a user's waiting events, from the cache as well; consent signals stay.
-    public func purge(userID: String) async throws(ExperimentationError) -> Int {
-        let count = try await store.purge(userID: userID)
-        let gone = waiting.envelopes.withLock { waiting in
-            waiting.values.filter { $0.identity.id == userID && $0.event.type != "consentChanged" }.map(\.id)
-        }
-        await forget(gone)
-        return count
+    /// Carries out what users say of being tracked, in the cache as well; consent signals stay.
+    public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+        let outcome = try await base.setConsent(changes)
+        let denying = Set(changes.filter { !$0.isGranted }.map(\.userID))
+        if !denying.isEmpty { await forget { denying.contains($0.identity.id) && !$0.event.isConsentSignal } }
+        return outcome
     }
 
     /// Drops what is older than a moment.
-    public func expire(before date: Date) async throws(ExperimentationError) -> Int {
-        let count = try await store.expire(before: date)
-        let gone = waiting.envelopes.withLock { waiting in waiting.values.filter { $0.date < date }.map(\.id) }
-        await forget(gone)
+    public func expire(
+        before date: Date,
+        owedTo destination: Destination,
+        now: Date
+    ) async throws(ExperimentationError) -> Int {
+        let count = try await base.expire(before: date, owedTo: destination, now: now)
+        await forget { $0.date < date }
         return count
     }
 
-    /// What waits.
-    public func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
-        try await store.status(now: now)
+    /// Removes everything that is owed to a destination, from the cache as well.
+    public func remove(
+        owedTo destination: Destination,
+        as account: RemovalAccount
+    ) async throws(ExperimentationError) -> Int {
+        let count = try await base.remove(owedTo: destination, as: account)
+        await forget { account != .purged || !$0.event.isConsentSignal }
+        return count
     }
 
-    /// The accounts.
-    public func ledger() async throws(ExperimentationError) -> Ledger { try await store.ledger() }
+    private func forget(_ isGone: (Envelope) -> Bool) async {
+        await forget(waiting.envelopes.withLock { $0.values.filter(isGone).map(\.id) })
+    }
 
     private func forget(_ ids: [String]) async {
         let (gone, left) = waiting.envelopes.withLock { waiting in

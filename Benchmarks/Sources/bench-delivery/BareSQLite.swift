@@ -5,6 +5,8 @@ import GRDBSQLite
 final class BareSQLite {
     private var connection: OpaquePointer?
     private var insert: OpaquePointer?
+    private var owe: OpaquePointer?
+    private var transaction: [OpaquePointer?] = []
 
     init(path: String, synchronous: Int) {
         precondition(sqlite3_open(path, &connection) == SQLITE_OK)
@@ -13,6 +15,12 @@ final class BareSQLite {
             "PRAGMA temp_store = MEMORY", "PRAGMA max_page_count = 6248", "PRAGMA wal_autocheckpoint = 488",
             "PRAGMA journal_size_limit = 1998848",
             "CREATE TABLE event (sequence INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+            """
+            CREATE TABLE delivery (
+                destination INTEGER NOT NULL, held INTEGER NOT NULL, sequence INTEGER NOT NULL, user TEXT NOT NULL,
+                PRIMARY KEY (destination, held, sequence)
+            ) WITHOUT ROWID
+            """,
         ] { precondition(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK) }
         precondition(
             sqlite3_prepare_v2(connection, "INSERT INTO event (body) VALUES (?)", -1, &insert, nil) == SQLITE_OK
@@ -20,8 +28,35 @@ final class BareSQLite {
     }
 
     deinit {
-        sqlite3_finalize(insert)
+        for statement in transaction + [owe, insert] { sqlite3_finalize(statement) }
         sqlite3_close(connection)
+    }
+
+    /// The event and the row that owes it to a destination, in one transaction.
+    func addBoth(_ body: [UInt8]) {
+        if owe == nil {
+            sqlite3_prepare_v2(
+                connection,
+                "INSERT INTO delivery VALUES (1, 0, last_insert_rowid(), 'user-1')",
+                -1,
+                &owe,
+                nil
+            )
+            for sql in ["BEGIN IMMEDIATE", "COMMIT"] {
+                var statement: OpaquePointer?
+                sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
+                transaction.append(statement)
+            }
+        }
+        run(transaction[0])
+        add(body)
+        run(owe)
+        run(transaction[1])
+    }
+
+    private func run(_ statement: OpaquePointer?) {
+        precondition(sqlite3_step(statement) == SQLITE_DONE)
+        sqlite3_reset(statement)
     }
 
     func add(_ body: [UInt8]) {

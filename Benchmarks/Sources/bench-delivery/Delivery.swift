@@ -17,7 +17,7 @@ struct Vendor: ExperimentationProvider, EventSink {
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         let isTaken = await post?(batch) ?? true
-        return DeliveryReport(isTaken ? .delivered : .outage(), for: batch)
+        return DeliveryReport(isTaken ? .delivered : .outage())
     }
 }
 
@@ -26,6 +26,9 @@ struct Delivery {
     static let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bench-delivery-\(getpid())")
 
     static func file() -> URL { folder.appendingPathComponent(UUID().uuidString + ".sqlite") }
+
+    /// Where the events of these benchmarks go.
+    static let there = Vendor().destination
 
     static func envelope(_ number: Int, user: String = "user-1") -> Envelope {
         Envelope(
@@ -47,6 +50,8 @@ struct Delivery {
         if isWanted("accepting") { try await accepting(&table) }
         if isWanted("beside") { try await besideDelivery(&table) }
         if isWanted("draining") { try await draining(&table) }
+        if isWanted("denying") { try await denying(&table) }
+        if isWanted("destinations") { try await Destinations.measure(&table) }
         if isWanted("offline") { try await offline(&table) }
         if isWanted("transport") { try await Transport.measure(&table) }
         if table.missedBars > 0 {
@@ -65,17 +70,22 @@ struct Delivery {
             let count = isQuick ? 20_000 : 3_000
             // Three rounds in turn, the best of each: other work on the machine touches both alike.
             var bare = 0.0
+            var both = 0.0
             var stored = 0.0
             var tracked = 0.0
             for _ in 0..<3 {
                 let database = BareSQLite(path: file().path, synchronous: isQuick ? 1 : 2)
                 bare = max(bare, rate(count) { for _ in 0..<count { database.add(body) } })
+                let pair = BareSQLite(path: file().path, synchronous: isQuick ? 1 : 2)
+                both = max(both, rate(count) { for _ in 0..<count { pair.addBoth(body) } })
                 let limits = StoreLimits(maximumCount: 1_000_000)
                 let store = try SQLiteStore(at: file(), durability: durability, limits: limits)
                 stored = max(
                     stored,
                     try await rate(count) {
-                        for number in 0..<count { try await store.append([envelope(number)], isHeld: false) }
+                        for number in 0..<count {
+                            _ = try await store.append([NewEvent(envelope(number), to: there)], now: Date())
+                        }
                     }
                 )
                 await store.close()
@@ -83,10 +93,12 @@ struct Delivery {
             }
             let what = isQuick ? "survives the process" : "survives power loss"
             table.add("bare insert, \(what)", bare, unit: "/s")
+            table.add("bare insert of event and delivery", both, unit: "/s")
             table.add("store, one caller", stored, unit: "/s")
             table.add("track, one caller", tracked, unit: "/s")
             table.add("store, one caller / bare insert", stored / bare, atLeast: 0.5, unit: "×")
             table.add("track, one caller / bare insert", tracked / bare, atLeast: 0.5, unit: "×")
+            table.add("store, one caller / bare insert of both rows", stored / both, atLeast: 0.75, unit: "×")
             if isQuick { continue }
             try await together(&table, durability)
         }
@@ -220,7 +232,7 @@ struct Delivery {
         let (plain, drained) = rounds[rounds.count / 2]
         table.add("posting 100,000, no store", plain, unit: "/s")
         table.add("draining 100,000", drained, unit: "/s")
-        table.add("draining / posting, median of nine", drained / plain, atLeast: 0.5, unit: "×")
+        table.add("draining / posting, median of nine", drained / plain, atLeast: 0.6, unit: "×")
         for (name, round) in [("least", rounds[0]), ("most", rounds[rounds.count - 1])] {
             table.add("draining / posting, \(name) of nine", round.drained / round.plain, unit: "×")
         }
@@ -233,7 +245,8 @@ struct Delivery {
         let total = envelopes.count
         let store = try SQLiteStore(at: file(), limits: StoreLimits(maximumCount: total, maximumBytes: 100_000_000))
         for start in stride(from: 0, to: total, by: 500) {
-            try await store.append(Array(envelopes[start..<(start + 500)]), isHeld: false)
+            let events = envelopes[start..<(start + 500)].map { NewEvent($0, to: there) }
+            _ = try await store.append(events, now: Date())
         }
         let start = ContinuousClock.now
         let client = try await ExperimentationClient(
@@ -247,6 +260,43 @@ struct Delivery {
         await client.shutdown()
         await store.close()
         return drained
+    }
+
+    // MARK: Denying consent
+
+    /// Users with ten waiting events each, who deny consent at once, or one after another.
+    static func denying(_ table: inout Table) async throws {
+        var together = 0.0
+        var alone = 0.0
+        for _ in 0..<3 {
+            let client = try await ExperimentationClient(
+                provider: Vendor(),
+                store: .sqlite(at: file(), limits: StoreLimits(maximumCount: 100_000))
+            )
+            await client.setConnectivity(.offline)
+            let sessions = (0..<1_100).map { client.session(for: User(id: "user-\($0)", consent: .granted)) }
+            for number in 0..<10 {
+                for session in sessions { try await session.track(.custom("spun-wheel", value: Double(number))) }
+            }
+            together = max(
+                together,
+                try await rate(1_000) {
+                    try await withThrowingTaskGroup { group in
+                        for session in sessions[..<1_000] { group.addTask { try await session.setConsent(.denied) } }
+                        try await group.waitForAll()
+                    }
+                }
+            )
+            let one = try await rate(100) {
+                for session in sessions[1_000...] { try await session.setConsent(.denied) }
+            }
+            alone = max(alone, one)
+            let ledger = try await client.ledger()
+            precondition(ledger.purged == 11_000 && ledger.isBalanced)
+            await client.shutdown(within: .zero)
+        }
+        table.add("denials of 1,000 users at once", together, atLeast: 10_000, unit: "/s")
+        table.add("denial of one user", 1_000 / alone, atMost: 2, unit: "ms")
     }
 
     // MARK: Offline

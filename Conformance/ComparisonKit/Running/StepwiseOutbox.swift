@@ -5,38 +5,27 @@ import Synchronization
 ///
 /// A vendor that takes events by the hundred would otherwise get as many in the first request as were there when the
 /// threads came to it, and the same story would be told differently each time.
-final class StepwiseOutbox: ForwardingOutbox {
-    private struct State {
-        var isFilling = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
+final class StepwiseOutbox: OutboxStoreDecorator {
+    let base: any OutboxStore
+    /// Closed while a step puts events in.
+    private let filling = Mutex<AsyncGate?>(nil)
 
-    let inner: any OutboxStore
-    private let state = Mutex(State())
-
-    init(_ inner: any OutboxStore) { self.inner = inner }
+    init(_ base: any OutboxStore) { self.base = base }
 
     /// Begins a step that puts events in.
-    func beginFilling() { state.withLock { $0.isFilling = true } }
+    func beginFilling() { filling.withLock { $0 = $0 ?? AsyncGate() } }
 
     /// Ends it, and lets go of whoever wants them.
     func endFilling() {
-        let waiting = state.withLock { state in
-            state.isFilling = false
-            defer { state.waiting = [] }
-            return state.waiting
+        let gate = filling.withLock { gate in
+            defer { gate = nil }
+            return gate
         }
-        for waiter in waiting { waiter.resume() }
+        gate?.open()
     }
 
-    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
-        await withCheckedContinuation { continuation in
-            let goesOn = state.withLock { state in
-                if state.isFilling { state.waiting.append(continuation) }
-                return !state.isFilling
-            }
-            if goesOn { continuation.resume() }
-        }
-        return try await inner.lease(wanted)
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        if let gate = filling.withLock({ $0 }), await !gate.wait() { return .nothing(until: nil) }
+        return try await base.lease(request)
     }
 }

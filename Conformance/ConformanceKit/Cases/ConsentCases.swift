@@ -126,8 +126,11 @@ extension ConformanceCase {
             try await probe.restart()
             var user = User.ada
             user.consent = .denied
-            _ = try await probe.session(for: user)
-            try await probe.eventually("the events are purged") { try await probe.ledger().purged == 2 }
+            let session = try await probe.session(for: user)
+            // Refused, it is told that the denial is carried out.
+            let event = try await probe.event(3)
+            await probe.expectError("track", .consentDenied) { try await session.track(event) }
+            probe.expect(try await probe.ledger().purged, equals: 2, "purged")
             try await probe.setReachable(true)
             probe.push(.seconds(600))
             try await probe.deliverAll()

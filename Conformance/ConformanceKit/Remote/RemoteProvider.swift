@@ -66,18 +66,20 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
                 ]
             }
             var reader = try await call("deliver", ["events": .array(events)])
-            var report = DeliveryReport(isDisabled: try reader.bool("disabled", default: false))
+            let isDisabled = try reader.bool("disabled", default: false)
+            // Over the wire verdicts go by ids, so that a service needs not answer in order.
+            var verdicts: [String: Verdict] = [:]
             for (id, value) in try reader.object("verdicts") {
                 var reader = try DocumentReader(value, named: "answer to deliver", at: "verdicts.\(id)")
-                report.verdicts[id] = try Verdict(reading: &reader)
+                verdicts[id] = try Verdict(reading: &reader)
             }
-            report.campaigns = try reader.each("campaigns") { (reader) throws(DocumentError) in
+            let campaigns = try reader.each("campaigns") { (reader) throws(DocumentError) in
                 try ReceivedCampaign(reading: &reader)
             }
-            return report
+            return DeliveryReport(batch.map { verdicts[$0.id] }, campaigns: campaigns, isDisabled: isDisabled)
         } catch {
             // Nobody knows what became of them; they are sent again.
-            return DeliveryReport(.outage(), for: batch)
+            return DeliveryReport(.outage())
         }
     }
 

@@ -1,5 +1,4 @@
 import Experimentation
-import Synchronization
 
 /// Runs work that may never end, and stops waiting for it at a deadline.
 public enum Bounded {
@@ -24,51 +23,21 @@ public enum Bounded {
         for limit: Duration,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let race = Race<Value>()
+        let race = AsyncRace<Result<Value, any Error>>()
         let task = Task {
-            do { race.finish(.success(try await work())) } catch { race.finish(.failure(error)) }
+            do { race.finish(with: .success(try await work())) } catch { race.finish(with: .failure(error)) }
         }
         let alarm = Task {
             do { try await Task.sleep(for: limit, clock: .continuous) } catch { return }
-            race.finish(.failure(TimeIsUp(limit: limit)))
+            race.finish(with: .failure(TimeIsUp(limit: limit)))
             task.cancel()
         }
         defer { alarm.cancel() }
         return try await withTaskCancellationHandler {
-            try await race.value()
+            guard let result = await race.winner() else { throw CancellationError() }
+            return try result.get()
         } onCancel: {
             task.cancel()
-            race.finish(.failure(CancellationError()))
-        }
-    }
-
-    private final class Race<Value: Sendable>: Sendable {
-        private struct State {
-            var result: Result<Value, any Error>?
-            var waiter: CheckedContinuation<Value, any Error>?
-        }
-
-        private let state = Mutex(State())
-
-        func finish(_ result: sending Result<Value, any Error>) {
-            let result = result
-            let waiter = state.withLock { state -> CheckedContinuation<Value, any Error>? in
-                guard state.result == nil else { return nil }
-                state.result = result
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume(with: result)
-        }
-
-        func value() async throws -> Value {
-            try await withCheckedThrowingContinuation { continuation in
-                let result = state.withLock { state -> Result<Value, any Error>? in
-                    if state.result == nil { state.waiter = continuation }
-                    return state.result
-                }
-                if let result { continuation.resume(with: result) }
-            }
         }
     }
 }

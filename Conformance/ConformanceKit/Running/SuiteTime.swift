@@ -8,9 +8,8 @@ import Synchronization
 public final class SuiteTime: TimeSource {
     private struct State {
         var pushed: Duration = .zero
-        var sleepers: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var gone: Set<UInt64> = []
-        var nextID: UInt64 = 0
+        /// Opened by the next push.
+        var nextPush = AsyncGate()
     }
 
     private let state = Mutex(State())
@@ -35,55 +34,29 @@ public final class SuiteTime: TimeSource {
 
     /// Pushes time forward and wakes whoever sleeps, to see whether it is time.
     public func push(by duration: Duration) {
-        let sleepers = state.withLock { state in
+        let push = state.withLock { state in
             state.pushed += duration
-            defer { state.sleepers = [:] }
-            return state.sleepers.values
+            defer { state.nextPush = AsyncGate() }
+            return state.nextPush
         }
-        for sleeper in sleepers { sleeper.resume() }
+        push.open()
     }
 
     /// Sleeps until time has come, by itself or pushed.
     public func sleep(until deadline: ContinuousClock.Instant) async throws {
         while true {
             try Task.checkCancellation()
-            let pushed = state.withLock { $0.pushed }
+            // Before the look at the time, so that no push is missed.
+            let nextPush = state.withLock { $0.nextPush }
             let remaining = instant.duration(to: deadline)
             guard remaining > .zero else { return }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await Task.sleep(for: remaining, clock: .continuous) }
-                group.addTask { await self.waitForPush(beyond: pushed) }
+                group.addTask { await nextPush.wait() }
                 defer { group.cancelAll() }
                 try await group.next()
             }
         }
-    }
-
-    private func waitForPush(beyond pushed: Duration) async {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    if state.gone.remove(id) != nil || state.pushed != pushed { return true }
-                    state.sleepers[id] = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            let sleeper = state.withLock { state in
-                if let sleeper = state.sleepers.removeValue(forKey: id) {
-                    return sleeper as CheckedContinuation<Void, Never>?
-                }
-                state.gone.insert(id)
-                return nil
-            }
-            sleeper?.resume()
-        }
-        state.withLock { _ = $0.gone.remove(id) }
     }
 
     private static func seconds(_ duration: Duration) -> Double {

@@ -28,10 +28,13 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
         public let lane: Lane
         /// Its events, in the order of the batch.
         public let events: [Envelope]
+        /// Where each of them stands in the batch.
+        public let places: [Int]
     }
 
     /// The requests, to be sent one after the other.
     public let requests: [Request]
+    private let count: Int
 
     /// Arranges a batch.
     ///
@@ -46,26 +49,28 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
             if turned.count < best.count { best = turned }
         }
         requests = best
+        count = batch.count
     }
 
     /// Arranges a batch in stages that take the lanes in turns: an event goes into the first stage of its lane that doesn't come
     /// before the last of its user.
     private static func requests(_ batch: [Envelope], in lanes: [Lane], by lane: (Envelope) -> Lane) -> [Request] {
-        var stages: [[Envelope]] = []
+        var stages: [[Int]] = []
         var last: [String: Int] = [:]
-        for event in batch {
+        for (place, event) in batch.enumerated() {
             guard let turn = lanes.firstIndex(of: lane(event)) else { continue }
             let from = last[event.identity.id, default: 0]
             let stage = from + (turn - from % lanes.count + lanes.count) % lanes.count
             last[event.identity.id] = stage
             while stages.count <= stage { stages.append([]) }
-            stages[stage].append(event)
+            stages[stage].append(place)
         }
-        return stages.enumerated().flatMap { stage, events in
+        return stages.enumerated().flatMap { stage, places in
             let lane = lanes[stage % lanes.count]
             let most = max(lane.most, 1)
-            return stride(from: 0, to: events.count, by: most).map { start in
-                Request(lane: lane, events: Array(events[start..<min(start + most, events.count)]))
+            return stride(from: 0, to: places.count, by: most).map { start in
+                let places = Array(places[start...].prefix(most))
+                return Request(lane: lane, events: places.map { batch[$0] }, places: places)
             }
         }
     }
@@ -78,32 +83,34 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
     /// What stays behind wasn't sent, and no attempt is counted. Once a kill switch was on in an answer, or the task was
     /// cancelled, no request is begun any more.
     ///
-    /// - Parameter send: Sends the events of one request and says of each what became of it.
-    /// - Returns: What became of all.
+    /// - Parameter send: Sends the events of one request and says of each what became of it, in the order of the request.
+    /// - Returns: What became of all, in the order of the batch.
     public func deliver(_ send: @Sendable (Request) async -> DeliveryReport) async -> DeliveryReport {
-        var whole = DeliveryReport()
+        var whole = DeliveryReport(noAnswerTo: count)
         var users: [String: Verdict] = [:]
         var lanes: [Lane: Verdict] = [:]
         for request in requests {
             if whole.isDisabled || Task.isCancelled { break }
             var events: [Envelope] = []
-            for event in request.events {
+            var places: [Int] = []
+            for (event, place) in zip(request.events, request.places) {
                 if let verdict = users[event.identity.id] ?? lanes[request.lane] {
                     users[event.identity.id] = verdict
-                    whole.verdicts[event.id] = verdict
+                    whole[place] = verdict
                 } else {
                     events.append(event)
+                    places.append(place)
                 }
             }
             if events.isEmpty { continue }
-            let report = await send(Request(lane: request.lane, events: events))
-            whole.merge(report)
-            for event in events {
-                switch report.verdicts[event.id] {
+            let report = await send(Request(lane: request.lane, events: events, places: places))
+            whole.add(report, at: places)
+            for (event, verdict) in zip(events, report.verdicts(count: events.count)) {
+                switch verdict {
                 case .delivered, .rejected: continue
                 // Tried again at once without what it waited for, it goes if that is given up and stays if that stays.
                 case .failed, .split: users[event.identity.id] = .split("an earlier event of the user wasn't taken")
-                case let verdict:
+                default:
                     users[event.identity.id] = verdict ?? .outage()
                     lanes[request.lane] = verdict ?? .outage()
                 }

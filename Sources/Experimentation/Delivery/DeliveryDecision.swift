@@ -7,15 +7,17 @@ import Foundation
 /// | Verdict | Event | Attempt counted |
 /// |---|---|---|
 /// | delivered | acknowledged | – |
-/// | outage, or none | back, once the pause is over | no |
+/// | outage, or none | stays as it is; the round ends, and the next one comes once the pause is over | no |
 /// | failed | back after a pause of its own; given up as `exhausted` after the last attempt | yes |
 /// | split, alone | given up as `rejected` | – |
 /// | split, among others | tried again in halves, at once | no |
 /// | rejected | given up as `rejected` | – |
-/// | stop | back; nothing is sent until ``RetrySchedule/probe(afterStops:jitter:)``, then one event | no |
+/// | stop | stays as it is; nothing is sent until ``RetrySchedule/probe(afterStops:jitter:)``, then one event | no |
 enum DeliveryDecision: Equatable {
     case settle(Settlement)
     case splitWithOthers
+    /// Nothing is written down of the event: it is the vendor that fails.
+    case stays(DeliveryRound.Failure, asked: Duration?)
 
     /// Decides about one event.
     ///
@@ -35,30 +37,27 @@ enum DeliveryDecision: Equatable {
         now: Date,
         jitter: @autoclosure () -> Double
     ) -> DeliveryDecision {
-        func back(at date: Date, attempts: Int, _ reason: String) -> DeliveryDecision {
-            .settle(.retry(id: envelope.id, at: date, attempts: attempts, reason: reason))
+        func settled(_ outcome: Settlement.Outcome) -> DeliveryDecision {
+            .settle(Settlement(of: envelope, outcome))
         }
         switch verdict {
         case .delivered:
-            return .settle(.delivered(id: envelope.id))
+            return settled(.delivered)
         case nil:
-            return back(at: now, attempts: envelope.attempts, "no answer")
+            return .stays(.outage(reason: "no answer"), asked: nil)
         case .outage(let after):
-            let wait = after.map { RetrySchedule.clamped($0) } ?? .zero
-            return back(at: now + wait.seconds, attempts: envelope.attempts, "outage")
+            return .stays(.outage(reason: "outage"), asked: after.map { RetrySchedule.clamped($0) })
         case .failed(let reason):
             let attempts = envelope.attempts + 1
-            guard attempts < policy.attempts else {
-                return .settle(.dropped(id: envelope.id, reason: .exhausted, detail: reason))
-            }
+            guard attempts < policy.attempts else { return settled(.dropped(.exhausted, detail: reason)) }
             let wait = RetrySchedule.wait(beforeAttempt: attempts, jitter: jitter())
-            return back(at: now + wait.seconds, attempts: attempts, reason)
+            return settled(.retry(at: now + wait.seconds, attempts: attempts, reason: reason))
         case .split(let reason):
-            return isAlone ? .settle(.dropped(id: envelope.id, reason: .rejected, detail: reason)) : .splitWithOthers
+            return isAlone ? settled(.dropped(.rejected, detail: reason)) : .splitWithOthers
         case .rejected(let reason):
-            return .settle(.dropped(id: envelope.id, reason: .rejected, detail: reason))
+            return settled(.dropped(.rejected, detail: reason))
         case .stop(let error):
-            return back(at: now, attempts: envelope.attempts, error.description)
+            return .stays(.refused(error), asked: nil)
         }
     }
 

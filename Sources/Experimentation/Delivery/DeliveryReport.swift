@@ -1,71 +1,92 @@
 /// What became of a batch.
+///
+/// An event without a verdict got no answer and is retried as after an outage: one whose place the report doesn't have, as
+/// well. Verdicts beyond the end of the batch are of nothing.
 public struct DeliveryReport: Sendable {
-    /// Mostly a vendor says the same of a whole batch; then nothing is looked up by the ids of its events.
-    private enum Content: Sendable {
-        case same(Verdict, [Envelope])
-        case each([String: Verdict])
+    /// What the vendor said.
+    public enum Verdicts: Sendable, Hashable {
+        /// The same of every event.
+        case all(Verdict)
+        /// Something of each event, in the order of the batch; `nil` where there was no answer.
+        case each([Verdict?])
     }
 
-    private var content: Content
+    /// The verdicts on the events.
+    public var verdicts: Verdicts
     /// Campaigns that came back, in the order of the vendor's answers.
     public var campaigns: [ReceivedCampaign]
     /// Whether the vendor said that its kill switch is on.
     public var isDisabled: Bool
 
-    /// Creates a report.
-    public init(
-        verdicts: [String: Verdict] = [:],
-        campaigns: [ReceivedCampaign] = [],
-        isDisabled: Bool = false
-    ) {
-        content = .each(verdicts)
+    /// Creates a report that says the same of every event.
+    public init(_ verdict: Verdict, campaigns: [ReceivedCampaign] = [], isDisabled: Bool = false) {
+        self.init(.all(verdict), campaigns, isDisabled)
+    }
+
+    /// Creates a report that says something of each event, in the order of the batch.
+    public init(_ verdicts: [Verdict?], campaigns: [ReceivedCampaign] = [], isDisabled: Bool = false) {
+        self.init(.each(verdicts), campaigns, isDisabled)
+    }
+
+    /// Creates a report that no event got an answer: where an adapter begins that fills the places in one by one.
+    ///
+    /// - Parameter count: How many events the batch has.
+    public init(noAnswerTo count: Int) {
+        self.init(.each(Array(repeating: nil, count: max(count, 0))), [], false)
+    }
+
+    private init(_ verdicts: Verdicts, _ campaigns: [ReceivedCampaign], _ isDisabled: Bool) {
+        self.verdicts = verdicts
         self.campaigns = campaigns
         self.isDisabled = isDisabled
     }
 
-    /// Creates a report that says the same of every event.
-    public init(_ verdict: Verdict, for batch: [Envelope]) {
-        content = .same(verdict, batch)
-        campaigns = []
-        isDisabled = false
-    }
-
-    /// The verdict on each event by its id; an event without one is retried as after an outage.
-    public var verdicts: [String: Verdict] {
+    /// The verdict on the event at a place of the batch; `nil` if there is none.
+    ///
+    /// A report that said the same of every event doesn't know how many there are: set to another verdict at one place, it
+    /// says nothing any more of the places behind it, and these events are sent again. Give it the size of the batch
+    /// before, by `report.verdicts = .each(report.verdicts(count: batch.count))`.
+    public subscript(index: Int) -> Verdict? {
         get {
-            switch content {
-            case .same(let verdict, let batch): Dictionary(batch.map { ($0.id, verdict) }, uniquingKeysWith: { $1 })
-            case .each(let verdicts): verdicts
+            switch verdicts {
+            case .all(let verdict): index >= 0 ? verdict : nil
+            case .each(let each): each.indices.contains(index) ? each[index] : nil
             }
         }
-        _modify {
-            var verdicts = verdicts
-            content = .each([:])
-            defer { content = .each(verdicts) }
-            yield &verdicts
+        set {
+            guard index >= 0, self[index] != newValue else { return }
+            var each =
+                switch verdicts {
+                case .all(let verdict): [Verdict?](repeating: verdict, count: index)
+                case .each(let each): each
+                }
+            // Else the list would have two owners, and setting one verdict would copy it.
+            verdicts = .each([])
+            if index >= each.count { each.append(contentsOf: repeatElement(nil, count: index - each.count + 1)) }
+            each[index] = newValue
+            verdicts = .each(each)
         }
     }
 
-    /// The verdicts on the events of a batch, in its order.
-    func verdicts(on batch: [Envelope]) -> [Verdict?] {
-        if case .same(let verdict, let events) = content, batch.count == events.count,
-            batch.indices.allSatisfy({ batch[$0].id == events[$0].id })
-        {
-            return Array(repeating: verdict, count: batch.count)
+    /// The verdicts on a batch of so many events, in its order; `nil` at places that the report doesn't have.
+    public func verdicts(count: Int) -> [Verdict?] {
+        let count = max(count, 0)
+        switch verdicts {
+        case .all(let verdict): return Array(repeating: verdict, count: count)
+        case .each(let each) where each.count == count: return each
+        case .each(let each): return Array(each.prefix(count)) + repeatElement(nil, count: max(count - each.count, 0))
         }
-        let verdicts = verdicts
-        return batch.indices.map { verdicts[batch[$0].id] }
     }
 
-    /// Adds another part's report to this one.
-    public mutating func merge(_ other: DeliveryReport) {
-        if case .each(let verdicts) = content, verdicts.isEmpty {
-            content = other.content
-        } else {
-            verdicts.merge(other.verdicts) { $1 }
-        }
-        campaigns.append(contentsOf: other.campaigns)
-        isDisabled = isDisabled || other.isDisabled
+    /// Adds what became of a part of the batch.
+    ///
+    /// - Parameters:
+    ///   - part: The report on the part.
+    ///   - places: Where the events of the part stand in the batch.
+    public mutating func add(_ part: DeliveryReport, at places: some Collection<Int>) {
+        for (place, verdict) in zip(places, part.verdicts(count: places.count)) { self[place] = verdict }
+        campaigns += part.campaigns
+        isDisabled = isDisabled || part.isDisabled
     }
 }
 

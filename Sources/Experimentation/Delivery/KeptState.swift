@@ -26,8 +26,9 @@ struct KeptState: Sendable {
         static func decisions(of userID: String) -> Key { Key(name: "decisions/" + Digest.hex(userID)) }
         static func assignments(of userID: String) -> Key { Key(name: "assignments/" + Digest.hex(userID)) }
         static func link(of userID: String) -> Key { Key(name: "link/" + Digest.hex(userID)) }
-        static func withdrawal(of userID: String) -> Key { Key(name: withdrawals + Digest.hex(userID)) }
-        static let withdrawals = "withdrawal/"
+        static func denial(of userID: String) -> Key { Key(name: denials + Digest.hex(userID)) }
+        // As it was named when files were first written.
+        static let denials = "withdrawal/"
     }
 
     /// Reads a value; whatever is wrong with it, there is none then.
@@ -82,26 +83,25 @@ struct KeptState: Sendable {
 
     /// Removes a user's decisions and assignments without a trace.
     func forget(userID: String) async throws(ExperimentationError) {
-        for key in [Key.decisions(of: userID), .assignments(of: userID), .link(of: userID)] {
-            try await store.removeAll(beginningWith: prefix + key.name)
-        }
+        let keys = [Key.decisions(of: userID), .assignments(of: userID), .link(of: userID)]
+        try await store.removeAll(beginningWith: keys.map { prefix + $0.name })
     }
 
-    // MARK: Withdrawals of consent
+    // MARK: Denials that are owed
 
-    /// Writes down that everything of a user's is to be removed.
-    func oweWithdrawal(of userID: String) async {
-        await write(bytes: Array(userID.utf8), .withdrawal(of: userID))
+    /// Writes down that a user's denial of consent is still to be carried out.
+    func oweDenial(of userID: String) async {
+        await write(bytes: Array(userID.utf8), .denial(of: userID))
     }
 
     /// Removes that note, without a trace.
-    func endWithdrawal(of userID: String) async throws(ExperimentationError) {
-        try await store.removeAll(beginningWith: prefix + Key.withdrawal(of: userID).name)
+    func endDenial(of userID: String) async throws(ExperimentationError) {
+        try await store.removeAll(beginningWith: prefix + Key.denial(of: userID).name)
     }
 
-    /// The users whose withdrawal an earlier run didn't come to the end of.
-    func owedWithdrawals() async -> [String] {
-        guard let keys = try? await store.keys(beginningWith: prefix + Key.withdrawals) else { return [] }
+    /// The users whose denial an earlier run couldn't carry out.
+    func owedDenials() async -> [String] {
+        guard let keys = try? await store.keys(beginningWith: prefix + Key.denials) else { return [] }
         var users: [String] = []
         for key in keys {
             let content = await bytes(Key(name: String(key.dropFirst(prefix.count))))

@@ -1,229 +1,235 @@
 import Foundation
-import Synchronization
 
-/// Takes events, keeps them, and delivers them: in order per user, at least once, within its policy.
+/// Takes events, keeps them, and has them delivered: in order per user, at least once, to each destination by itself.
 ///
-/// One batch is under way at a time. Whatever stops delivery (no network, the kill switch, wrong settings) stops only
-/// that: events are still taken.
-actor Outbox {
-    /// Why nothing is delivered at the moment.
-    enum Pause: Hashable { case offline, disabled, stopped, closed }
-
-    /// What a delivery brought back, for the client to act on.
-    struct News: Sendable {
-        var campaigns: [(envelope: Envelope, campaign: Campaign)] = []
-        /// The events that the vendor has taken or refused for good: nothing more will come of them.
-        var settled: [Envelope] = []
-        var isDisabled = false
-        var stopped: ExperimentationError?
-        /// Whether the vendor takes events again after it had stopped everything.
-        var hasResumed = false
-        /// Whether anything was delivered.
-        var succeeded = false
-    }
-
-    /// An event on its way into the store.
-    struct Entry: Sendable {
-        var envelope: Envelope
-        var isHeld: Bool
-        /// Whether the user agrees, so that what an earlier run held of theirs goes first.
-        var isGranted = false
-        /// Whether the user still agrees, asked again at the last moment.
-        var isWanted: @Sendable () -> Bool = { true }
-
-        var userID: String { envelope.identity.id }
-    }
-
-    /// A delivery that has begun.
-    struct UnderWay {
-        var task: Task<DeliveryReport, Never>
-        var batch: [Envelope]
-        /// Opens when nothing of it is under way any more.
-        let ended = OneShot()
-
-        /// Whether anything of a user's is in it but the consent signal itself.
-        func concerns(_ userID: String) -> Bool {
-            batch.contains { $0.identity.id == userID && !$0.event.isConsentSignal }
-        }
-    }
+/// What is accepted goes through one ``Intake`` into the store, and out of it by one ``Deliverer`` for each destination.
+/// Whatever stops a delivery (no network, the kill switch, wrong settings) stops only that: events are still taken.
+final class Outbox: Sendable {
+    /// How long the store may take at the least to say whether it is empty, also where the deadline has come.
+    static let leastForStatus: Duration = .milliseconds(500)
 
     let store: any OutboxStore
     let kept: KeptState
-    let sink: (any EventSink)?
+    let routes: [EventRoute]
+    let deliverers: [Deliverer]
+    let tasks: [Task<Void, Never>]
+    let intake: Intake
+    let owed: OwedDenials
     let environment: Environment
-    let report: @Sendable (News) -> Void
 
-    var pauses: Set<Pause> = []
-    /// Users who have withdrawn their consent, until somebody who has it tracks again.
-    var deniedUsers: Set<String> = []
-    /// Users who have withdrawn their consent and of whom something may still be there; the next run knows of them.
-    var owedWithdrawals: Set<String> = []
-    /// Users whose events are being removed from the store at this moment: theirs wait for that to end.
-    var beingPurged: [String: OneShot] = [:]
-    /// Whether the store may hold events for consent, as far as this client knows.
-    nonisolated let mayHold = Atomic<Bool>(true)
-    /// Users of whom nothing is held any more; a bounded memory that spares the store the question.
-    var released: Set<String> = []
-    /// Users whose held events are being let go at this moment.
-    var beingReleased: [String: OneShot] = [:]
-    /// About how many events wait for a delivery.
-    var waiting = 0
-    /// How many deliveries have failed in a row.
-    var failures = 0
-    /// When deliveries may go on after an outage.
-    var outageEnds: ContinuousClock.Instant?
-    /// Until when the vendor asked to be left alone; not even a flush goes before.
-    var askedUntil: ContinuousClock.Instant?
-    var underWay: UnderWay?
-    /// Whether ``underWay`` was cancelled because of a user's consent, not because of the vendor.
-    var isInterrupted = false
-    /// What the store couldn't write down.
-    var unsettled: [Settlement] = []
-    /// Batches that got no answer, by their first event: they are sent again as they were, under the same name.
-    var unanswered: [String: [Envelope]] = [:]
-
-    /// Batches that are leased and not yet sent, the next one last.
-    var ahead: [[Envelope]] = []
-    /// What is neither ahead nor settled while something of its batch is written down: it goes back if the store fails.
-    var inHand: [Envelope] = []
-    /// The next batches on their way out of the store.
-    var leasing: Task<Result<[[Envelope]], ExperimentationError>, Never>?
-    /// Whether ``leasing`` has ended and nobody has taken what it brought.
-    var hasLeased = false
-    /// Users whose events were removed since ``leasing`` began.
-    var purgedMeanwhile: Set<String> = []
-    /// Users whose events were taken out of ``ahead`` in this round: no later one of theirs may go first.
-    var forgotten: Set<String> = []
-    /// What is to be written down while the next batches are under way.
-    var aside: [[Settlement]] = []
-    /// The writing down of what stands aside.
-    var settling: Task<Void, Never>?
-    /// Why something that stood aside couldn't be written down; ends the round.
-    var settleFailure: ExperimentationError?
-    /// How often something was written down.
-    var settled = 0
-    /// How often in a row the vendor has refused everything until somebody mends the settings.
-    var stops = 0
-    /// Whether the vendor is tried with a single event, after such a refusal.
-    var isProbing = false
-    var probe: Task<Void, Never>?
-
-    var drain: Task<Void, Never>?
-    /// When the last drain said that there is something to try again.
-    var nextRound: ContinuousClock.Instant?
-    var timer: Task<Void, Never>?
-    var timerDeadline: ContinuousClock.Instant?
-
-    var appending: [String: Int] = [:]
-    var appendWaiters: [String: [CheckedContinuation<Void, Never>]] = [:]
-    /// Events that were stored although their users no longer agreed, and couldn't be removed yet.
-    var owedRemovals: [Entry] = []
-    var takingNoted: Task<Void, Never>?
-    /// Events of callers who can't wait: exposures recorded by a read.
+    /// Creates an outbox that delivers nothing before ``resume()``.
     ///
-    /// They come before whatever is accepted later.
-    let intake = Mutex<[Entry]>([])
-
-    private let began: (date: Date, instant: ContinuousClock.Instant)
-    /// When the round under way began, by both clocks.
-    var roundBegan: (date: Date, instant: ContinuousClock.Instant)
-
+    /// - Parameters:
+    ///   - store: Where events are kept.
+    ///   - kept: Where it is noted what a failing store owes.
+    ///   - routes: Where events go, the one that decides whether an event is taken first; each destination once.
+    ///   - environment: Time, chance, names and messages.
+    ///   - events: Told of what deliveries bring.
     init(
         store: any OutboxStore,
         kept: KeptState,
-        sink: (any EventSink)?,
+        routes: [EventRoute],
         environment: Environment,
-        report: @escaping @Sendable (News) -> Void
+        events: DeliveryEvents
     ) {
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        let deliverers = routes.map { route in
+            Deliverer(
+                to: route.destination,
+                by: route.sink,
+                store: store,
+                owed: owed,
+                events: events,
+                environment: environment
+            )
+        }
         self.store = store
         self.kept = kept
-        self.sink = sink
+        self.routes = routes
+        self.owed = owed
         self.environment = environment
-        self.report = report
-        began = (environment.time.now, environment.time.instant)
-        roundBegan = began
-    }
-
-    /// The time of day as far as it can be trusted: no later than what has passed since the beginning, so that a clock
-    /// that is set ahead doesn't make events old.
-    var cautiousNow: Date {
-        let passed = began.instant.duration(to: environment.time.instant).seconds
-        return min(environment.time.now, began.date + passed)
-    }
-
-    /// The time for waits: the store compares them with the time of the round's leases, so a clock that is set in between
-    /// must not show in them.
-    var roundNow: Date { roundBegan.date + roundBegan.instant.duration(to: environment.time.instant).seconds }
-
-    // MARK: What the client says
-
-    /// Stops or lets go of delivery for one reason.
-    func setPause(_ pause: Pause, _ isOn: Bool) {
-        if isOn {
-            pauses.insert(pause)
-        } else if pauses.remove(pause) != nil, pauses.isEmpty {
-            failures = 0
-            outageEnds = nil
-            waiting = max(waiting, 1)
-            startDrain()
+        self.deliverers = deliverers
+        intake = Intake(store: store, owed: owed, environment: environment) { events in
+            for deliverer in deliverers {
+                // Without events, held ones were released: where, only the store knows.
+                let count = events.isEmpty ? 1 : events.count { $0.isDeliverable(to: deliverer.destination) }
+                if count > 0 { await deliverer.accepted(count) }
+            }
         }
+        tasks = deliverers.map { deliverer in Task { await deliverer.run() } }
+    }
+
+    deinit { for task in tasks { task.cancel() } }
+
+    // MARK: What is said
+
+    /// Takes an event's place in the line, without waiting; whoever does that waits for ``outcome(of:)``.
+    ///
+    /// - Parameters:
+    ///   - envelope: The event.
+    ///   - consent: What its user says of being tracked; unknown consent holds it back where it is needed.
+    /// - Returns: The place.
+    func enter(_ envelope: Envelope, consent: Consent) -> Intake.Ticket {
+        intake.enter(.event(event(envelope, consent)))
+    }
+
+    /// Takes the place of an event for a caller who can't wait.
+    ///
+    /// - Parameters:
+    ///   - envelope: The event.
+    ///   - consent: What its user says of being tracked.
+    ///   - isStated: Whether they say it with this event, as somebody does who has no session.
+    func note(_ envelope: Envelope, consent: Consent, isStated: Bool = false) {
+        var event = event(envelope, consent)
+        event.grantsConsent = isStated && consent == .granted
+        intake.note(.event(event))
+    }
+
+    /// Takes a change of consent's place in the line; whoever does that waits for ``outcome(of:)`` or ``deny(_:_:)``.
+    func enter(_ change: ConsentChange) -> Intake.Ticket { intake.enter(.consent(change)) }
+
+    /// Takes the place of a change of consent for a caller who can't wait.
+    ///
+    /// - Parameters:
+    ///   - change: The change.
+    ///   - failed: Called if the store couldn't be told.
+    func note(_ change: ConsentChange, failed: @escaping @Sendable (ExperimentationError) -> Void) {
+        intake.note(.consent(change)) { [weak self] outcome in
+            switch outcome {
+            case .failure(let error): failed(error)
+            case .success where change.isGranted: break
+            case .success:
+                Task {
+                    await self?.withdraw(change.userID)
+                    try? await self?.kept.forget(userID: change.userID)
+                }
+            }
+        }
+    }
+
+    /// Waits until the store has what was said.
+    ///
+    /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
+    func outcome(of ticket: Intake.Ticket) async throws(ExperimentationError) { try await intake.outcome(of: ticket) }
+
+    /// Waits until a user's denial is carried out: what waits of theirs is removed, what is kept of them is forgotten, and
+    /// no request is under way that has an event of theirs but the consent signal.
+    ///
+    /// - Parameters:
+    ///   - ticket: The denial's place.
+    ///   - userID: Whose it is.
+    ///   - isWanted: Whether that is still so, asked before it is noted as owed.
+    /// - Throws: What the stores throw: then nothing of the user is sent or accepted, and it is tried again.
+    func deny(
+        _ ticket: Intake.Ticket,
+        _ userID: String,
+        isWanted: @Sendable () -> Bool
+    ) async throws(ExperimentationError) {
+        var failure: ExperimentationError?
+        do throws(ExperimentationError) { try await intake.outcome(of: ticket) } catch { failure = error }
+        await withdraw(userID)
+        do throws(ExperimentationError) {
+            try await kept.forget(userID: userID)
+        } catch {
+            if isWanted() { await owed.owe(userID) }
+            failure = failure ?? error
+        }
+        if let failure { throw failure }
+    }
+
+    /// Waits until no request goes on that has an event of a user who denies consent, but for the consent signal.
+    func withdraw(_ userID: String) async {
+        for deliverer in deliverers { await deliverer.withdraw([ExactText(userID)]) }
+    }
+
+    /// Waits until everything that was said before is in the store, or couldn't be stored.
+    func drain() async { await intake.drain() }
+
+    func event(_ envelope: Envelope, _ consent: Consent) -> NewEvent {
+        let mayBeHeld = consent == .unknown && !envelope.event.isConsentSignal
+        let taking = routes.enumerated().filter { index, route in
+            // The first was asked before the event came here.
+            index == 0 || (try? route.sink.check(envelope.event)) != nil
+        }
+        return NewEvent(
+            envelope,
+            owedTo: taking.map { .init(to: $1.destination, isHeld: mayBeHeld && $1.needsConsent) }
+        )
+    }
+
+    // MARK: Delivering
+
+    /// Forbids deliveries for a reason, or takes it back.
+    func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) async {
+        for deliverer in deliverers { await deliverer.set(hold, isOn) }
     }
 
     /// Tries again after a refusal of everything: somebody says that the reason is gone.
-    func resumeAfterStop() {
-        // That it was stopped is forgotten with the first event that is taken.
-        stops = min(stops, 1)
-        isProbing = false
-        probe?.cancel()
-        setPause(.stopped, false)
-    }
+    func resumeAfterRefusal() async { for deliverer in deliverers { await deliverer.resumeAfterRefusal() } }
 
-    /// Delivers what an earlier run left.
-    ///
-    /// Only if anything is left: a drain for nothing would take the first event of this run before its batch is due.
+    /// Carries out and delivers what an earlier run left.
     func resume() async {
-        guard pauses.isEmpty, sink != nil else { return }
-        if let left = try? await store.status(now: environment.time.now) {
-            // Nobody has tracked yet.
-            if left.held == 0 { mayHold.store(false, ordering: .relaxed) }
-            if left.ready + left.delayed + left.leased == 0 { return }
+        await owed.restore()
+        for deliverer in deliverers { await deliverer.resume() }
+    }
+
+    /// Delivers what can be delivered, and waits for that until the deadline.
+    ///
+    /// - Parameters:
+    ///   - deadline: When it ends, whatever is under way.
+    ///   - isPatient: Whether what may be tried again before the deadline is waited for; otherwise everything is tried
+    ///     once.
+    /// - Returns: Whether nothing is left that could have been delivered.
+    /// - Throws: ``ErrorCode/store``.
+    func flush(by deadline: ContinuousClock.Instant, isPatient: Bool) async throws(ExperimentationError) -> Bool {
+        let time = environment.time
+        let isStored = AsyncGate()
+        Task { [intake] in
+            await intake.drain()
+            isStored.open()
         }
-        startDrain()
+        guard await isStored.wait(until: deadline, by: time) else { return false }
+        await withTaskGroup { group in
+            for deliverer in deliverers {
+                group.addTask { await deliverer.flush(by: deadline, isPatient: isPatient) }
+            }
+        }
+        return try await isEmpty(by: max(deadline, time.instant.advanced(by: Self.leastForStatus)))
     }
 
-    /// The events that wait, with everything noted taken in first.
-    func waitingEvents(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
-        await takeInNoted()
-        return try await store.waiting(after: sequence, limit: limit)
+    /// Whether nothing is left that could be delivered; no, if the store doesn't answer in time.
+    func isEmpty(by deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Bool {
+        let isAnswered = AsyncGate()
+        let question = Task { () -> Result<Bool, ExperimentationError> in
+            defer { isAnswered.open() }
+            do throws(ExperimentationError) {
+                return .success(try await self.status().deliverable == 0)
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard await isAnswered.wait(until: deadline, by: environment.time) else { return false }
+        return try await question.value.get()
     }
 
-    /// Ends delivery; what waits stays in the store.
-    func close() async {
-        pauses.insert(.closed)
-        timer?.cancel()
-        timer = nil
-        probe?.cancel()
-        drain?.cancel()
-    }
-
-    /// The accounts, with everything noted taken in first, and every answer.
-    func ledger() async throws(ExperimentationError) -> Ledger {
-        await takeInNoted()
-        await waitForSettling()
-        return try await store.ledger()
-    }
-
-    /// What waits, with everything noted taken in first, and every answer.
-    func status() async throws(ExperimentationError) -> OutboxStatus {
-        await takeInNoted()
-        await waitForSettling()
-        return try await store.status(now: environment.time.now)
+    /// Ends deliveries, and waits for that until the deadline; what waits stays in the store.
+    func close(by deadline: ContinuousClock.Instant) async {
+        intake.close()
+        for deliverer in deliverers { await deliverer.close() }
+        for task in tasks { task.cancel() }
+        let isOver = AsyncGate()
+        let ending = Task { [tasks] in
+            for task in tasks { await task.value }
+            isOver.open()
+        }
+        await isOver.wait(until: deadline, by: environment.time)
+        ending.cancel()
     }
 }
 
-extension TrackingEvent {
-    /// Whether this is the consent signal itself, the one thing that may be sent without consent.
-    var isConsentSignal: Bool {
-        if case .consentChanged = kind { true } else { false }
+extension NewEvent {
+    /// Whether the event may be sent to a destination as soon as it is stored.
+    fileprivate func isDeliverable(to destination: Destination) -> Bool {
+        deliveries.contains { !$0.isHeld && $0.destination == destination }
     }
 }

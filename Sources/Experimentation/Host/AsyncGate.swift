@@ -19,6 +19,9 @@ package final class AsyncGate: Sendable {
     /// Whether the gate is open.
     package var isOpen: Bool { state.withLock { $0.isOpen } }
 
+    /// How many tasks wait.
+    package var waiting: Int { state.withLock { $0.waiting.count } }
+
     /// Opens the gate; to open it again changes nothing.
     package func open() {
         let waiting = state.withLock { state in
@@ -51,6 +54,23 @@ package final class AsyncGate: Sendable {
             }
         } onCancel: {
             state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+        }
+        return isOpen
+    }
+
+    /// Waits until the gate is open, a moment has come or this task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - deadline: The moment.
+    ///   - time: By which time.
+    /// - Returns: Whether the gate is open.
+    @discardableResult
+    package func wait(until deadline: ContinuousClock.Instant, by time: any TimeSource) async -> Bool {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.wait() }
+            group.addTask { try? await time.sleep(until: deadline) }
+            await group.next()
+            group.cancelAll()
         }
         return isOpen
     }

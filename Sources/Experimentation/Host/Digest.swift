@@ -14,7 +14,7 @@ package enum Digest {
     ]
 
     /// The 32 bytes of the digest.
-    static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    package static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var message = Array(bytes)
         let length = UInt64(message.count) * 8
         message.append(0x80)
@@ -45,7 +45,10 @@ package enum Digest {
     }
 
     /// The digest of texts as 64 hexadecimal digits; the texts are kept apart, so `["ab", "c"]` isn't `["a", "bc"]`.
-    package static func hex(_ parts: String...) -> String {
+    package static func hex(_ parts: String...) -> String { hex(parts) }
+
+    /// The digest of texts as 64 hexadecimal digits.
+    package static func hex(_ parts: [String]) -> String {
         var bytes: [UInt8] = []
         for part in parts {
             bytes.append(contentsOf: Array("\(part.utf8.count):".utf8))

@@ -2,14 +2,14 @@
 ///
 /// Swift's texts are equal when Unicode calls them so, however they are composed. Users are who their ids say, byte by byte: what
 /// is kept of `é` must not be given to `e` with an accent after it.
-struct ExactText: Sendable, Hashable {
-    let text: String
+package struct ExactText: Sendable, Hashable {
+    package let text: String
 
-    init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text }
 
-    static func == (one: Self, other: Self) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
+    package static func == (one: Self, other: Self) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         hasher.combine(0xff as UInt8)

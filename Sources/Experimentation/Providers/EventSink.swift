@@ -19,8 +19,25 @@ public protocol EventSink: Sendable {
     /// what has no verdict then is retried.
     ///
     /// - Parameter batch: The events of one batch, the oldest first.
-    /// - Returns: A verdict on each event, and what came back with the answer.
+    /// - Returns: A verdict on each event, in the order of the batch, and what came back with the answer.
     func deliver(_ batch: [Envelope]) async -> DeliveryReport
+}
+
+/// A destination of events, and how they get there.
+public struct EventRoute: Sendable {
+    /// Whose events they are from then on.
+    public var destination: Destination
+    /// What delivers them.
+    public var sink: any EventSink
+    /// Whether unknown consent holds events back.
+    public var needsConsent: Bool
+
+    /// Creates a route.
+    public init(to destination: Destination, by sink: any EventSink, needsConsent: Bool = false) {
+        self.destination = destination
+        self.sink = sink
+        self.needsConsent = needsConsent
+    }
 }
 
 /// How a vendor's anonymous users become known ones, where that takes several remote steps.

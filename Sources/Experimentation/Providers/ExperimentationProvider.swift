@@ -57,6 +57,11 @@ public struct ProviderRoles: Sendable {
     public var decisions: Deciding?
     /// Where events go, if there is such a place.
     public var events: (any EventSink)?
+    /// Where events go besides: each has its own order, attempts, pauses and accounts.
+    ///
+    /// An event that a further sink's ``EventSink/check(_:)`` refuses isn't owed to it. Destinations are distinct, and none
+    /// is the provider's own.
+    public var furtherRoutes: [EventRoute] = []
     /// How an anonymous user becomes a known one, where that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
     /// How campaigns are held, if the vendor has any.

@@ -102,7 +102,9 @@ public struct NativeEvent: Sendable, Hashable, Codable {
     }
 }
 
-/// What is delivered first between users, and dropped last.
+/// What is dropped last when the store is full.
+///
+/// What is delivered first is not up to it: events go out in the order in which they were accepted.
 public enum Priority: Int, Sendable, Hashable, Codable, Comparable, CaseIterable {
     /// Views and other things in great number.
     case low = 0

@@ -24,7 +24,7 @@ final class Intake: Sendable {
 
     /// The sessions at hand; what each remembers of its events that wait adds up.
     private struct Sessions {
-        var byUser: [User: UserSession] = [:]
+        var byUser: [String: UserSession] = [:]
         /// How many events were tracked in them.
         var events = 0
     }
@@ -124,10 +124,11 @@ final class Intake: Sendable {
         sessions.withLock { sessions in
             if sessions.events >= Self.mostInSessions { sessions = Sessions() }
             sessions.events += 1
-            if let session = sessions.byUser[user] { return session }
+            // A line that says something else of its user begins another session: consent counts from that line on.
+            if let session = sessions.byUser[user.id], session.user == user { return session }
             if sessions.byUser.count >= Self.mostSessions { sessions = Sessions() }
             let session = client.session(for: user)
-            sessions.byUser[user] = session
+            sessions.byUser[user.id] = session
             return session
         }
     }

@@ -1,4 +1,5 @@
 @preconcurrency import Dispatch
+import Experimentation
 
 #if canImport(Glibc)
     import Glibc
@@ -14,7 +15,7 @@ final class Signals: Sendable {
     private static let grace = DispatchTimeInterval.seconds(4)
     private static let timeToSpeak = DispatchTimeInterval.milliseconds(300)
 
-    private let gate = Gate()
+    private let gate = AsyncGate()
     private let sources: [any DispatchSourceSignal]
 
     /// Takes both signals over from their default, which is to end at once.

@@ -108,7 +108,8 @@ struct DeliveryPlanTests {
         /// What the vendor says of some events; the others are taken.
         let said: [String: Verdict?]
         let sent: String
-        let verdicts: [String: Verdict]
+        /// In the order of the batch.
+        let verdicts: [Verdict?]
     }
 
     private static let held = Verdict.split("an earlier event of the user wasn't taken")
@@ -119,7 +120,7 @@ struct DeliveryPlanTests {
             batch: "Ae Ah Bh Be",
             said: [:],
             sent: "e A0 | h A1 B2 | e B3",
-            verdicts: ["A0": .delivered, "A1": .delivered, "B2": .delivered, "B3": .delivered]
+            verdicts: [.delivered, .delivered, .delivered, .delivered]
         ),
         Story(
             testDescription: "an outage keeps its user's later events back, and nobody is asked there again",
@@ -127,8 +128,8 @@ struct DeliveryPlanTests {
             said: ["A0": .outage(after: .seconds(7))],
             sent: "e A0 | h B2 C5",
             verdicts: [
-                "A0": .outage(after: .seconds(7)), "A1": .outage(after: .seconds(7)), "B2": .delivered,
-                "B3": .outage(after: .seconds(7)), "A4": .outage(after: .seconds(7)), "C5": .delivered,
+                .outage(after: .seconds(7)), .outage(after: .seconds(7)), .delivered,
+                .outage(after: .seconds(7)), .outage(after: .seconds(7)), .delivered,
             ]
         ),
         Story(
@@ -136,7 +137,7 @@ struct DeliveryPlanTests {
             batch: "Ae Ah Bh",
             said: ["A0": nil],
             sent: "e A0 | h B2",
-            verdicts: ["A1": .outage(), "B2": .delivered]
+            verdicts: [nil, .outage(), .delivered]
         ),
         Story(
             testDescription: "a stop keeps its user's later events back, and others' that go the same way",
@@ -144,9 +145,8 @@ struct DeliveryPlanTests {
             said: ["A0": .stop(ExperimentationError(.unauthorized, "401"))],
             sent: "e A0 | h B2",
             verdicts: [
-                "A0": .stop(ExperimentationError(.unauthorized, "401")),
-                "A1": .stop(ExperimentationError(.unauthorized, "401")), "B2": .delivered,
-                "B3": .stop(ExperimentationError(.unauthorized, "401")),
+                .stop(ExperimentationError(.unauthorized, "401")), .stop(ExperimentationError(.unauthorized, "401")),
+                .delivered, .stop(ExperimentationError(.unauthorized, "401")),
             ]
         ),
         Story(
@@ -154,28 +154,28 @@ struct DeliveryPlanTests {
             batch: "Ae Ah Bh Be Ae",
             said: ["A0": .failed("400")],
             sent: "e A0 | h B2 | e B3",
-            verdicts: ["A0": .failed("400"), "A1": held, "B2": .delivered, "B3": .delivered, "A4": held]
+            verdicts: [.failed("400"), held, .delivered, .delivered, held]
         ),
         Story(
             testDescription: "what is to be tried in halves keeps its users' later events back",
             batch: "Ae Be Ah Ch Bh",
             said: ["A0": .split("413"), "B1": .split("413")],
             sent: "e A0 B1 | h C3",
-            verdicts: ["A0": .split("413"), "B1": .split("413"), "A2": held, "C3": .delivered, "B4": held]
+            verdicts: [.split("413"), .split("413"), held, .delivered, held]
         ),
         Story(
             testDescription: "what will never be taken keeps nothing back",
             batch: "Ae Ah Ae",
             said: ["A0": .rejected("no such group")],
             sent: "e A0 | h A1 | e A2",
-            verdicts: ["A0": .rejected("no such group"), "A1": .delivered, "A2": .delivered]
+            verdicts: [.rejected("no such group"), .delivered, .delivered]
         ),
         Story(
             testDescription: "a failure in the middle keeps back what comes after it alone",
             batch: "Ae Ah Ae Ah",
             said: ["A1": .failed("400")],
             sent: "e A0 | h A1",
-            verdicts: ["A0": .delivered, "A1": .failed("400"), "A2": held, "A3": held]
+            verdicts: [.delivered, .failed("400"), held, held]
         ),
     ]
 
@@ -184,12 +184,41 @@ struct DeliveryPlanTests {
         let sent = Mutex<[DeliveryPlan<Way>.Request]>([])
         let report = await DeliveryPlan<Way>(Self.batch(story.batch), by: Self.way(of:)).deliver { request in
             sent.withLock { $0.append(request) }
-            var report = DeliveryReport()
-            for event in request.events { report.verdicts[event.id] = story.said[event.id, default: .delivered] }
-            return report
+            return DeliveryReport(request.events.map { story.said[$0.id, default: .delivered] })
         }
         #expect(Self.text(sent.withLock { $0 }) == story.sent)
-        #expect(report.verdicts == story.verdicts)
+        #expect(report.verdicts == .each(story.verdicts))
+    }
+
+    @Test(
+        "a report that is too short leaves the rest of its request without an answer, and one that is too long is cut",
+        arguments: [(0, "e A0 B1 | h C3"), (1, "e A0 B1 | h A2 C3"), (3, "e A0 B1 | h A2 C3 B4")]
+    )
+    func reportOfAnotherLength(length: Int, requests: String) async {
+        let batch = Self.batch("Ae Be Ah Ch Bh")
+        let sent = Mutex<[DeliveryPlan<Way>.Request]>([])
+        let report = await DeliveryPlan<Way>(batch, by: Self.way(of:)).deliver { request in
+            sent.withLock { $0.append(request) }
+            guard request.lane == .e else { return DeliveryReport(.delivered) }
+            return DeliveryReport(Array(repeating: .delivered, count: length))
+        }
+        let isBehind = [0, 1, 0, 3, 1].map { $0 < 2 && $0 >= length }
+        var expected = isBehind.map { $0 ? Verdict.outage() : .delivered }.map(Optional.some)
+        for place in 0..<2 where isBehind[place] { expected[place] = nil }
+        #expect(Self.text(sent.withLock { $0 }) == requests)
+        #expect(report.verdicts == .each(expected))
+    }
+
+    @Test("a request knows where its events stand in the batch, also when some of them stay behind")
+    func places() async {
+        let plan = DeliveryPlan<Way>(Self.batch("Ae Ah Bh Be Ae"), by: Self.way(of:))
+        #expect(plan.requests.map(\.places) == [[0], [1, 2], [3, 4]])
+        let sent = Mutex<[[Int]]>([])
+        _ = await plan.deliver { request in
+            sent.withLock { $0.append(request.places) }
+            return DeliveryReport(request.lane == .e ? .failed("400") : .delivered)
+        }
+        #expect(sent.withLock { $0 } == [[0], [2], [3]])
     }
 
     @Test("campaigns that came back with any of the requests are told")
@@ -197,7 +226,7 @@ struct DeliveryPlanTests {
         let campaign = Campaign(id: "c", target: "t", experience: Variation(id: "v"))
         let report = await DeliveryPlan<Way>(Self.batch("Ae Ah"), by: Self.way(of:)).deliver { request in
             DeliveryReport(
-                verdicts: DeliveryReport(.delivered, for: request.events).verdicts,
+                .delivered,
                 campaigns: request.events.map { ReceivedCampaign(eventID: $0.id, campaign: campaign) }
             )
         }
@@ -211,12 +240,10 @@ struct DeliveryPlanTests {
         let report = await Task {
             await DeliveryPlan<Way>(batch, by: Self.way(of:)).deliver { request in
                 if !isKilled { withUnsafeCurrentTask { $0?.cancel() } }
-                var report = DeliveryReport(.delivered, for: request.events)
-                report.isDisabled = isKilled
-                return report
+                return DeliveryReport(.delivered, isDisabled: isKilled)
             }
         }.value
-        #expect(report.verdicts == ["A0": .delivered])
+        #expect(report.verdicts == .each([.delivered, nil, nil]))
         #expect(report.isDisabled == isKilled)
     }
 

@@ -33,9 +33,9 @@ extension LanternProvider: EventSink {
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         do throws(ExperimentationError) {
             try await back.take(batch.map(LanternBackEnd.Event.init))
-            return DeliveryReport(.delivered, for: batch)
+            return DeliveryReport(.delivered)
         } catch {
-            return DeliveryReport(.outage(), for: batch)
+            return DeliveryReport(.outage())
         }
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// An outbox with something wrong on purpose.
-final class BentOutbox: ForwardingOutbox {
+final class BentOutbox: OutboxStoreDecorator {
     enum Change {
         /// Says that it has an event before it does: a kill in between loses it.
         case acknowledgesBeforeCommit
@@ -21,69 +21,88 @@ final class BentOutbox: ForwardingOutbox {
         case neverReleases
     }
 
-    let inner: any OutboxStore
+    let base: any OutboxStore
     private let change: Change
-    private let volatile = Mutex<[(envelopes: [Envelope], isHeld: Bool)]>([])
+    private let volatile = Mutex<[NewEvent]>([])
 
-    init(inner: any OutboxStore, change: Change) {
-        self.inner = inner
+    init(base: any OutboxStore, change: Change) {
+        self.base = base
         self.change = change
     }
 
-    func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
+    func append(
+        _ events: [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?] {
+        var events = events
         switch change {
         case .acknowledgesBeforeCommit:
             // Written with the next lease only; whoever opens the store anew finds nothing.
-            volatile.withLock { $0.append((envelopes, isHeld)) }
-        case .ignoresHolding: try await inner.append(envelopes, isHeld: false)
-        case .restamps:
-            let stamped = envelopes.map { envelope in
-                var envelope = envelope
-                envelope.date += 3_600
-                return envelope
+            volatile.withLock { $0 += events }
+            return events.map { _ in nil }
+        case .ignoresHolding:
+            for index in events.indices {
+                for place in events[index].deliveries.indices { events[index].deliveries[place].isHeld = false }
             }
-            try await inner.append(stamped, isHeld: isHeld)
-        default: try await inner.append(envelopes, isHeld: isHeld)
+        case .restamps: for index in events.indices { events[index].envelope.date += 3_600 }
+        default: break
         }
+        return try await base.append(events, now: now)
     }
 
-    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
         if case .acknowledgesBeforeCommit = change {
             let waiting = volatile.withLock { volatile in
                 defer { volatile = [] }
                 return volatile
             }
             // An hour later it is another process, and what wasn't written is lost.
-            for entry in waiting
-            where !entry.envelopes.contains(where: { wanted.now.timeIntervalSince($0.date) > 300 }) {
-                try await inner.append(entry.envelopes, isHeld: entry.isHeld)
+            let left = waiting.filter { request.now.timeIntervalSince($0.envelope.date) <= 300 }
+            if !left.isEmpty { _ = try await base.append(left, now: request.now) }
+        }
+        return try await base.lease(request)
+    }
+
+    func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        guard case .wipesOnRetry = change else { return try await base.settle(settlements, under: token, now: now) }
+        let settlements = settlements.map { settlement in
+            guard case .retry = settlement.outcome else { return settlement }
+            return Settlement(id: settlement.id, sequence: settlement.sequence, .delivered)
+        }
+        return try await base.settle(settlements, under: token, now: now)
+    }
+
+    func release(
+        _ token: LeaseToken,
+        pause: DeliveryPause?,
+        now: Date
+    ) async throws(ExperimentationError) {
+        if case .wipesOnRetry = change, let pause {
+            // What got no answer isn't settled: it only waits, and is wiped here.
+            let waiting = try await base.waiting(after: 0, limit: 1_000).map(\.envelope)
+            let tried = waiting.filter { $0.sequence <= pause.through }.map { Settlement(of: $0, .delivered) }
+            _ = try await base.settle(tried, under: token, now: now)
+        }
+        try await base.release(token, pause: pause, now: now)
+    }
+
+    func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+        let changes = changes.filter { consent in
+            switch change {
+            case .neverReleases: !consent.isGranted
+            case .ignoresPurge: consent.isGranted
+            default: true
             }
         }
-        return try await inner.lease(wanted)
+        return try await base.setConsent(changes)
     }
 
-    func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
-        guard case .wipesOnRetry = change else { return try await inner.settle(settlements) }
-        try await inner.settle(
-            settlements.map { settlement in
-                if case .retry(let id, _, _, _) = settlement { return .delivered(id: id) }
-                return settlement
-            }
-        )
-    }
-
-    func release(userID: String) async throws(ExperimentationError) {
-        if case .neverReleases = change { return }
-        try await inner.release(userID: userID)
-    }
-
-    func purge(userID: String) async throws(ExperimentationError) -> Int {
-        if case .ignoresPurge = change { return 0 }
-        return try await inner.purge(userID: userID)
-    }
-
-    func ledger() async throws(ExperimentationError) -> Ledger {
-        var ledger = try await inner.ledger()
+    func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
+        var ledger = try await base.ledger(of: destination)
         if case .miscounts = change, ledger.delivered > 0 { ledger.accepted += 1 }
         return ledger
     }

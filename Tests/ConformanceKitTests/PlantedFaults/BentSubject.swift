@@ -219,7 +219,7 @@ extension BentSubject.Bend {
                 roles.events = BentSink(inner: events) { sink, batch in
                     let report = await sink.deliver(batch)
                     let last = try? await stage.exchanges().last { $0.purpose == .events || $0.purpose == .exposures }
-                    return last?.fault == fault ? DeliveryReport(.delivered, for: batch) : report
+                    return last?.fault == fault ? DeliveryReport(.delivered) : report
                 }
             }
         })
@@ -229,13 +229,13 @@ extension BentSubject.Bend {
     static func judging(_ change: @escaping @Sendable (Verdict) -> Verdict) -> Self {
         sending { sink, batch in
             var report = await sink.deliver(batch)
-            report.verdicts = report.verdicts.mapValues(change)
+            report.verdicts = .each(report.verdicts(count: batch.count).map { $0.map(change) })
             return report
         }
     }
 
     /// Bends the outbox.
     static func keeping(_ change: BentOutbox.Change) -> Self {
-        Self(store: { ClientStore(outbox: BentOutbox(inner: $0.outbox, change: change), state: $0.state) })
+        Self(store: { ClientStore(outbox: BentOutbox(base: $0.outbox, change: change), state: $0.state) })
     }
 }

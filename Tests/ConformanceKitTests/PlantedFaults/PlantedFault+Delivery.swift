@@ -58,19 +58,22 @@ extension PlantedFault {
             caughtBy: "exposures/between-events",
             alsoBlamedBy: ["exposures/between-events-through-an-outage"],
             .sending { sink, batch in
-                let exposures = batch.filter { $0.event.type == "exposure" }
-                return await sink.deliver(exposures + batch.filter { $0.event.type != "exposure" })
+                let exposures = batch.indices.filter { batch[$0].event.type == "exposure" }
+                let places = exposures + batch.indices.filter { batch[$0].event.type != "exposure" }
+                var report = DeliveryReport(noAnswerTo: batch.count)
+                report.add(await sink.deliver(places.map { batch[$0] }), at: places)
+                return report
             }
         ),
         PlantedFault(
             "sends what came after an exposure that failed",
             caughtBy: "exposures/between-events-through-an-outage",
             .sending { sink, batch in
-                var report = DeliveryReport()
+                var report = DeliveryReport(noAnswerTo: batch.count)
                 var rest = batch[...]
                 while let first = rest.first {
                     let run = rest.prefix { ($0.event.type == "exposure") == (first.event.type == "exposure") }
-                    report.merge(await sink.deliver(Array(run)))
+                    report.add(await sink.deliver(Array(run)), at: run.indices)
                     rest = rest.dropFirst(run.count)
                 }
                 return report
@@ -101,10 +104,9 @@ extension PlantedFault {
             "takes what it has no word for, and drops it",
             caughtBy: "events/favorite",
             .sending { sink, batch in
-                var report = await sink.deliver(batch.filter { $0.event.type != "favorite" })
-                for envelope in batch where envelope.event.type == "favorite" {
-                    report.verdicts[envelope.id] = .delivered
-                }
+                let places = batch.indices.filter { batch[$0].event.type != "favorite" }
+                var report = DeliveryReport(batch.map { _ in .delivered })
+                report.add(await sink.deliver(places.map { batch[$0] }), at: places)
                 return report
             }
         ),
@@ -193,7 +195,6 @@ extension BentSubject.Bend {
                     return envelope
                 }
                 var report = await sink.deliver(renamed)
-                for (old, new) in zip(batch, renamed) { report.verdicts[old.id] = report.verdicts[new.id] }
                 report.campaigns = report.campaigns.map { received in
                     var received = received
                     if let index = renamed.firstIndex(where: { $0.id == received.eventID }) {

@@ -115,7 +115,26 @@ struct RemoteSubjectTests {
             isControlGroup: true
         )
         #expect(report?.campaigns == [ReceivedCampaign(eventID: "e-1", campaign: campaign)])
-        #expect(report?.verdicts == ["e-1": .delivered])
+        #expect(report?.verdicts == .each([.delivered]))
+    }
+
+    @Test("verdicts, which go by ids over the line, come to the places of their events, whatever their order")
+    func verdicts() async throws {
+        let subject = try await Self.subject([
+            "describe": #"{"name":"bill","capabilities":["tracking"],"events":["installed"]}"#,
+            "open": #"{"stage":"s"}"#, "start": #"{"provider":"p"}"#,
+            "deliver": """
+            {"verdicts":{"e-3":{"verdict":"delivered"},"e-9":{"verdict":"delivered"},
+            "e-1":{"verdict":"rejected","reason":"no"}},"disabled":true}
+            """,
+        ])
+        let provider = try await subject.open(.empty).makeProvider(Environment())
+        let batch = (1...3).map {
+            Envelope(id: "e-\($0)", identity: Identity(id: "ada"), event: .installed, date: .now)
+        }
+        let report = await provider.roles.events?.deliver(batch)
+        #expect(report?.verdicts == .each([.rejected("no"), nil, .delivered]))
+        #expect(report?.isDisabled == true)
     }
 
     @Test("a campaign that makes no sense is an outage: the event is sent again")
@@ -127,7 +146,7 @@ struct RemoteSubjectTests {
         ])
         let provider = try await subject.open(.empty).makeProvider(Environment())
         let envelope = Envelope(id: "e-1", identity: Identity(id: "ada"), event: .installed, date: .now)
-        #expect(await provider.roles.events?.deliver([envelope]).verdicts == ["e-1": .outage()])
+        #expect(await provider.roles.events?.deliver([envelope]).verdicts == .all(.outage()))
     }
 
     @Test("a service that never answers fails its cases by name, in bounded time, and no other subject's")

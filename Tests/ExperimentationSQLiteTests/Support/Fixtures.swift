@@ -89,10 +89,72 @@ extension Envelope {
     }
 }
 
+extension Destination {
+    static let home = Destination(provider: "home", scope: "")
+    static let away = Destination(provider: "away", scope: "")
+}
+
 extension OutboxStore {
-    /// Takes everything that can be taken, for a minute.
-    func leaseAll(_ limit: Int = 1_000, at now: Date = noon, for seconds: Double = 60) async throws -> [String] {
-        try await lease(limit, bytes: .max, now: now, until: now + seconds).map(\.id)
+    /// Accepts events for a destination.
+    ///
+    /// - Throws: Also why the first was refused of those that were.
+    func append(
+        _ envelopes: [Envelope],
+        to destination: Destination = .home,
+        isHeld: Bool = false,
+        now: Date = noon
+    ) async throws(ExperimentationError) {
+        let events = envelopes.map { NewEvent($0, to: destination, isHeld: isHeld) }
+        for refusal in try await append(events, now: now) { if let refusal { throw refusal } }
+    }
+
+    /// Takes a lane with a batch, if there is one; the lane stays taken.
+    func take(
+        _ limit: Int = 1_000,
+        bytes: Int = .max,
+        of destination: Destination = .home,
+        owner: Int64 = 1,
+        at now: Date = noon,
+        for seconds: Double = 60
+    ) async throws -> Lease? {
+        let request = LeaseRequest(
+            for: destination,
+            owner: owner,
+            of: limit,
+            bytes: bytes,
+            now: now,
+            until: now + seconds
+        )
+        guard case .leased(let lease) = try await lease(request) else { return nil }
+        return lease
+    }
+
+    /// The ids of everything that can be delivered, oldest first; the lane is free again afterwards.
+    func deliverable(_ limit: Int = 1_000, of destination: Destination = .home, at now: Date = noon) async throws
+        -> [String]
+    {
+        guard let lease = try await take(limit, of: destination, owner: 7_777, at: now) else { return [] }
+        try await release(lease.token, pause: nil, now: now)
+        return lease.ids
+    }
+
+    /// Writes down what became of the events of a lease.
+    @discardableResult
+    func settle(
+        _ lease: Lease,
+        at now: Date = noon,
+        _ outcome: (Envelope) -> Settlement.Outcome = { _ in .delivered }
+    ) async throws -> Bool {
+        try await settle(lease.events.map { Settlement(of: $0, outcome($0)) }, under: lease.token, now: now)
+    }
+
+    /// Removes what waits of a user, who is asked again the next time.
+    ///
+    /// - Returns: How many deliveries were removed.
+    @discardableResult
+    func purge(_ user: String) async throws -> Int {
+        let changes = [false, true].map { ConsentChange(userID: user, isGranted: $0) }
+        return try await setConsent(changes).removed
     }
 
     /// Holds the accounts against each other and against what waits.
@@ -101,10 +163,17 @@ extension OutboxStore {
         let status = try await status(now: noon)
         #expect(ledger.isBalanced, "\(ledger)", sourceLocation: sourceLocation)
         #expect(
-            ledger.pending == status.ready + status.held + status.delayed + status.leased,
+            ledger.pending == status.deliverable + status.held,
             "\(ledger) \(status)",
             sourceLocation: sourceLocation
         )
         if let accepted { #expect(ledger.accepted == accepted, sourceLocation: sourceLocation) }
     }
+}
+
+extension Lease {
+    /// The events of all batches.
+    var events: [Envelope] { Array(batches.joined()) }
+    /// Their ids.
+    var ids: [String] { batches.joined().map(\.id) }
 }

@@ -17,15 +17,15 @@ struct ConsentRaceTests {
             needsConsent: true
         ) { batch in
             // One request an event, as some vendors want it; a cancelled task starts none.
-            var report = DeliveryReport()
-            for envelope in batch {
+            var report = DeliveryReport(noAnswerTo: batch.count)
+            for (place, envelope) in batch.enumerated() {
                 if Task.isCancelled { return report }
                 if envelope.identity.id == "ada", !envelope.isConsentSignal, isWithdrawn.value {
                     tooLate.change { $0 += 1 }
                 }
                 if isHonest { await Task.yield() }
                 try? await Task.sleep(for: .microseconds(200))
-                report.verdicts[envelope.id] = .delivered
+                report[place] = .delivered
             }
             return report
         }
@@ -107,6 +107,8 @@ struct ConsentRaceTests {
         for number in 0..<6 { try await (number.isMultiple(of: 2) ? ada : bob).track(.numbered(number)) }
         async let flushed = client.flush()
         await store.untilLeased()
+        // The batch before is delivered, and written down.
+        while try await client.ledger().delivered < 2 { await Task.yield() }
         try await ada.setConsent(.denied)
         try await ada.setConsent(.granted)
         try await ada.track(.numbered(6))
@@ -213,52 +215,88 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
-    @Test("where nothing is held, nobody asks the store to let something go; where something is, once for each user")
-    func releasedOnce() async throws {
+    @Test("what was held is released by the user's next session that begins with consent, and before its events")
+    func releasedByNextSession() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
-        let outbox = TroubledStore()
-        let client = try await vendor.client(store: ClientStore(outbox: outbox, state: InMemoryStateStore()))
+        let client = try await vendor.client()
         for number in 0..<3 {
             try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(number))
         }
-        #expect(outbox.releases == 0)
         try await client.session(for: User(id: "ada")).track(.numbered(3))
+        #expect(try await client.outboxStatus().held == 1)
         for number in 4..<7 {
             try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(number))
         }
-        #expect(outbox.releases == 1)
+        #expect(try await client.outboxStatus().held == 0)
         #expect(try await client.flush(retrying: false))
         #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<7))
     }
 
-    @Test("P07 someone who agrees again before their events are removed keeps them, in their order")
-    func abandonedRemoval() async throws {
-        let store = TroubledStore(.init(slowSettle: 1))
-        let door = Door()
-        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, largest: 1, interval: .seconds(3_600))) {
-            batch in
-            if batch.first?.event.number == 1 { await door.pass() }
-            return DeliveryReport(.delivered, for: batch)
+    @Test("a denial removes what was accepted before it and nothing after, whichever session it comes from")
+    func beforeAndAfter() async throws {
+        let vendor = ScriptedVendor()
+        let client = try await vendor.client()
+        await client.setConnectivity(.offline)
+        try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(0))
+        let denied = client.session(for: User(id: "ada", consent: .denied))
+        let error = await #expect(throws: ExperimentationError.self) { try await denied.track(.numbered(1)) }
+        #expect(error?.code == .consentDenied)
+        for number in 2..<4 {
+            try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(number))
         }
-        let time = ManualTime()
-        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()), time: time)
+        await client.setConnectivity(.online)
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.compactMap(\.event.number) == [2, 3])
+        try await client.expectBalance(Ledger(accepted: 3, delivered: 2, purged: 1))
+    }
+
+    @Test("a denial counts in every session of the user, until the user consents again")
+    func otherSessions() async throws {
+        let vendor = ScriptedVendor()
+        let store = ClientStore.inMemory()
+        let client = try await vendor.client(store: store)
+        let phone = client.session(for: User(id: "ada", consent: .granted))
+        try await phone.track(.numbered(0))
+        try await client.session(for: User(id: "ada", consent: .granted)).setConsent(.denied)
+        for session in [phone, client.session(for: User(id: "ada"))] {
+            let error = await #expect(throws: ExperimentationError.self) { try await session.track(.numbered(1)) }
+            #expect(error?.code == .consentDenied)
+        }
+        // Another client on the same store, as another process is one.
+        let other = try await vendor.client(store: store).session(for: User(id: "ada"))
+        await #expect(throws: ExperimentationError.self) { try await other.track(.numbered(2)) }
+        try await phone.setConsent(.granted)
+        try await other.track(.numbered(3))
+        #expect(try await client.flush(retrying: false))
+        #expect(vendor.record.received.compactMap(\.event.number) == [3])
+    }
+
+    @Test(
+        "P07 what is tracked after consent was denied and granted again is delivered in order, behind a slow delivery"
+    )
+    func deniedAndGranted() async throws {
+        let door = Door()
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, largest: 2, interval: .seconds(3_600))) {
+            batch in
+            if batch.first?.event.number == 0 { await door.pass() }
+            return DeliveryReport(.delivered)
+        }
+        let client = try await vendor.client()
         let ada = client.session(for: User(id: "ada", consent: .granted))
         let bob = client.session(for: User(id: "bob", consent: .granted))
         for number in 0..<2 { try await bob.track(.numbered(number)) }
-        for number in 2..<14 { try await ada.track(.numbered(number)) }
+        for number in 2..<6 { try await ada.track(.numbered(number)) }
         async let flushed = client.flush(retrying: false)
-        await store.settleDoor.untilReached()
         await door.untilReached()
-        async let denied: Void = ada.setConsent(.denied)
-        while await !client.core.outbox.deniedUsers.contains("ada") { await Task.yield() }
+        try await ada.setConsent(.denied)
         try await ada.setConsent(.granted)
-        store.settleDoor.open()
-        try await denied
+        for number in 6..<9 { try await ada.track(.numbered(number)) }
         door.open()
         _ = try await flushed
         #expect(try await client.flush(retrying: false))
-        #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<14))
+        #expect(vendor.record.received.compactMap(\.event.number) == [0, 1, 6, 7, 8])
         try await client.expectBalance()
+        #expect(try await client.ledger().purged == 4)
     }
 }
 

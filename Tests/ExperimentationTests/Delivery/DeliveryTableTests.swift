@@ -18,22 +18,30 @@ struct DeliveryTableTests {
         }
     }
 
+    private static func settled(_ outcome: Settlement.Outcome) -> DeliveryDecision {
+        .settle(Settlement(id: "e", sequence: 7, outcome))
+    }
+
     private static func back(_ seconds: Double, attempts: Int = 0, _ reason: String) -> DeliveryDecision {
-        .settle(.retry(id: "e", at: now + seconds, attempts: attempts, reason: reason))
+        settled(.retry(at: now + seconds, attempts: attempts, reason: reason))
     }
 
     private static func dropped(_ reason: Ledger.DropReason, _ detail: String) -> DeliveryDecision {
-        .settle(.dropped(id: "e", reason: reason, detail: detail))
+        settled(.dropped(reason, detail: detail))
+    }
+
+    private static func stays(_ reason: String, asked: Duration? = nil) -> DeliveryDecision {
+        .stays(.outage(reason: reason), asked: asked)
     }
 
     private static let table: [Row] = [
-        Row(verdict: .delivered, expected: .settle(.delivered(id: "e"))),
-        Row(verdict: nil, attempts: 2, expected: back(0, attempts: 2, "no answer")),
-        Row(verdict: .outage(), attempts: 2, expected: back(0, attempts: 2, "outage")),
-        Row(verdict: .outage(after: .seconds(7)), expected: back(7, "outage")),
-        Row(verdict: .outage(after: .seconds(-7)), expected: back(0, "outage")),
-        Row(verdict: .outage(after: .seconds(1_000_000_000)), expected: back(300, "outage")),
-        Row(verdict: .outage(after: .seconds(Int64.max)), expected: back(300, "outage")),
+        Row(verdict: .delivered, expected: settled(.delivered)),
+        Row(verdict: nil, attempts: 2, expected: stays("no answer")),
+        Row(verdict: .outage(), attempts: 2, expected: stays("outage")),
+        Row(verdict: .outage(after: .seconds(7)), expected: stays("outage", asked: .seconds(7))),
+        Row(verdict: .outage(after: .seconds(-7)), expected: stays("outage", asked: .zero)),
+        Row(verdict: .outage(after: .seconds(1_000_000_000)), expected: stays("outage", asked: .seconds(300))),
+        Row(verdict: .outage(after: .seconds(Int64.max)), expected: stays("outage", asked: .seconds(300))),
         Row(verdict: .failed("400"), expected: back(1, attempts: 1, "400")),
         Row(verdict: .failed("400"), attempts: 1, expected: back(2, attempts: 2, "400")),
         Row(verdict: .failed("400"), attempts: 2, expected: dropped(.exhausted, "400")),
@@ -41,13 +49,14 @@ struct DeliveryTableTests {
         Row(verdict: .split("413"), expected: .splitWithOthers),
         Row(verdict: .split("413"), isAlone: true, expected: dropped(.rejected, "413")),
         Row(verdict: .rejected("unknown"), expected: dropped(.rejected, "unknown")),
-        Row(verdict: .stop(stop), attempts: 1, expected: back(0, attempts: 1, stop.description)),
+        Row(verdict: .stop(stop), attempts: 1, expected: .stays(.refused(stop), asked: nil)),
     ]
 
     @Test("P10 each verdict leads to what the table says", arguments: table)
     func decides(_ row: Row) {
         let envelope = Envelope(
             id: "e",
+            sequence: 7,
             identity: Identity(id: "ada"),
             event: .custom("a"),
             date: Self.now,

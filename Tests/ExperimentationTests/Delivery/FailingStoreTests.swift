@@ -8,7 +8,7 @@ import Testing
 struct FailingStoreTests {
     @Test("a removal of everything that fails doesn't keep events of users from being sent who never denied")
     func failedRemovalOfAll() async throws {
-        let store = TroubledStore(.init(failsPurges: true))
+        let store = TroubledStore(.init(failsRemovals: true))
         let vendor = ScriptedVendor()
         let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
         try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(1))
@@ -19,7 +19,7 @@ struct FailingStoreTests {
 
     @Test("events of a withdrawal that the store couldn't follow aren't sent, and go out if the user agrees again")
     func failedWithdrawal() async throws {
-        let store = TroubledStore(.init(failsPurges: true))
+        let store = TroubledStore(.init(failsDenials: true))
         let vendor = ScriptedVendor(needsConsent: true)
         let time = ManualTime()
         let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()), time: time)
@@ -35,42 +35,11 @@ struct FailingStoreTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [3, 0, 1, 2])
     }
 
-    @Test("events that are stored aren't stored again because the removal of another's failed")
-    func storedOnce() async throws {
-        let store = TroubledStore(.init(slowAppend: 1, failsPurges: true))
-        let vendor = ScriptedVendor()
-        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
-        let outbox = client.core.outbox
-        func envelope(_ user: String, _ number: Int) -> Envelope {
-            Envelope(id: "\(number)", identity: Identity(id: user), event: .numbered(number), date: Date())
-        }
-        outbox.note(envelope("bob", 0), isHeld: false)
-        await store.appendDoor.untilReached()
-        // These come together behind it; one user agrees before theirs is stored, and no longer after.
-        let asked = Shared(0)
-        outbox.note(envelope("bob", 1), isHeld: false)
-        outbox.note(envelope("ada", 2), isHeld: false) {
-            asked.change { $0 += 1 }
-            return asked.value == 1
-        }
-        store.appendDoor.open()
-        await outbox.takeInNoted()
-        // The removal is owed still: nothing goes out before it.
-        _ = try await client.flush(retrying: false)
-        #expect(vendor.record.received.isEmpty)
-        store.mendPurges()
-        #expect(try await client.flush(retrying: false))
-        #expect(vendor.record.received.map(\.id) == ["0", "1"])
-        try await client.expectBalance(Ledger(accepted: 3, delivered: 2, purged: 1))
-    }
-
     @Test("what was in hand when the store failed goes out as soon as the store is back, not when its lease ends")
     func inHand() async throws {
         let vendor = ScriptedVendor { batch in
             // The first of them is taken, the others are to come in smaller batches.
-            var report = DeliveryReport(.split("413"), for: batch)
-            report.verdicts[batch[0].id] = .delivered
-            return report
+            DeliveryReport([.delivered] + batch.dropFirst().map { _ in .split("413") })
         }
         let time = ManualTime()
         let client = try await vendor.client(
@@ -79,7 +48,7 @@ struct FailingStoreTests {
         )
         for number in 0..<5 { try await client.session(for: User(id: "\(number)")).track(.numbered(number)) }
         _ = try await client.flush(retrying: false)
-        vendor.answer { DeliveryReport(.delivered, for: $0) }
+        vendor.answer { _ in DeliveryReport(.delivered) }
         time.advance(by: .seconds(10))
         #expect(try await client.flush(retrying: false))
         #expect(vendor.record.received.compactMap(\.event.number) == [0, 1, 2, 3, 4])
@@ -88,14 +57,14 @@ struct FailingStoreTests {
 
     @Test("a withdrawal that the store couldn't follow is told to the vendor, and followed by the next call")
     func withdrawnTwice() async throws {
-        let store = TroubledStore(.init(failsPurges: true))
+        let store = TroubledStore(.init(failsDenials: true))
         let vendor = ScriptedVendor(needsConsent: true)
         let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
         let ada = client.session(for: User(id: "ada", consent: .granted))
         try await ada.track(.numbered(1))
         await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
         #expect(try await client.waitingEvents().map(\.envelope.event.type) == ["custom", "consentChanged"])
-        store.mendPurges()
+        store.mendDenials()
         try await ada.setConsent(.denied)
         #expect(try await client.flush(retrying: false))
         #expect(vendor.record.received.map(\.event.type) == ["consentChanged"])
@@ -105,7 +74,7 @@ struct FailingStoreTests {
     @Test("a signal of consent that couldn't be stored is told by the next call, once")
     func signalOwed() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
-        let store = FailingStore(failing: 2..<3, inStateToo: false)
+        let store = TroubledStore(.init(failingAppend: 1))
         let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
         let ada = client.session(for: User(id: "ada", consent: .granted))
         await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
@@ -116,9 +85,9 @@ struct FailingStoreTests {
 
     @Test(
         "P25 flush and shutdown end by their deadline beside a store that doesn't answer",
-        arguments: TroubledStore.Question.allCases
+        arguments: [StoreOperation.append, .lease, .isCurrent, .settle, .status]
     )
-    func unansweredFlush(question: TroubledStore.Question) async throws {
+    func unansweredFlush(question: StoreOperation) async throws {
         let store = TroubledStore()
         let time = ManualTime()
         let client = try await ScriptedVendor().client(

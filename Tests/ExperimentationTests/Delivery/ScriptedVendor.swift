@@ -25,7 +25,7 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
         scope: String = "",
         batching: BatchPolicy = BatchPolicy(count: 1_000_000, largest: 100, bytes: .max, interval: .seconds(3_600)),
         needsConsent: Bool = false,
-        _ answer: @escaping Answer = { DeliveryReport(.delivered, for: $0) }
+        _ answer: @escaping Answer = { _ in DeliveryReport(.delivered) }
     ) {
         self.scope = scope
         self.batching = batching
@@ -48,7 +48,7 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
         }
         let report = await answer(batch)
         state.withLock { state in
-            for envelope in batch where report.verdicts[envelope.id] == .delivered {
+            for (envelope, verdict) in zip(batch, report.verdicts(count: batch.count)) where verdict == .delivered {
                 state.record.received.append(envelope)
             }
         }

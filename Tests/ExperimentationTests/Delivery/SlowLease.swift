@@ -3,8 +3,8 @@ import ExperimentationTesting
 import Foundation
 
 /// A store of which one lease is given only when a test says so.
-final class SlowLease: ForwardingOutbox {
-    let inner: any OutboxStore = InMemoryOutboxStore()
+final class SlowLease: OutboxStoreDecorator {
+    let base: any OutboxStore = InMemoryOutboxStore()
     private let leased = AsyncStream.makeStream(of: Void.self)
     private let gate = AsyncStream.makeStream(of: Void.self)
     private let before: Shared<Int>
@@ -17,13 +17,13 @@ final class SlowLease: ForwardingOutbox {
     func untilLeased() async { for await _ in leased.stream { return } }
     func goOn() { gate.continuation.yield() }
 
-    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
-        let batches = try await inner.lease(wanted)
-        guard !batches.isEmpty else { return batches }
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        let answer = try await base.lease(request)
+        guard case .leased(let lease) = answer, !lease.batches.isEmpty else { return answer }
         before.value -= 1
-        guard before.value == 0 else { return batches }
+        guard before.value == 0 else { return answer }
         leased.continuation.yield()
         for await _ in gate.stream { break }
-        return batches
+        return answer
     }
 }

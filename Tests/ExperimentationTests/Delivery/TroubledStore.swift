@@ -20,7 +20,7 @@ final class Door: Sendable {
 }
 
 /// A store in memory that is slow or fails where a test wants it to.
-final class TroubledStore: ForwardingOutbox {
+final class TroubledStore: OutboxStoreDecorator {
     /// What goes wrong; the first append and the first settling are number 1.
     struct Trouble: Sendable {
         /// The append that stands before ``TroubledStore/appendDoor`` once it is done.
@@ -29,74 +29,63 @@ final class TroubledStore: ForwardingOutbox {
         var slowSettle = 0
         /// The settling that fails.
         var failingSettle = 0
-        /// Whether removals fail.
-        var failsPurges = false
+        /// The append that fails.
+        var failingAppend = 0
+        /// Whether denials of consent fail.
+        var failsDenials = false
+        /// Whether removals of everything fail.
+        var failsRemovals = false
     }
-
-    /// What the store may be asked for and never answer.
-    enum Question: CaseIterable { case append, lease, settle, status }
 
     let appendDoor = Door()
     let settleDoor = Door()
     private let silence = Door()
-    let inner: any OutboxStore = InMemoryOutboxStore()
+    let base: any OutboxStore = InMemoryOutboxStore()
     private struct State {
         var trouble: Trouble
-        var appends = 0
-        var settles = 0
-        var releases = 0
-        var unanswered: Question?
+        var counts: [StoreOperation: Int] = [:]
+        var unanswered: StoreOperation?
     }
     private let state: Mutex<State>
 
     init(_ trouble: Trouble = Trouble()) { state = Mutex(State(trouble: trouble)) }
 
-    /// How often events were let go.
-    var releases: Int { state.withLock { $0.releases } }
+    /// How often each operation was asked for.
+    var counts: [StoreOperation: Int] { state.withLock { $0.counts } }
 
-    /// Answers one question no more, until ``speak()``.
-    func fallSilent(at question: Question) { state.withLock { $0.unanswered = question } }
+    /// Answers one kind of question no more, until ``speak()``.
+    func fallSilent(at question: StoreOperation) { state.withLock { $0.unanswered = question } }
     func speak() { silence.open() }
 
-    private func stand(at question: Question) async {
-        if state.withLock({ $0.unanswered == question }) { await silence.pass() }
-    }
+    func mendDenials() { state.withLock { $0.trouble.failsDenials = false } }
 
-    func mendPurges() { state.withLock { $0.trouble.failsPurges = false } }
-
-    func append(_ envelopes: [Envelope], isHeld: Bool) async throws(ExperimentationError) {
-        await stand(at: .append)
-        try await inner.append(envelopes, isHeld: isHeld)
-        let isSlow = state.withLock { state in
-            state.appends += 1
-            return state.appends == state.trouble.slowAppend
+    func pass<Value: Sendable>(
+        _ operation: StoreOperation,
+        _ body: () async throws(ExperimentationError) -> Value
+    ) async throws(ExperimentationError) -> Value {
+        let (count, trouble, isSilent) = state.withLock { state in
+            state.counts[operation, default: 0] += 1
+            return (state.counts[operation, default: 0], state.trouble, state.unanswered == operation)
         }
-        if isSlow { await appendDoor.pass() }
-    }
-    func lease(_ wanted: LeaseRequest) async throws(ExperimentationError) -> [[Envelope]] {
-        await stand(at: .lease)
-        return try await inner.lease(wanted)
-    }
-    func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
-        await stand(at: .status)
-        return try await inner.status(now: now)
-    }
-    func settle(_ settlements: [Settlement]) async throws(ExperimentationError) {
-        await stand(at: .settle)
-        let (isSlow, fails) = state.withLock { state in
-            state.settles += 1
-            return (state.settles == state.trouble.slowSettle, state.settles == state.trouble.failingSettle)
+        if isSilent { await silence.pass() }
+        if operation == .settle {
+            if count == trouble.slowSettle { await settleDoor.pass() }
+            if count == trouble.failingSettle { throw ExperimentationError(.store, "The disk failed.") }
         }
-        if isSlow { await settleDoor.pass() }
+        let fails =
+            operation == .append && count == trouble.failingAppend || operation == .remove && trouble.failsRemovals
         if fails { throw ExperimentationError(.store, "The disk failed.") }
-        try await inner.settle(settlements)
+        let value = try await body()
+        if operation == .append, count == trouble.slowAppend { await appendDoor.pass() }
+        return value
     }
-    func release(userID: String) async throws(ExperimentationError) {
-        state.withLock { $0.releases += 1 }
-        try await inner.release(userID: userID)
-    }
-    func purge(userID: String) async throws(ExperimentationError) -> Int {
-        if state.withLock({ $0.trouble.failsPurges }) { throw ExperimentationError(.store, "The disk failed.") }
-        return try await inner.purge(userID: userID)
+
+    func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+        if changes.contains(where: { !$0.isGranted }), state.withLock({ $0.trouble.failsDenials }) {
+            throw ExperimentationError(.store, "The disk failed.")
+        }
+        return try await pass(.setConsent) { () async throws(ExperimentationError) in
+            try await base.setConsent(changes)
+        }
     }
 }

@@ -11,20 +11,16 @@ struct WaitingBehindTests {
     /// says with `split`.
     private func vendor(refusing poison: [Int]) -> ScriptedVendor {
         ScriptedVendor { batch in
-            var report = DeliveryReport()
             var users: Set<String> = []
-            for envelope in batch {
-                let user = envelope.identity.id
-                if users.contains(user) {
-                    report.verdicts[envelope.id] = .split("an earlier event of the user wasn't taken")
-                } else if let number = envelope.event.number, poison.contains(number) {
-                    report.verdicts[envelope.id] = .failed("HTTP 400")
+            return DeliveryReport(
+                batch.map { envelope in
+                    let user = envelope.identity.id
+                    if users.contains(user) { return .split("an earlier event of the user wasn't taken") }
+                    guard let number = envelope.event.number, poison.contains(number) else { return .delivered }
                     users.insert(user)
-                } else {
-                    report.verdicts[envelope.id] = .delivered
+                    return .failed("HTTP 400")
                 }
-            }
-            return report
+            )
         }
     }
 

@@ -1,0 +1,88 @@
+import BenchmarkHarness
+import Experimentation
+import ExperimentationSQLite
+import Foundation
+import Synchronization
+
+/// What one destination's trouble costs another (P76): how long an event takes to the one that works, alone and beside
+/// one that hangs, and beside one that refuses.
+enum Destinations {
+    private enum Trouble: CaseIterable { case none, hangs, refuses }
+
+    /// Notes when each event arrives.
+    private final class Arrivals: EventSink {
+        let batching = BatchPolicy(count: 1, largest: 100, interval: .milliseconds(1))
+        private let times = Mutex<[Int: ContinuousClock.Instant]>([:])
+
+        func check(_ event: TrackingEvent) throws(ExperimentationError) {}
+        func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+            let now = ContinuousClock.now
+            times.withLock { times in
+                for envelope in batch {
+                    if case .custom(_, let value?) = envelope.event.kind { times[Int(value)] = now }
+                }
+            }
+            return DeliveryReport(.delivered)
+        }
+        func time(of number: Int) -> ContinuousClock.Instant? { times.withLock { $0[number] } }
+    }
+
+    private struct Troubled: EventSink {
+        let trouble: Trouble
+        let batching = BatchPolicy(count: 1, largest: 100, interval: .milliseconds(1))
+
+        func check(_ event: TrackingEvent) throws(ExperimentationError) {}
+        func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+            guard trouble == .hangs else { return DeliveryReport(.outage()) }
+            try? await Task.sleep(for: .seconds(3_600))
+            return DeliveryReport(noAnswerTo: batch.count)
+        }
+    }
+
+    private struct Both: ExperimentationProvider {
+        let name = "both"
+        let scope = ""
+        let capabilities: Set<Capability> = [.tracking]
+        let roles: ProviderRoles
+    }
+
+    static func measure(_ table: inout Table) async throws {
+        var slowest: [Trouble: [Double]] = [:]
+        for _ in 0..<5 {
+            for trouble in Trouble.allCases { slowest[trouble, default: []].append(try await p99(beside: trouble)) }
+        }
+        func median(_ trouble: Trouble) -> Double { (slowest[trouble] ?? []).sorted()[2] }
+        table.add("to a destination that works, alone, p99", median(.none), unit: "ms")
+        table.add("beside one that hangs / alone, p99", median(.hangs) / median(.none), atMost: 1.1, unit: "×")
+        table.add("beside one that is away / alone, p99", median(.refuses) / median(.none), atMost: 1.1, unit: "×")
+    }
+
+    private static func p99(beside trouble: Trouble) async throws -> Double {
+        let arrivals = Arrivals()
+        var roles = ProviderRoles(events: arrivals)
+        // Alone there is a second destination as well, which takes everything: the row is written in any case.
+        let other = Destination(provider: "other", scope: "")
+        roles.furtherRoutes = [
+            EventRoute(
+                to: other,
+                by: trouble == .none ? Vendor(batching: arrivals.batching) : Troubled(trouble: trouble)
+            )
+        ]
+        let client = try await ExperimentationClient(
+            provider: Both(roles: roles),
+            store: .sqlite(at: Delivery.file(), limits: StoreLimits(maximumCount: 100_000))
+        )
+        let session = client.session(for: User(id: "user-1"))
+        var latencies: [Double] = []
+        for number in 0..<2_000 {
+            let start = ContinuousClock.now
+            try await session.track(.custom("spun-wheel", value: Double(number)))
+            try await Task.sleep(for: .milliseconds(1))
+            while arrivals.time(of: number) == nil { try await Task.sleep(for: .microseconds(100)) }
+            if let end = arrivals.time(of: number) { latencies.append((end - start).nanoseconds / 1e6) }
+        }
+        await client.shutdown(within: .zero)
+        latencies.sort()
+        return latencies[latencies.count * 99 / 100]
+    }
+}

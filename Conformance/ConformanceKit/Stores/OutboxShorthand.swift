@@ -1,0 +1,169 @@
+import Experimentation
+import Foundation
+
+/// The moment at which every case begins.
+let start = Date(timeIntervalSince1970: 1_795_262_400)
+
+/// A moment, so many seconds later.
+func at(_ seconds: Double) -> Date { start + seconds }
+
+extension Destination {
+    static let home = Destination(provider: "home", scope: "")
+    static let away = Destination(provider: "away", scope: "1")
+    static let third = Destination(provider: "away", scope: "2")
+}
+
+extension NewEvent {
+    /// An event of the user that the first letter of its id names.
+    init(
+        _ id: String,
+        _ event: TrackingEvent = .custom("spun-wheel"),
+        owedTo destinations: [Destination] = [.home],
+        isHeld: Bool = false,
+        grantsConsent: Bool = false,
+        at seconds: Double = 0
+    ) {
+        self.init(
+            Envelope(
+                id: id,
+                identity: Identity(id: String(id.prefix(1))),
+                session: "s",
+                event: event,
+                date: at(seconds)
+            ),
+            owedTo: destinations.map { Delivery(to: $0, isHeld: isHeld) },
+            grantsConsent: grantsConsent
+        )
+    }
+}
+
+extension TrackingEvent {
+    static let view = TrackingEvent.screenView("home")
+    static let purchase = TrackingEvent.purchase(Order(id: "o", total: 1))
+    static func consent(_ granted: Bool) -> TrackingEvent { TrackingEvent(.consentChanged(granted: granted)) }
+}
+
+extension ConsentChange {
+    static func denied(_ user: String) -> ConsentChange { ConsentChange(userID: user, isGranted: false) }
+    static func granted(_ user: String) -> ConsentChange { ConsentChange(userID: user, isGranted: true) }
+}
+
+extension Lease {
+    /// The ids of all events.
+    var ids: [String] { batches.joined().map(\.id) }
+}
+
+/// That a store gave no lease where it should have.
+struct NoLease: Error, CustomStringConvertible {
+    let answer: LeaseAnswer
+    var description: String { "there was no lease: \(answer)" }
+}
+
+extension OutboxStore {
+    /// Accepts events.
+    ///
+    /// - Returns: Why each was refused that was, by code.
+    @discardableResult
+    func add(_ events: [NewEvent], at seconds: Double = 0) async throws -> [ErrorCode?] {
+        try await append(events, now: at(seconds)).map { $0?.code }
+    }
+
+    /// Accepts events of the users that the first letters of their ids name.
+    @discardableResult
+    func add(
+        _ ids: String...,
+        owedTo destinations: [Destination] = [.home],
+        isHeld: Bool = false
+    ) async throws -> [ErrorCode?] {
+        try await add(ids.map { NewEvent($0, owedTo: destinations, isHeld: isHeld) })
+    }
+
+    /// Asks for a lane.
+    func take(
+        _ owner: Int64 = 1,
+        batches: Int = 1,
+        of destination: Destination = .home,
+        count: Int = 1_000,
+        bytes: Int = .max,
+        at seconds: Double = 0,
+        until end: Double? = nil,
+        behind token: LeaseToken? = nil
+    ) async throws -> LeaseAnswer {
+        try await lease(
+            LeaseRequest(
+                for: destination,
+                owner: owner,
+                batches: batches,
+                of: count,
+                bytes: bytes,
+                now: at(seconds),
+                until: at(end ?? seconds + 60),
+                after: token
+            )
+        )
+    }
+
+    /// Takes a lane, which is to be had.
+    func taken(
+        _ owner: Int64 = 1,
+        batches: Int = 1,
+        of destination: Destination = .home,
+        count: Int = 1_000,
+        bytes: Int = .max,
+        at seconds: Double = 0,
+        until end: Double? = nil,
+        behind token: LeaseToken? = nil
+    ) async throws -> Lease {
+        let answer = try await take(
+            owner,
+            batches: batches,
+            of: destination,
+            count: count,
+            bytes: bytes,
+            at: seconds,
+            until: end,
+            behind: token
+        )
+        guard case .leased(let lease) = answer else { throw NoLease(answer: answer) }
+        return lease
+    }
+
+    /// Writes down what became of leased events, each by its id.
+    @discardableResult
+    func settle(
+        _ lease: Lease,
+        at seconds: Double = 0,
+        _ outcomes: KeyValuePairs<String, Settlement.Outcome>
+    ) async throws -> Bool {
+        let events = Dictionary(lease.batches.joined().map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        let settlements = outcomes.map { id, outcome in
+            events[id].map { Settlement(of: $0, outcome) } ?? Settlement(id: id, sequence: 1_000_000, outcome)
+        }
+        return try await settle(settlements, under: lease.token, now: at(seconds))
+    }
+
+    /// Writes down that the vendor has all of it.
+    @discardableResult
+    func settleAll(_ lease: Lease, at seconds: Double = 0) async throws -> Bool {
+        try await settle(
+            lease.batches.joined().map { Settlement(of: $0, .delivered) },
+            under: lease.token,
+            now: at(seconds)
+        )
+    }
+
+    /// Lets go of a lane.
+    func release(_ lease: Lease, at seconds: Double = 0) async throws {
+        try await release(lease.token, pause: nil, now: at(seconds))
+    }
+}
+
+extension Settlement.Outcome {
+    /// A refusal that is tried again.
+    static func again(_ seconds: Double, attempts: Int = 1, _ reason: String = "HTTP 400") -> Self {
+        .retry(at: at(seconds), attempts: attempts, reason: reason)
+    }
+
+    /// A refusal for good.
+    static let refused = Settlement.Outcome.dropped(.rejected, detail: "HTTP 422")
+}

@@ -1,0 +1,186 @@
+import Foundation
+
+/// Plays rounds: leases, sends, settles.
+extension Deliverer {
+    /// Longer than any delivery: a lease that outlives its process ends after this.
+    private static let lease: Duration = .seconds(120)
+    /// How many batches are leased at once at most; the number doubles while all goes well.
+    private static let mostAtOnce = 4
+    /// When events are looked at again whose user's denial the store couldn't carry out.
+    private static let passedOverWait: Duration = .seconds(10)
+    /// How often a lane is asked for that somebody else holds.
+    private static let busyWait: Duration = .seconds(1)
+
+    func deliver() async {
+        isRunning = true
+        schedule.begin()
+        let ending = await nextRound()
+        round = nil
+        sending = nil
+        schedule.ended(ending, at: environment.time.instant, jitter: environment.jitter())
+        if ending != .again { endRun() }
+    }
+
+    /// Lets those go on who wait for a run: it has ended, or there is to be none.
+    func endRun() {
+        isRunning = false
+        runEnded.open()
+        runEnded = AsyncGate()
+    }
+
+    /// Plays a round, and says how it ended.
+    func nextRound() async -> DeliverySchedule.Ending {
+        let began = Moment(environment.time)
+        do throws(ExperimentationError) {
+            try await writer.begin()
+            await owed.carryOut()
+            if let age = policy.maximumAge {
+                let oldest = clock.now - age.seconds
+                _ = try await store.expire(before: oldest, owedTo: destination, now: began.date)
+            }
+            let isProbing = schedule.refusals.isProbing
+            let answer = try await store.lease(request(batches: 1, now: began.date))
+            wasBusy = false
+            switch answer {
+            case .leased(let lease):
+                var round = DeliveryRound(lease, unanswered: unanswered, largest: policy.largest)
+                if isProbing { round.stopLeasing() }
+                self.round = round
+                return try await play(under: lease.token, began)
+            case .nothing(let date):
+                return date.map { .waits(until: began.instant(of: $0)) } ?? .empty
+            case .busy(let date):
+                wasBusy = true
+                return .waits(until: min(began.instant(of: date), began.instant.advanced(by: Self.busyWait)))
+            case .paused(let date):
+                return .outage(asked: began.instant.duration(to: began.instant(of: date)))
+            case .lost:
+                return .again
+            }
+        } catch {
+            environment.log.log(.error, "outbox.store", "Delivery to \(destination) ended: \(error)")
+            return .outage()
+        }
+    }
+
+    func request(batches: Int, now: Date, after token: LeaseToken? = nil) -> LeaseRequest {
+        let isProbing = schedule.refusals.isProbing
+        return LeaseRequest(
+            for: destination,
+            owner: owner,
+            batches: isProbing ? 1 : batches,
+            of: isProbing ? 1 : max(policy.largest, 1),
+            bytes: policy.bytes,
+            now: now,
+            until: now + Self.lease.seconds,
+            after: token
+        )
+    }
+
+    /// Sends what was leased, and what is leased meanwhile, until the round is over.
+    func play(under token: LeaseToken, _ began: Moment) async throws(ExperimentationError) -> DeliverySchedule.Ending {
+        var width = 1
+        var ahead: Task<Result<LeaseAnswer, ExperimentationError>, Never>?
+        var leased = environment.time.instant
+        var ending: DeliverySchedule.Ending?
+        var pause: DeliveryPause?
+        while ending == nil {
+            if round?.isExhausted == true, let task = ahead {
+                ahead = nil
+                leased = environment.time.instant
+                switch try await task.value.get() {
+                case .leased(let lease): round?.add(lease.batches, largest: policy.largest)
+                default: round?.end()
+                }
+            }
+            guard let batch = round?.next(leavingOut: owed.users) else { break }
+            if ahead == nil, round?.wantsMore == true {
+                width = min(width * 2, Self.mostAtOnce)
+                let request = request(batches: width, now: environment.time.now, after: token)
+                ahead = Task { [store] in
+                    do throws(ExperimentationError) { return .success(try await store.lease(request)) } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            sending = Sending(batch: batch)
+            guard try await store.isCurrent(token), round?.isOver == false else {
+                ending = .again
+                break
+            }
+            (ending, pause) = try await send(batch, under: token, began)
+            // A delivery must not outlive its lease: none begins in its second half.
+            if ending == nil, leased.duration(to: environment.time.instant) > Self.lease / 2 { ending = .again }
+        }
+        // What is leased now would be given out behind the one who comes next.
+        _ = await ahead?.value
+        try await writer.finish()
+        if ending == nil { ending = round?.hasPassedOver == true ? .waits(until: later(Self.passedOverWait)) : .again }
+        if ending != .again { try await store.release(token, pause: pause, now: environment.time.now) }
+        return ending ?? .again
+    }
+
+    func later(_ wait: Duration) -> Instant { environment.time.instant.advanced(by: wait) }
+
+    // MARK: Requests
+
+    /// Sends a batch in one call of the adapter, and has written down what became of it.
+    ///
+    /// - Returns: How the round ends, if it does.
+    func send(
+        _ events: [Envelope],
+        under token: LeaseToken,
+        _ began: Moment
+    ) async throws(ExperimentationError) -> (DeliverySchedule.Ending?, DeliveryPause?) {
+        let batch = events.named()
+        let request = Task { [sink] in await sink.deliver(batch) }
+        sending = Sending(batch: batch, request: request)
+        let report = await withTaskCancellationHandler {
+            await request.value
+        } onCancel: {
+            request.cancel()
+        }
+        let isWithdrawn = sending?.isWithdrawn == true
+        sending = nil
+        let verdicts = report.verdicts(count: batch.count)
+        unanswered = verdicts.allSatisfy(\.isNoAnswer) ? batch.map(\.id) : []
+        let now = began.date(at: environment.time.instant)
+        let consequences =
+            round?.answered(verdicts, to: batch, policy: policy, now: now, jitter: environment.jitter)
+            ?? DeliveryRound.Consequences()
+        try await writer.put(consequences.settlements, under: token)
+        await tell(report, verdicts, batch)
+        if case .refused(let error) = consequences.failure {
+            return (.refused, DeliveryPause(reason: error.description, through: batch.last?.sequence ?? 0))
+        }
+        // Nobody failed who was interrupted.
+        if isWithdrawn || round?.isOver == true { return (.again, nil) }
+        if case .outage(let reason) = consequences.failure {
+            let until = consequences.asked.map { now + $0.seconds }
+            let pause = DeliveryPause(until: until, reason: reason, through: batch.last?.sequence ?? 0)
+            return (.outage(asked: consequences.asked), pause)
+        }
+        if !schedule.holds.isEmpty || Task.isCancelled { return (.held, nil) }
+        return (nil, nil)
+    }
+
+    /// Tells the client what an answer brought.
+    func tell(_ report: DeliveryReport, _ verdicts: [Verdict?], _ batch: [Envelope]) async {
+        var event = DeliveryEvent(report, verdicts, to: batch)
+        if report.isDisabled { schedule.set(.disabled, true) }
+        if event.refusal == nil, verdicts.contains(.delivered) { event.hasResumed = schedule.succeeded() }
+        if !event.isEmpty { await events.send(event) }
+    }
+}
+
+extension [Envelope] {
+    /// The same events with the name of their batch: the same events in the same order have the same name in any run.
+    fileprivate func named() -> [Envelope] {
+        let name = Digest.hex(map(\.id))
+        return map { envelope in
+            var envelope = envelope
+            envelope.batch = name
+            return envelope
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+
+/// Delivers what is owed to one destination: waits, leases, sends, settles.
+///
+/// One task runs it, from the client's start to its end. When it wakes is ``DeliverySchedule``'s to say, what it sends
+/// next ``DeliveryRound``'s, what becomes of an event ``DeliveryDecision``'s, and writing that down is
+/// ``SettlementWriter``'s. Here is only what has an effect.
+actor Deliverer {
+    typealias Instant = ContinuousClock.Instant
+
+    /// A batch that is about to be sent, or on its way.
+    struct Sending {
+        var batch: [Envelope]
+        var request: Task<DeliveryReport, Never>?
+        /// Whether it was given up because somebody denied consent to an event in it.
+        var isWithdrawn = false
+    }
+
+    nonisolated let destination: Destination
+    let sink: any EventSink
+    let store: any OutboxStore
+    let owed: OwedDenials
+    let writer: SettlementWriter
+    let environment: Environment
+    let clock: CautiousClock
+    let events: DeliveryEvents
+    let policy: BatchPolicy
+    let owner = Int64.random(in: 1...Int64.max)
+
+    var schedule: DeliverySchedule
+    var round: DeliveryRound?
+    var sending: Sending?
+    /// The ids of the batch that got no answer the last time.
+    var unanswered: [String] = []
+    /// Opens when the schedule has changed.
+    var wake = AsyncGate()
+    /// Opens when the run under way has ended, or else the next one.
+    var runEnded = AsyncGate()
+    var isRunning = false
+    /// Whether somebody else held the lane the last time.
+    var wasBusy = false
+
+    init(
+        to destination: Destination,
+        by sink: any EventSink,
+        store: any OutboxStore,
+        owed: OwedDenials,
+        events: DeliveryEvents,
+        environment: Environment
+    ) {
+        self.destination = destination
+        self.sink = sink
+        self.store = store
+        self.owed = owed
+        self.events = events
+        self.environment = environment
+        policy = sink.batching
+        clock = CautiousClock(environment.time)
+        writer = SettlementWriter(store: store, time: environment.time)
+        schedule = DeliverySchedule(sink.batching)
+    }
+
+    // MARK: The task
+
+    /// Delivers whenever the schedule says so, until the task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            switch schedule.next(at: environment.time.instant) {
+            case .now: await deliver()
+            case .at(let moment): await rest(until: moment)
+            case .never: await rest(until: nil)
+            }
+        }
+        endRun()
+    }
+
+    func rest(until moment: Instant?) async {
+        endRun()
+        wake = AsyncGate()
+        if let moment {
+            await wake.wait(until: moment, by: environment.time)
+        } else {
+            await wake.wait()
+        }
+    }
+
+    /// Changes the schedule, and wakes the task if something else follows from it.
+    func change(_ change: (inout DeliverySchedule) -> Void) {
+        let now = environment.time.instant
+        let before = schedule.next(at: now)
+        change(&schedule)
+        if schedule.next(at: now) != before { wake.open() }
+    }
+
+    // MARK: What happens elsewhere
+
+    /// Events were stored that may be delivered.
+    func accepted(_ count: Int) { change { $0.accepted(count, at: environment.time.instant) } }
+
+    /// Forbids deliveries for a reason, or takes it back.
+    func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) { change { $0.set(hold, isOn) } }
+
+    /// Forbids deliveries for good, and ends what is under way.
+    func close() {
+        set(.closed, true)
+        sending?.request?.cancel()
+    }
+
+    /// Tries again after a refusal of everything: somebody says that the reason is gone.
+    func resumeAfterRefusal() { change { $0.resumeAfterRefusal() } }
+
+    /// Delivers what an earlier run left, if it left anything.
+    ///
+    /// A run for nothing would take the first event of this run before its batch is due.
+    func resume() async {
+        guard let left = try? await store.status(of: destination, now: environment.time.now) else { return }
+        if left.deliverable > 0 { change { $0.force() } }
+    }
+
+    /// Ends what is under way of users who deny consent; when this returns, no request goes on that has their events.
+    ///
+    /// Others' events in it are sent again; that costs less than a request that nobody agreed to.
+    func withdraw(_ users: Set<ExactText>) async {
+        guard let sending, sending.batch.contains(where: { $0.isStopped(by: users) }) else {
+            if round?.concerns(users) == true { round?.end() }
+            return
+        }
+        await withdrawAll()
+    }
+
+    /// Ends what is under way, whoever's it is; it is sent again as far as it is still in the store.
+    func withdrawAll() async {
+        round?.end()
+        guard let sending else { return }
+        self.sending?.isWithdrawn = true
+        sending.request?.cancel()
+        _ = await sending.request?.value
+    }
+}

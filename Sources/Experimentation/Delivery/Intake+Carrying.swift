@@ -1,0 +1,182 @@
+import Synchronization
+
+/// Carries what was said into the store.
+extension Intake {
+    /// Carries the line into the store until it is empty; with an answer, until that is given.
+    func carry(for answer: Answer? = nil) async {
+        while true {
+            let entries = state.withLock { state in
+                let entries = Array(state.line.prefix(Self.mostAtOnce))
+                state.line.removeFirst(entries.count)
+                if entries.isEmpty { state.isCarried = false }
+                return entries
+            }
+            if entries.isEmpty { return }
+            if let (rest, failure) = await store(Self.joined(entries, leaving: owed.users)) {
+                return await stop(rest, failure)
+            }
+            guard let answer, answer.isGiven else { continue }
+            let hasMore = state.withLock { state in
+                if state.line.isEmpty { state.isCarried = false }
+                return state.isCarried
+            }
+            // Who only wanted one thing stored doesn't carry the others' for ever.
+            if hasMore { Task { await carry() } }
+            return
+        }
+    }
+
+    /// Stores what was said, in order: events that follow each other in one transaction, changes of consent in another.
+    ///
+    /// - Returns: What couldn't be stored, and why; `nil` if everything was.
+    private func store(_ entries: [Entry]) async -> (ArraySlice<Entry>, ExperimentationError)? {
+        var rest = entries[...]
+        while let first = rest.first {
+            let run = rest.prefix { $0.statement.kind == first.statement.kind }
+            do throws(ExperimentationError) {
+                switch first.statement.kind {
+                case .event: try await append(run)
+                case .consent: try await change(run)
+                case .mark: for entry in run { entry.answer.give(.success(ConsentOutcome())) }
+                }
+            } catch {
+                return (rest, error)
+            }
+            rest = rest.dropFirst(run.count)
+        }
+        return nil
+    }
+
+    private func append(_ run: ArraySlice<Entry>) async throws(ExperimentationError) {
+        let run = await admitted(run)
+        let events = run.compactMap(\.statement.event)
+        if events.isEmpty { return }
+        let refusals = try await store.append(events, now: environment.time.now)
+        var accepted: [NewEvent] = []
+        accepted.reserveCapacity(events.count)
+        for (entry, (event, refusal)) in zip(run, zip(events, refusals)) {
+            guard let refusal else {
+                accepted.append(event)
+                entry.answer.give(.success(ConsentOutcome()))
+                continue
+            }
+            if entry.isNoted, refusal.code != .consentDenied {
+                environment.log.log(.error, "outbox.refused", "A noted event can't be stored: \(refusal)")
+            }
+            entry.answer.give(.failure(refusal))
+        }
+        if !accepted.isEmpty { await stored(accepted) }
+    }
+
+    /// Leaves out the events of users whose denial is owed, unless that can be carried out now.
+    private func admitted(_ run: ArraySlice<Entry>) async -> ArraySlice<Entry> {
+        let denying = owed.users
+        if denying.isEmpty { return run }
+        var admitted: ArraySlice<Entry> = []
+        for entry in run {
+            if let envelope = entry.statement.event?.envelope, envelope.isStopped(by: denying) {
+                do throws(ExperimentationError) {
+                    try await owed.carryOut(envelope.identity.id)
+                } catch {
+                    entry.answer.give(.failure(error))
+                    continue
+                }
+            }
+            admitted.append(entry)
+        }
+        return admitted
+    }
+
+    private func change(_ run: ArraySlice<Entry>) async throws(ExperimentationError) {
+        let changes = run.compactMap(\.statement.change)
+        let denying = owed.users
+        // Who consents again keeps what is still there.
+        for change in changes where change.isGranted && denying.contains(ExactText(change.userID)) {
+            try await owed.end(change.userID) { () async throws(ExperimentationError) in
+                _ = try await self.store.setConsent([change])
+            }
+        }
+        let outcome = try await store.setConsent(changes)
+        for change in changes where !change.isGranted && denying.contains(ExactText(change.userID)) {
+            try await owed.end(change.userID)
+        }
+        for entry in run { entry.answer.give(.success(outcome)) }
+        if outcome.released > 0 { await stored([]) }
+    }
+
+    // MARK: Failures
+
+    /// Ends the line, because the store failed.
+    ///
+    /// Those who wait are told why at once, instead of each after another failure. What was only noted waits for the next
+    /// who comes, and what the store couldn't be told of denials is owed.
+    private func stop(_ rest: ArraySlice<Entry>, _ failure: ExperimentationError) async {
+        let failed = state.withLock { state in
+            defer { state.line = [] }
+            return Array(rest) + state.line
+        }
+        for entry in failed {
+            if let change = entry.statement.change, !change.isGranted { await owed.owe(change.userID) }
+        }
+        let noted = failed.filter { $0.isNoted && $0.statement.event != nil }
+        if !noted.isEmpty {
+            environment.log.log(.error, "outbox.refused", "Noted events can't be stored at the moment: \(failure)")
+        }
+        let hasMore = state.withLock { state in
+            defer { state.line = Array((noted + state.line).prefix(Self.mostNoted)) }
+            state.isCarried = !state.line.isEmpty
+            return state.isCarried
+        }
+        for entry in failed where !(entry.isNoted && entry.statement.event != nil) {
+            entry.answer.give(.failure(failure))
+        }
+        if hasMore { Task { await carry() } }
+    }
+
+    // MARK: Joining
+
+    /// Has a user's event carry the consent that was noted just before it, which spares a transaction.
+    ///
+    /// - Parameters:
+    ///   - entries: The line.
+    ///   - denying: Users whose denial is owed; theirs must be ended first.
+    /// - Returns: The line, in which a noted grant that an event of the same user follows has become part of the event.
+    private static func joined(_ entries: [Entry], leaving denying: Set<ExactText>) -> [Entry] {
+        if entries.count == 1 { return entries }
+        var joined: [Entry] = []
+        joined.reserveCapacity(entries.count)
+        // Grants that may still be joined, by user, with their places.
+        var grants: [ExactText: Int] = [:]
+        var gone: Set<Int> = []
+        for var entry in entries {
+            if let change = entry.statement.change {
+                let user = ExactText(change.userID)
+                grants[user] = change.isGranted && entry.isNoted && !denying.contains(user) ? joined.count : nil
+            } else if !grants.isEmpty, var event = entry.statement.event,
+                let place = grants.removeValue(forKey: ExactText(event.envelope.identity.id))
+            {
+                event.grantsConsent = true
+                entry.statement = .event(event)
+                entry.answer.whenGiven { [grant = joined[place].answer] in grant.give($0) }
+                gone.insert(place)
+            }
+            joined.append(entry)
+        }
+        return gone.isEmpty ? joined : joined.indices.filter { !gone.contains($0) }.map { joined[$0] }
+    }
+}
+
+extension Intake.Statement {
+    enum Kind { case event, consent, mark }
+
+    var kind: Kind {
+        switch self {
+        case .event: .event
+        case .consent: .consent
+        case .mark: .mark
+        }
+    }
+
+    var event: NewEvent? { if case .event(let event) = self { event } else { nil } }
+    var change: ConsentChange? { if case .consent(let change) = self { change } else { nil } }
+}

@@ -1,0 +1,92 @@
+import Synchronization
+
+/// The denials of consent that a store which fails couldn't carry out.
+///
+/// As long as one is owed, nothing of its user is sent or accepted. It is tried again by every round of deliveries and
+/// whenever the user is heard of; a note in the state store, if that works, makes the next run do the same.
+final class OwedDenials: Sendable {
+    private let store: any OutboxStore
+    private let kept: KeptState
+    private let log: any LogSink
+    private let state = Mutex<Set<ExactText>>([])
+    /// A denial that is carried out late mustn't undo the consent that followed it.
+    private let turn = AsyncSemaphore(limit: 1)
+
+    init(store: any OutboxStore, kept: KeptState, log: any LogSink) {
+        self.store = store
+        self.kept = kept
+        self.log = log
+    }
+
+    /// Whose denial is owed.
+    var users: Set<ExactText> { state.withLock { $0 } }
+
+    /// Notes that a denial couldn't be carried out.
+    func owe(_ userID: String) async {
+        state.withLock { _ = $0.insert(ExactText(userID)) }
+        await kept.oweDenial(of: userID)
+    }
+
+    /// Takes over what earlier runs owe.
+    func restore() async {
+        let owed = await kept.owedDenials()
+        state.withLock { $0.formUnion(owed.map { ExactText($0) }) }
+        await carryOut()
+    }
+
+    /// Carries out what is owed, as far as the stores allow.
+    func carryOut() async {
+        for user in users {
+            do throws(ExperimentationError) { try await carryOut(user.text) } catch {
+                log.log(.error, "outbox.store", "A denial of consent can't be carried out yet: \(error)")
+            }
+        }
+    }
+
+    /// Carries out a user's denial, if it is owed.
+    func carryOut(_ userID: String) async throws(ExperimentationError) {
+        try await inTurn(userID) { () async throws(ExperimentationError) in
+            _ = try await self.store.setConsent([ConsentChange(userID: userID, isGranted: false)])
+            try await self.kept.forget(userID: userID)
+            try await self.forget(userID)
+        }
+    }
+
+    /// Ends what is owed, because the user consents or the denial was carried out.
+    ///
+    /// - Parameters:
+    ///   - userID: Whose.
+    ///   - change: What is done before anybody else may carry it out.
+    /// - Throws: What the stores throw; then it is still owed.
+    func end(
+        _ userID: String,
+        _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void = {}
+    ) async throws(ExperimentationError) {
+        try await inTurn(userID) { () async throws(ExperimentationError) in
+            try await self.forget(userID)
+            try await change()
+        }
+    }
+
+    /// Removes the note first: it must not outlive what it says.
+    private func forget(_ userID: String) async throws(ExperimentationError) {
+        try await kept.endDenial(of: userID)
+        state.withLock { _ = $0.remove(ExactText(userID)) }
+    }
+
+    /// Does something if a user's denial is owed, one after another.
+    ///
+    /// In a task of its own: whoever waits may do so for others too, whom a cancellation doesn't concern.
+    private func inTurn(
+        _ userID: String,
+        _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void
+    ) async throws(ExperimentationError) {
+        let task = Task { () async -> Result<Void, ExperimentationError> in
+            guard (try? await self.turn.enter()) != nil else { return .success(()) }
+            defer { self.turn.leave() }
+            guard self.users.contains(ExactText(userID)) else { return .success(()) }
+            do throws(ExperimentationError) { return .success(try await change()) } catch { return .failure(error) }
+        }
+        try await task.value.get()
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+
+/// Writes down what became of a batch while the next one is sent, one batch behind and no more.
+///
+/// When the process dies, the vendor may have two batches of which the store knows nothing: the one that is being written
+/// down and the one under way. What a store that fails couldn't write down is kept and written by the next round, so
+/// that it isn't sent again.
+actor SettlementWriter {
+    private struct Batch {
+        var settlements: [Settlement]
+        var token: LeaseToken
+    }
+
+    private let store: any OutboxStore
+    private let time: any TimeSource
+    /// The writing under way.
+    private var writing: Task<Void, Never>?
+    /// What the store couldn't write down.
+    private var unwritten: [Batch] = []
+    private var failure: ExperimentationError?
+    /// Whether the lease was current when something was last written down.
+    private var isCurrent = true
+
+    init(store: any OutboxStore, time: any TimeSource) {
+        self.store = store
+        self.time = time
+    }
+
+    /// Begins to write something down as soon as what came before it is written.
+    ///
+    /// - Throws: Why what came before couldn't be written down; this is kept with it.
+    func put(_ settlements: [Settlement], under token: LeaseToken) async throws(ExperimentationError) {
+        if settlements.isEmpty { return }
+        let batch = Batch(settlements: settlements, token: token)
+        await writing?.value
+        if let failure {
+            unwritten.append(batch)
+            throw failure
+        }
+        writing = Task { await self.write(batch) }
+    }
+
+    /// Waits until all is written down.
+    ///
+    /// - Returns: Whether the lease was current then.
+    /// - Throws: Why something couldn't be written down.
+    @discardableResult
+    func finish() async throws(ExperimentationError) -> Bool {
+        await writing?.value
+        if let failure { throw failure }
+        return isCurrent
+    }
+
+    /// Begins a round: writes down what an earlier one couldn't.
+    func begin() async throws(ExperimentationError) {
+        await writing?.value
+        while let batch = unwritten.first {
+            _ = try await store.settle(batch.settlements, under: batch.token, now: time.now)
+            unwritten.removeFirst()
+        }
+        failure = nil
+        isCurrent = true
+    }
+
+    private func write(_ batch: Batch) async {
+        do throws(ExperimentationError) {
+            isCurrent = try await store.settle(batch.settlements, under: batch.token, now: time.now)
+        } catch {
+            unwritten.append(batch)
+            failure = error
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Synchronization
+
+/// Keeps the first value that comes; whoever wants it waits for it.
+package final class AsyncRace<Value: Sendable>: Sendable {
+    private let first = Mutex<Value?>(nil)
+    private let gate = AsyncGate()
+
+    /// Creates a race that nobody has won.
+    package init() {}
+
+    /// Comes in with a value, which counts if it is the first.
+    package func finish(with value: Value) {
+        first.withLock { first in
+            if first == nil { first = value }
+        }
+        gate.open()
+    }
+
+    /// Waits for the first value.
+    ///
+    /// - Returns: The value; `nil` if this task is cancelled before there is one.
+    package func winner() async -> Value? {
+        await gate.wait()
+        return first.withLock { $0 }
+    }
+}

@@ -1,0 +1,57 @@
+import Synchronization
+
+/// Whether the vendor has switched itself off: seen by the next evaluation, kept over restarts, announced once.
+final class KillSwitch: Sendable {
+    private let isThrown = Atomic<Bool>(false)
+    private let kept: KeptState
+    private let status: StatusBoard
+    private let outbox: Outbox
+    /// What writes the last change down, behind those before it.
+    private let last = Mutex<Task<Void, Never>?>(nil)
+
+    init(kept: KeptState, status: StatusBoard, outbox: Outbox) {
+        self.kept = kept
+        self.status = status
+        self.outbox = outbox
+    }
+
+    /// Whether the vendor has switched itself off.
+    var isOn: Bool { isThrown.load(ordering: .relaxed) }
+
+    /// Takes over what an earlier run knew.
+    func restore() async {
+        guard await kept.read(Bool.self, .killSwitch) == true else { return }
+        isThrown.store(true, ordering: .relaxed)
+        status.announce(.disabled, .disabled)
+        await outbox.set(.disabled, true)
+    }
+
+    /// Notes what the vendor says; when this returns, it holds in the next run as well.
+    func set(_ isOn: Bool) async {
+        guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return }
+        let task = last.withLock { last in
+            let task = Task { [before = last] in
+                await before?.value
+                await self.carryOut(isOn)
+            }
+            last = task
+            return task
+        }
+        await task.value
+    }
+
+    /// Waits until every change so far is written down.
+    func settle() async { await last.withLock { $0 }?.value }
+
+    private func carryOut(_ isOn: Bool) async {
+        await outbox.set(.disabled, isOn)
+        await kept.write(isOn ? true : nil, .killSwitch)
+        // Told last: whoever hears of it may end the process. Meanwhile it may have been thrown back.
+        guard self.isOn == isOn else { return }
+        if isOn {
+            status.announce(.disabled, .disabled)
+        } else {
+            status.announce(.ready, .ready)
+        }
+    }
+}

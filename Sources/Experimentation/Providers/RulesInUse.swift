@@ -1,0 +1,86 @@
+/// The rules that evaluations go by, for a vendor that publishes them: fetched when they are due, announced when they
+/// change.
+final class RulesInUse: Sendable {
+    private let keeper: RulesetKeeper
+    private let status: StatusBoard
+    private let killSwitch: KillSwitch
+    private let failed: @Sendable (_ error: ExperimentationError, _ hasDecisions: Bool) -> Void
+    /// The rules at hand for evaluations without a session.
+    let published = Lanes(PublishedRules(nil))
+
+    /// Creates a place for rules, with none in it.
+    ///
+    /// - Parameters:
+    ///   - keeper: Fetches and keeps them.
+    ///   - status: Where changes are announced.
+    ///   - killSwitch: What is thrown when the vendor has switched itself off.
+    ///   - failed: Told when the vendor gave no good answer.
+    init(
+        keeper: RulesetKeeper,
+        status: StatusBoard,
+        killSwitch: KillSwitch,
+        failed: @escaping @Sendable (_ error: ExperimentationError, _ hasDecisions: Bool) -> Void
+    ) {
+        self.keeper = keeper
+        self.status = status
+        self.killSwitch = killSwitch
+        self.failed = failed
+    }
+
+    /// The last good rules, whatever their age.
+    var atHand: RulesetKeeper.Kept? { get async { await keeper.atHand } }
+
+    /// Takes over the rules of an earlier run.
+    func restore() async {
+        if let restored = await keeper.restore() { publish(restored) }
+    }
+
+    /// Fetches rules if need be, and acts on what the vendor says.
+    ///
+    /// - Returns: The rules; `nil` if the vendor has switched itself off.
+    /// - Throws: Why there are no new rules.
+    func current(force: Bool) async throws(ExperimentationError) -> RulesetKeeper.Kept? {
+        let before = await keeper.atHand
+        let outcome: RulesetKeeper.Outcome
+        do throws(ExperimentationError) {
+            outcome = try await keeper.current(force: force)
+        } catch {
+            failed(error, before != nil)
+            throw error
+        }
+        switch outcome {
+        case .disabled:
+            await killSwitch.set(true)
+            return nil
+        case .current(let rules):
+            await killSwitch.set(false)
+            publish(rules)
+            if let before, before.ruleset.catalogue !== rules.ruleset.catalogue, !rules.isRestored {
+                status.announce(.configurationChanged, .ready)
+            } else {
+                status.announce(.ready, .ready)
+            }
+            return rules
+        }
+    }
+
+    private func publish(_ rules: RulesetKeeper.Kept) {
+        let isNew = published.update { $0.kept === rules ? nil : PublishedRules(rules) }
+        if isNew, !killSwitch.isOn, !rules.isRestored { status.announce(.ready, .ready) }
+    }
+}
+
+/// Rules as evaluations without a session read them; `nil` before there are any.
+final class PublishedRules: Sendable {
+    let ruleset: (any Ruleset)?
+    let catalogue: FlagCatalogue
+    let isRestored: Bool
+    let kept: RulesetKeeper.Kept?
+
+    init(_ kept: RulesetKeeper.Kept?) {
+        self.kept = kept
+        ruleset = kept?.ruleset
+        catalogue = kept?.catalogue ?? .empty
+        isRestored = kept?.isRestored ?? false
+    }
+}

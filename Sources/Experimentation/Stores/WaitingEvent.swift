@@ -1,0 +1,38 @@
+/// An event that waits in a store, and why it hasn't been delivered.
+public struct WaitingEvent: Sendable, Hashable {
+    /// How it stands with an event at one destination.
+    public struct Delivery: Sendable, Hashable {
+        /// Where the event goes.
+        public var destination: Destination
+        /// Whether it waits for consent.
+        public var isHeld: Bool
+        /// How many attempts have failed for a reason that lies in the event.
+        public var attempts: Int
+        /// Why the last attempt failed, if there was one.
+        public var reason: String?
+
+        /// Creates a delivery.
+        public init(to destination: Destination, isHeld: Bool = false, attempts: Int = 0, reason: String? = nil) {
+            self.destination = destination
+            self.isHeld = isHeld
+            self.attempts = attempts
+            self.reason = reason
+        }
+    }
+
+    /// The event, with the attempts of the destination that has tried most often.
+    public var envelope: Envelope
+    /// The destinations that haven't got it, in the order in which the store first knew them.
+    public var deliveries: [Delivery]
+
+    /// Creates a waiting event.
+    public init(envelope: Envelope, deliveries: [Delivery]) {
+        self.envelope = envelope
+        self.deliveries = deliveries
+    }
+
+    /// Whether it waits for consent, wherever it goes.
+    public var isHeld: Bool { deliveries.allSatisfy(\.isHeld) }
+    /// Why the last attempt failed, at the first destination at which there was one.
+    public var reason: String? { deliveries.lazy.compactMap(\.reason).first }
+}

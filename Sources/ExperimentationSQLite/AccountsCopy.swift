@@ -1,0 +1,122 @@
+import Experimentation
+import Foundation
+
+/// The accounts once more, in the lock file beside the store: what is left to balance when the store is cut short.
+///
+/// It is written with what is delivered or removed, with every 256th event that is accepted and when the store is closed,
+/// without waiting for the disk, and only read when the store is
+/// damaged. It names destinations as the store does; nothing of users is in it.
+struct AccountsCopy: Sendable, Equatable {
+    /// A destination's accounts, but for what waits.
+    struct Lane: Sendable, Equatable {
+        var destination: Destination
+        var ledger: Ledger
+    }
+
+    /// Whose copy this is: the store's own random bytes.
+    var salt = Data()
+    /// The highest sequence that was ever given.
+    var lastSequence: Int64 = 0
+    /// The destinations by their numbers in the store.
+    var lanes: [Int64: Lane] = [:]
+
+    /// Creates a copy that says nothing.
+    init() {}
+
+    /// Copies what a table remembers.
+    init(_ table: OutboxTable) {
+        salt = table.consent.salts.first ?? Data()
+        lastSequence = table.lastSequence
+        for stored in table.lanes {
+            lanes[stored.id] = Lane(destination: stored.lane.destination, ledger: stored.lane.ledger)
+        }
+    }
+
+    // MARK: Written form
+
+    private static let mark = Array("XPAC0001".utf8)
+
+    /// The written form: a mark, a check sum and the figures.
+    var bytes: [UInt8] {
+        var body: [UInt8] = []
+        func add(_ number: Int64) { withUnsafeBytes(of: number.littleEndian) { body += $0 } }
+        func add(_ bytes: some Collection<UInt8>) {
+            add(Int64(bytes.count))
+            body += bytes
+        }
+        add(salt)
+        add(lastSequence)
+        add(Int64(lanes.count))
+        for (id, lane) in lanes {
+            add(id)
+            add(lane.destination.provider.utf8)
+            add(lane.destination.account.utf8)
+            for figure in [lane.ledger.accepted, lane.ledger.delivered, lane.ledger.purged] { add(Int64(figure)) }
+            add(Int64(lane.ledger.dropped.count))
+            for (reason, count) in lane.ledger.dropped {
+                add(reason.rawValue.utf8)
+                add(Int64(count))
+            }
+        }
+        var head = Self.mark
+        for number in [Int64(body.count), Int64(bitPattern: Self.sum(body))] {
+            withUnsafeBytes(of: number.littleEndian) { head += $0 }
+        }
+        return head + body
+    }
+
+    /// Reads the written form; `nil` if it isn't whole.
+    init?(_ bytes: [UInt8]) {
+        var reader = Reader(bytes: bytes[...])
+        guard reader.take(Self.mark.count).map(Array.init) == Self.mark, let count = reader.number(),
+            let sum = reader.number(), let body = reader.take(count), Self.sum(body) == UInt64(bitPattern: sum)
+        else { return nil }
+        reader = Reader(bytes: body)
+        guard let salt = reader.block(), let last = reader.number(), StoreContents.isPlausible(last),
+            let lanes = reader.number()
+        else { return nil }
+        self.salt = Data(salt)
+        lastSequence = last
+        for _ in 0..<max(0, min(lanes, Int64(body.count))) {
+            guard let id = reader.number(), let lane = reader.lane() else { return nil }
+            self.lanes[id] = lane
+        }
+    }
+
+    private static func sum(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+
+    /// Takes figures out of bytes from outside.
+    private struct Reader {
+        var bytes: ArraySlice<UInt8>
+
+        mutating func take(_ count: some BinaryInteger) -> ArraySlice<UInt8>? {
+            guard let count = Int(exactly: count), count >= 0, count <= bytes.count else { return nil }
+            defer { bytes = bytes.dropFirst(count) }
+            return bytes.prefix(count)
+        }
+
+        mutating func number() -> Int64? {
+            take(8).map { $0.reversed().reduce(0) { $0 << 8 | Int64($1) } }
+        }
+
+        mutating func block() -> ArraySlice<UInt8>? { number().flatMap { take($0) } }
+
+        mutating func text() -> String? { block().map { String(decoding: $0, as: UTF8.self) } }
+
+        mutating func count() -> Int? { number().flatMap { StoreContents.isPlausible($0) ? Int($0) : nil } }
+
+        mutating func lane() -> Lane? {
+            guard let provider = text(), let account = text(), let accepted = count(), let delivered = count(),
+                let purged = count(), let reasons = count()
+            else { return nil }
+            var ledger = Ledger(accepted: accepted, delivered: delivered, purged: purged)
+            for _ in 0..<min(reasons, bytes.count) {
+                guard let reason = text(), let count = count() else { return nil }
+                ledger.dropped[.init(rawValue: reason)] = count
+            }
+            return Lane(destination: Destination(provider: provider, account: account), ledger: ledger)
+        }
+    }
+}

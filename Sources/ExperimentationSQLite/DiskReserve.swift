@@ -1,0 +1,71 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Room on the disk that is given up when there is no other, so that events can still be delivered and removed.
+///
+/// To delete needs room too: SQLite writes to its log first. As much as the log has at most is enough, because once the
+/// log is back in the database, deletions need nothing but the log.
+final class DiskReserve: Sendable {
+    private let path: String
+    private let size: Int
+    private let isSpent = Atomic(false)
+
+    /// Puts the file there, if there is room for it.
+    init(path: String, size: Int) {
+        self.path = path
+        self.size = size
+        _ = fill()
+    }
+
+    /// Whether events may be added: what was given up for removing them must be there again first.
+    func allowsAdding() -> Bool {
+        guard isSpent.load(ordering: .relaxed) else { return true }
+        guard fill() else { return false }
+        isSpent.store(false, ordering: .relaxed)
+        return true
+    }
+
+    /// Puts the file there again, which may have been deleted with the store.
+    func restore() { isSpent.store(!fill(), ordering: .relaxed) }
+
+    /// Gives the room up.
+    ///
+    /// - Returns: Whether there was any.
+    func spend() -> Bool {
+        guard unlink(path) == 0 else { return false }
+        isSpent.store(true, ordering: .relaxed)
+        return true
+    }
+
+    private func fill() -> Bool {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        // Another process has put it there.
+        guard descriptor >= 0 else { return errno == EEXIST }
+        let isFilled = allot(descriptor)
+        close(descriptor)
+        if !isFilled { unlink(path) }
+        return isFilled
+    }
+
+    private func allot(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+            let zeros = [UInt8](repeating: 0, count: 65_536)
+            var left = size
+            while left > 0 {
+                let written = write(descriptor, zeros, min(left, zeros.count))
+                if written <= 0 { return false }
+                left -= written
+            }
+            return true
+        #else
+            return posix_fallocate(descriptor, 0, off_t(size)) == 0
+        #endif
+    }
+}

@@ -1,0 +1,41 @@
+internal import GRDB
+
+/// Rewrites a file, so that nothing is left in it of what was deleted.
+///
+/// SQLite overwrites what it deletes, but where it moves rows from page to page, copies stay behind, and its log keeps
+/// former pages. That it is owed stands in the file, so that a process which dies in between leaves it to the next.
+struct Erasing: Sendable {
+    let file: StoreFile
+    let traces: Traces
+    let lock: FileLock
+
+    /// Writes down that it is owed, in the transaction that removes something.
+    static func owe(_ database: Database) throws {
+        try HotStatement("INSERT OR IGNORE INTO meta (name, value) VALUES ('erase', x'01')", database).run()
+    }
+
+    /// Whether it is owed, also by an earlier run.
+    static func isOwed(_ database: Database) throws -> Bool {
+        try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'erase')") ?? false
+    }
+
+    /// Does it.
+    func run(_ database: Database) throws {
+        file.forgetDamaged()
+        // It is put together beside the file: in memory if it is small, else in a file without a name.
+        let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        let isLarge = pages > 4_096
+        if isLarge { try database.execute(sql: "PRAGMA temp_store = FILE") }
+        defer { if isLarge { try? database.execute(sql: "PRAGMA temp_store = MEMORY") } }
+        try database.execute(sql: "DELETE FROM meta WHERE name = 'erase'")
+        do {
+            try database.execute(sql: "VACUUM")
+            try database.checkpoint(.truncate)
+        } catch {
+            try? Self.owe(database)
+            throw error
+        }
+        let users = try String.fetchAll(database, sql: "SELECT DISTINCT user FROM delivery")
+        traces.erased(leaving: users, isShared: !lock.isAlone)
+    }
+}

@@ -1,0 +1,172 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+extension OutboxTable {
+    private func places(of destination: Destination?) -> [Int] {
+        lanes.indices.filter { place in destination.map { lanes[place].lane.destination == $0 } ?? true }
+    }
+
+    /// What waits.
+    mutating func status(of destination: Destination?, now: Date, _ database: Database) throws -> OutboxStatus {
+        if !extent.isExact { try recount(database) }
+        var status = OutboxStatus()
+        let places = places(of: destination)
+        for place in places { try add(place, to: &status, now, database) }
+        status.oldest = try oldest(places, database)
+        let isAlone = destination == nil || lanes.count == 1
+        status.bytes = isAlone && known(destination) ? extent.bytes : try bytes(of: destination, database)
+        return status
+    }
+
+    private func known(_ destination: Destination?) -> Bool { destination.map { known($0) != nil } ?? true }
+
+    private func add(_ place: Int, to status: inout OutboxStatus, _ now: Date, _ database: Database) throws {
+        let (lane, id) = (lanes[place].lane, lanes[place].id)
+        func number(_ sql: String, _ arguments: StatementArguments) throws -> Int {
+            try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) ?? 0
+        }
+        let free = try number("SELECT count(*) FROM delivery WHERE destination = ? AND held = 0", [id])
+        status.held += try number("SELECT count(*) FROM delivery WHERE destination = ? AND held = 1", [id])
+        let (delayed, due) = try delayed(place, now, beyond: -1, database)
+        var next = due
+        if lane.pause.isOn(at: now), free > 0 {
+            next = free > delayed ? lane.pause.due : max(due ?? now, lane.pause.due)
+        }
+        if lane.pause.isOn(at: now) {
+            status.delayed += free
+        } else {
+            var leased = 0
+            if lane.isHeld(at: now) {
+                leased = try number(
+                    "SELECT count(*) FROM delivery WHERE destination = ? AND held = 0 AND sequence <= ?",
+                    [id, lane.out]
+                )
+                leased -= delayed - (try self.delayed(place, now, beyond: lane.out, database).count)
+            }
+            status.delayed += delayed
+            status.leased += leased
+            status.ready += free - delayed - leased
+        }
+        status.nextAttempt = [next, status.nextAttempt].compactMap(\.self).min()
+        try addFailures(place, to: &status, database)
+    }
+
+    /// When the first event in the order of acceptance happened that some of these are owed.
+    private func oldest(_ places: [Int], _ database: Database) throws -> Date? {
+        let first = try database.cachedStatement(
+            sql: "SELECT min(sequence) FROM delivery WHERE destination = ? AND held IN (0, 1)"
+        )
+        let sequences = try places.compactMap { try Int64.fetchOne(first, arguments: [lanes[$0].id]) }
+        let date = try database.cachedStatement(sql: "SELECT date FROM event WHERE sequence = ?")
+        return try Double.fetchOne(date, arguments: [sequences.min()]).map { Date(timeIntervalSince1970: $0) }
+    }
+
+    /// How many deliveries behind a sequence may not be tried yet, and when the first of them may.
+    private func delayed(
+        _ place: Int,
+        _ now: Date,
+        beyond sequence: Int64,
+        _ database: Database
+    ) throws -> (count: Int, due: Date?) {
+        let rows = try HotStatement(
+            """
+            SELECT count(*), min(due) FROM delivery
+            WHERE destination = ?1 AND due IS NOT NULL AND held = 0
+                AND noted - ?2 <= ?3 AND ?3 < due AND due - noted <= ?4 AND sequence > ?5
+            """,
+            database
+        )
+        try bind(place, at: now.timeIntervalSince1970, to: rows)
+        try rows.bind(sequence, at: 5)
+        defer { rows.reset() }
+        guard try rows.step() else { return (0, nil) }
+        return (Int(rows.int(0)), rows.double(1).map { Date(timeIntervalSince1970: $0) })
+    }
+
+    private func addFailures(_ place: Int, to status: inout OutboxStatus, _ database: Database) throws {
+        let (lane, id) = (lanes[place].lane, lanes[place].id)
+        let reasons = try database.cachedStatement(
+            sql: """
+                SELECT reason, count(*) FROM delivery
+                WHERE destination = ? AND due IS NOT NULL AND reason IS NOT NULL GROUP BY reason
+                """
+        )
+        for row in try Row.fetchAll(reasons, arguments: [id]) { status.failures[row[0], default: 0] += row[1] as Int }
+        guard let reason = lane.reason else { return }
+        let tried = try database.cachedStatement(
+            sql: """
+                SELECT count(*) FROM delivery
+                WHERE destination = ? AND held = 0 AND sequence <= ? AND reason IS NULL
+                """
+        )
+        let count = try Int.fetchOne(tried, arguments: [id, lane.tried]) ?? 0
+        if count > 0 { status.failures[reason, default: 0] += count }
+    }
+
+    private func bytes(of destination: Destination?, _ database: Database) throws -> Int {
+        guard let destination, let place = known(destination) else { return 0 }
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT coalesce(sum(length(body)), 0) FROM delivery CROSS JOIN event ON event.sequence = delivery.sequence
+                WHERE destination = ? AND held IN (0, 1)
+                """
+        )
+        return try Int.fetchOne(statement, arguments: [lanes[place].id]) ?? 0
+    }
+
+    /// The accounts.
+    func ledger(of destination: Destination?, _ database: Database) throws -> Ledger {
+        var sum = Ledger()
+        for place in places(of: destination) {
+            var ledger = lanes[place].lane.ledger
+            let pending = try database.cachedStatement(
+                sql: "SELECT count(*) FROM delivery WHERE destination = ? AND held IN (0, 1)"
+            )
+            ledger.pending = try Int.fetchOne(pending, arguments: [lanes[place].id]) ?? 0
+            sum = sum + ledger
+        }
+        return sum
+    }
+
+    /// A page of waiting events, as they are stored.
+    func waiting(after sequence: Int64, limit: Int, _ database: Database) throws -> [StoredWaitingEvent] {
+        let page = try database.cachedStatement(
+            sql: "SELECT sequence, body FROM event WHERE sequence > ? ORDER BY sequence LIMIT ?"
+        )
+        let owed = try database.cachedStatement(
+            sql: """
+                SELECT held, attempts, reason FROM delivery
+                WHERE destination = ? AND held IN (0, 1) AND sequence = ?
+                """
+        )
+        return try Row.fetchAll(page, arguments: [sequence, max(1, limit)]).map { row in
+            let sequence: Int64 = row[0]
+            let deliveries = try lanes.compactMap { lane -> WaitingEvent.Delivery? in
+                guard let row = try Row.fetchOne(owed, arguments: [lane.id, sequence]) else { return nil }
+                return WaitingEvent.Delivery(
+                    to: lane.lane.destination,
+                    isHeld: row[0],
+                    attempts: row[1] ?? 0,
+                    reason: row[2] ?? lane.lane.reason(for: sequence, isHeld: row[0])
+                )
+            }
+            return StoredWaitingEvent(sequence: sequence, body: row[1], deliveries: deliveries)
+        }
+    }
+}
+
+/// A waiting event before anybody tries to understand it.
+struct StoredWaitingEvent: Sendable {
+    var sequence: Int64
+    var body: Data
+    var deliveries: [WaitingEvent.Delivery]
+
+    /// The event; `nil` if it can't be read.
+    var event: WaitingEvent? {
+        guard var envelope = try? EnvelopeCoding.decode(Array(body)) else { return nil }
+        envelope.sequence = sequence
+        envelope.attempts = deliveries.map(\.attempts).max() ?? 0
+        return WaitingEvent(envelope: envelope, deliveries: deliveries)
+    }
+}

@@ -1,0 +1,119 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+extension OutboxTable {
+    /// Takes over what another file holds; called after ``refresh(_:)``, inside a transaction.
+    ///
+    /// - Parameters:
+    ///   - contents: What it is, with accounts that balance.
+    ///   - isContinued: Whether this file takes the other's place and holds nothing yet: then sequences stay as they are,
+    ///     else they go on behind this file's own.
+    ///   - database: This file.
+    /// - Throws: What the database says.
+    mutating func take(_ contents: StoreContents, isContinued: Bool, _ database: Database) throws {
+        let base = isContinued ? 0 : lastSequence
+        let order = contents.events.keys.sorted()
+        let numbers = isContinued ? order : order.indices.map { base + Int64($0) + 1 }
+        let renumbered = Dictionary(zip(order, numbers), uniquingKeysWith: { $1 })
+        try takeSalts(contents, isContinued, database)
+        try insertEvents(
+            zip(order, numbers).compactMap { old, new in contents.events[old].map { (new, $0) } },
+            database
+        )
+        lastSequence = max(base + Int64(order.count), isContinued ? contents.lastSequence : 0, numbers.last ?? 0)
+        for (_, lane) in contents.lanes.sorted(by: { $0.key < $1.key }) {
+            let place = try place(of: lane.lane.destination, database)
+            let tried = isContinued ? lane.lane.tried : renumbered[order.last { $0 <= lane.lane.tried } ?? 0] ?? 0
+            try merge(lane.lane, tried: tried, isContinued: isContinued, at: place, database)
+            for (old, delivery) in lane.deliveries {
+                guard let sequence = renumbered[old] else { continue }
+                try insert(delivery, sequence, lanes[place].id, database)
+            }
+        }
+        for place in lanes.indices { try write(place, database) }
+        for (_, value) in contents.values.sorted(by: { $0.key < $1.key }) {
+            try StateTable.set(value.value, for: value.key, database)
+        }
+        if contents.isErasingOwed { try Erasing.owe(database) }
+        try recount(database)
+        try readConsent(database)
+        firstOfPriority = [0, 0, 0]
+    }
+
+    private mutating func merge(
+        _ other: OutboxLane,
+        tried: Int64,
+        isContinued: Bool,
+        at place: Int,
+        _ database: Database
+    ) throws {
+        // Whatever was leased from either file isn't leased any more.
+        lanes[place].lane.epoch = max(lanes[place].lane.epoch, other.epoch) + 1
+        lanes[place].lane.revision = max(lanes[place].lane.revision, other.revision)
+        if !isContinued { firstEpochs[other.destination] = lanes[place].lane.epoch }
+        if lanes[place].lane.reason == nil, let reason = other.reason {
+            lanes[place].lane.reason = reason
+            lanes[place].lane.tried = tried
+        }
+        if other.pause.due > lanes[place].lane.pause.due { lanes[place].lane.pause = other.pause }
+        lanes[place].lane.ledger.accepted += other.ledger.accepted
+        lanes[place].lane.ledger.delivered += other.ledger.delivered
+        lanes[place].lane.ledger.purged += other.ledger.purged
+        for (reason, number) in other.ledger.dropped { try count(number, as: reason, at: place, database) }
+    }
+
+    private func insertEvents(_ events: [(Int64, StoreContents.Event)], _ database: Database) throws {
+        let insert = try database.cachedStatement(
+            sql: "INSERT INTO event (sequence, priority, date, body) VALUES (?, ?, ?, ?)"
+        )
+        for (sequence, event) in events {
+            try insert.execute(arguments: [sequence, event.priority, event.date, event.body])
+        }
+    }
+
+    private func insert(
+        _ delivery: StoreContents.Delivery,
+        _ sequence: Int64,
+        _ destination: Int64,
+        _ database: Database
+    ) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO delivery (destination, held, sequence, kept, user, noted, due, attempts, reason)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(
+            arguments: [
+                destination, delivery.isHeld, sequence, delivery.isKept, delivery.user, delivery.noted, delivery.due,
+                delivery.attempts, delivery.reason,
+            ]
+        )
+    }
+
+    /// Takes marks of denial over, with what they were made with.
+    private func takeSalts(_ contents: StoreContents, _ isContinued: Bool, _ database: Database) throws {
+        guard let own = contents.salts.first else { return }
+        let set = try database.cachedStatement(sql: "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)")
+        if isContinued { try set.execute(arguments: [StoreMeta.salt, own]) }
+        for salt in isContinued ? contents.salts.dropFirst() : contents.salts[...] where !consent.salts.contains(salt) {
+            let name = StoreMeta.salt + "-" + salt.map { String($0, radix: 16) }.joined(separator: ".")
+            try set.execute(arguments: [name, salt])
+        }
+        let mark = try database.cachedStatement(sql: "INSERT OR IGNORE INTO denial (user) VALUES (?)")
+        for denial in contents.denials { try mark.execute(arguments: [denial]) }
+    }
+
+    /// Removes everything, but for the destinations themselves: it was taken over by another file.
+    static func clear(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                DELETE FROM delivery;
+                DELETE FROM event;
+                DELETE FROM dropped;
+                DELETE FROM state;
+                UPDATE destination SET owner = 0, out = 0, accepted = 0, delivered = 0, purged = 0, epoch = epoch + 1;
+                """
+        )
+    }
+}

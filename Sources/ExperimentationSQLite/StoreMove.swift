@@ -1,0 +1,82 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+/// What is done when a store's file was deleted, or another one put in its place, while it was open.
+///
+/// The file itself is still there for whoever has it open. Everything in it is taken to what stands at the path now: to a
+/// new store if nothing does, to a store that is found there, and nowhere if something else is.
+struct StoreMove: Sendable {
+    /// Opens what stands at the path.
+    let opening: StoreOpening
+    /// How much is kept.
+    let limits: StoreLimits
+    /// Who may have left something in the file.
+    let traces: Traces
+    /// Where it is said.
+    let log: any LogSink
+
+    /// Where a store goes on.
+    struct Moved: Sendable {
+        var connection: StoreConnection
+        var table: OutboxTable
+    }
+
+    /// Moves a store.
+    ///
+    /// - Parameters:
+    ///   - old: The open file that isn't at its path any more.
+    ///   - identities: How its files were known.
+    ///   - lock: Its lock, which goes on with the new file's.
+    /// - Returns: The new file, with everything.
+    /// - Throws: Why that can't be done; everything is left where it was.
+    func run(_ old: Database, _ identities: FileIdentities, _ lock: FileLock) throws -> Moved {
+        var isMoved = false
+        defer { if old.isInsideTransaction { try? old.rollback() } }
+        // Others who have the same file open wait until it is empty, and find nothing to take then.
+        try old.beginTransaction(.immediate)
+        var contents = StoreReader(database: old, copy: nil).contents()
+        if contents.isMoved { contents = StoreContents() }
+        contents.balance(with: nil)
+        identities.forgetBeside()
+        // The copy of the accounts is about what is held in hand here.
+        lock.clear()
+        lock.release()
+        defer { if !isMoved { _ = lock.takeTogether(within: 1) } }
+        let opened = try opening.open()
+        let table = try opened.connection.database.writeWithoutTransaction { database in
+            try fill(database, contents, isNew: opened.isNew)
+        }
+        lock.exchange(with: opened.lock)
+        isMoved = true
+        traces.noteUnknown()
+        // Should this fail, others who have the same file open deliver its events once more.
+        try? OutboxTable.clear(old)
+        try? old.execute(sql: "INSERT OR IGNORE INTO meta (name, value) VALUES ('moved', x'01')")
+        try? old.commit()
+        log.log(
+            .warning,
+            "store.replaced",
+            "The store's file was deleted or replaced while it was open. What it held was carried over into the file "
+                + "that is there now."
+        )
+        return Moved(connection: opened.connection, table: table)
+    }
+
+    private func fill(_ database: Database, _ contents: StoreContents, isNew: Bool) throws -> OutboxTable {
+        var table = OutboxTable(limits: limits)
+        try database.inTransaction(.immediate) {
+            try table.refresh(database)
+            // A file with the same random bytes is an earlier copy of this one, such as a backup: this one is the later.
+            let isOlder = !contents.lanes.isEmpty && contents.salts.first == table.consent.salts.first
+            if isOlder {
+                try OutboxTable.clear(database)
+                table = OutboxTable(limits: limits)
+                try table.refresh(database)
+            }
+            try table.take(contents, isContinued: isNew || isOlder, database)
+            return .commit
+        }
+        return table
+    }
+}

@@ -1,0 +1,84 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+/// What a row of a file that may be damaged holds, if it can be that.
+extension Row {
+    /// A number that isn't negative and not absurd.
+    func number(_ place: Int) -> Int64? {
+        guard place < count, let number = Int64.fromDatabaseValue(self[place]) else { return nil }
+        return StoreContents.isPlausible(number) ? number : nil
+    }
+
+    /// A moment, or how long something lasts.
+    func seconds(_ place: Int) -> Double? {
+        guard place < count, let number = Double.fromDatabaseValue(self[place]), number.isFinite else { return nil }
+        return number
+    }
+
+    /// A text.
+    func text(_ place: Int) -> String? { place < count ? String.fromDatabaseValue(self[place]) : nil }
+
+    /// Bytes.
+    func data(_ place: Int) -> Data? { place < count ? Data.fromDatabaseValue(self[place]) : nil }
+}
+
+extension StoreContents.Event {
+    /// Takes an event that can be understood.
+    init?(priority: Int64?, date: Double?, body: Data?) {
+        guard let priority, (0...2).contains(priority), let date, let body,
+            (try? EnvelopeCoding.decode(Array(body))) != nil
+        else { return nil }
+        self.init(priority: Int(priority), date: date, body: body)
+    }
+}
+
+extension StoreContents.Delivery {
+    /// Takes a row of `delivery`.
+    init?(_ row: Row) {
+        guard let held = row.number(1), let kept = row.number(3), let user = row.text(4) else { return nil }
+        self.init(
+            isHeld: held != 0,
+            isKept: kept != 0,
+            user: user,
+            noted: row.seconds(5),
+            due: row.seconds(6),
+            attempts: row.number(7).map { Int(min($0, 1_000_000)) },
+            reason: row.text(8)
+        )
+    }
+}
+
+extension StoreContents.Lane {
+    /// Takes a row of `destination`: its accounts, its pause and its epoch, but nobody's lease.
+    init?(_ row: Row) {
+        guard let provider = row.text(1), let account = row.text(2), let accepted = row.number(13),
+            let through = row.number(14), let delivered = row.number(15), let purged = row.number(16)
+        else { return nil }
+        var lane = OutboxLane(of: Destination(provider: provider, account: account))
+        lane.epoch = row.number(4) ?? 0
+        lane.revision = row.number(5) ?? 0
+        if let noted = row.seconds(9), let due = row.seconds(10) {
+            lane.pause = .init(noted: Date(timeIntervalSince1970: noted), due: Date(timeIntervalSince1970: due))
+        }
+        lane.reason = row.text(11)
+        lane.tried = row.number(12) ?? 0
+        lane.ledger = Ledger(accepted: Int(accepted), delivered: Int(delivered), purged: Int(purged))
+        self.init(lane: lane, through: through)
+    }
+}
+
+extension Destination {
+    /// Whose events those are that don't say so; the first provider that fits takes them.
+    static let unclaimed = Destination(provider: "", account: "")
+}
+
+/// The names in the table `meta`.
+enum StoreMeta {
+    /// What marks of denial are made with; further ones, of other files, begin so.
+    static let salt = "salt"
+    /// That the file is to be rewritten.
+    static let erase = "erase"
+    /// That everything was carried into another file.
+    static let moved = "moved"
+}

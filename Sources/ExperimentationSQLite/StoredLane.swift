@@ -1,0 +1,101 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+/// A destination's lane as it is stored.
+struct StoredLane: Sendable {
+    /// The destination's number in this file.
+    let id: Int64
+    /// The lane, with the accounts of everything that was accepted.
+    var lane: OutboxLane
+    /// What was accepted up to this sequence is counted in the row; what came later is counted by its deliveries.
+    ///
+    /// So accepting an event writes no lane. Whoever removes one of those deliveries writes the lane first.
+    var through: Int64
+
+    /// Creates a lane for a destination that the file doesn't know.
+    init(new destination: Destination, through: Int64, _ database: Database) throws {
+        lane = OutboxLane(of: destination)
+        self.through = through
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO destination (provider, account, owner, epoch, revision, leased, until, out, paused, resumes, tried,
+                    accepted, through, delivered, purged)
+                VALUES (?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ?, 0, 0)
+                """
+        ).execute(arguments: [destination.provider, destination.account, through])
+        id = database.lastInsertedRowID
+    }
+
+    /// All lanes of a file.
+    static func all(_ database: Database) throws -> [StoredLane] {
+        let rows = try Row.fetchAll(database.cachedStatement(sql: "SELECT * FROM destination ORDER BY id"))
+        return try rows.map { try StoredLane($0, database) }
+    }
+
+    private init(_ row: Row, _ database: Database) throws {
+        id = row["id"]
+        through = row["through"]
+        lane = OutboxLane(of: Destination(provider: row["provider"], account: row["account"]))
+        lane.owner = row["owner"]
+        lane.epoch = row["epoch"]
+        lane.revision = row["revision"]
+        lane.lease = .init(noted: Self.date(row["leased"]), due: Self.date(row["until"]))
+        lane.out = row["out"]
+        lane.pause = .init(noted: Self.date(row["paused"]), due: Self.date(row["resumes"]))
+        lane.reason = row["reason"]
+        lane.tried = row["tried"]
+        let later = try database.cachedStatement(
+            sql: "SELECT count(*) FROM delivery WHERE destination = ? AND held IN (0, 1) AND sequence > ?"
+        )
+        let accepted: Int = row["accepted"]
+        lane.ledger.accepted = accepted + (try Int.fetchOne(later, arguments: [id, through]) ?? 0)
+        lane.ledger.delivered = row["delivered"]
+        lane.ledger.purged = row["purged"]
+        let dropped = try database.cachedStatement(sql: "SELECT reason, count FROM dropped WHERE destination = ?")
+        for row in try Row.fetchAll(dropped, arguments: [id]) {
+            lane.ledger.dropped[Ledger.DropReason(rawValue: row[0])] = row[1]
+        }
+    }
+
+    private static func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }
+
+    /// Writes the lane down, but for what was dropped.
+    func write(_ database: Database) throws {
+        let update = try HotStatement(
+            """
+            UPDATE destination SET owner = ?, epoch = ?, revision = ?, leased = ?, until = ?, out = ?, paused = ?, resumes = ?,
+                reason = ?, tried = ?, accepted = ?, through = ?, delivered = ?, purged = ?
+            WHERE id = ?
+            """,
+            database
+        )
+        try update.bind(lane.owner, at: 1)
+        try update.bind(lane.epoch, at: 2)
+        try update.bind(lane.revision, at: 3)
+        try update.bind(lane.lease.noted.timeIntervalSince1970, at: 4)
+        try update.bind(lane.lease.due.timeIntervalSince1970, at: 5)
+        try update.bind(lane.out, at: 6)
+        try update.bind(lane.pause.noted.timeIntervalSince1970, at: 7)
+        try update.bind(lane.pause.due.timeIntervalSince1970, at: 8)
+        if let reason = lane.reason { try update.bind(reason, at: 9) } else { try update.bindNull(at: 9) }
+        try update.bind(lane.tried, at: 10)
+        try update.bind(lane.ledger.accepted, at: 11)
+        try update.bind(through, at: 12)
+        try update.bind(lane.ledger.delivered, at: 13)
+        try update.bind(lane.ledger.purged, at: 14)
+        try update.bind(id, at: 15)
+        try update.run()
+    }
+
+    /// Writes down whose lane it is.
+    func rename(_ database: Database) throws {
+        try database.cachedStatement(sql: "UPDATE destination SET provider = ?, account = ? WHERE id = ?")
+            .execute(arguments: [lane.destination.provider, lane.destination.account, id])
+    }
+
+    /// Takes lanes back from processes that are gone; called when nobody else has the store open.
+    static func takeBack(_ database: Database) throws {
+        try database.execute(sql: "UPDATE destination SET owner = 0, out = 0 WHERE owner <> 0")
+    }
+}

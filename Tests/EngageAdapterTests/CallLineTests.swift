@@ -1,0 +1,80 @@
+import Experimentation
+import Synchronization
+import Testing
+
+@testable import EngageAdapter
+
+@Suite("The line of calls", .timeLimit(.minutes(2)))
+struct CallLineTests {
+    /// Has a call stand in line behind those that already do.
+    private func call(_ line: EngageCallLine) async -> Task<Void, any Error> {
+        let before = line.waiting
+        let call = Task { try await line.enter() }
+        while line.waiting == before { await Task.yield() }
+        return call
+    }
+
+    @Test("lets one through at a time until it is open, then the backlog one at a time, then as many as the limit says")
+    func backlog() async throws {
+        let line = EngageCallLine(limit: 3)
+        try await line.enter()
+        var early: [Task<Void, any Error>] = []
+        for _ in 0..<3 { early.append(await call(line)) }
+        line.open()
+        var late: [Task<Void, any Error>] = []
+        for _ in 0..<3 { late.append(await call(line)) }
+        #expect(line.waiting == 6)
+        for (number, call) in early.dropLast().enumerated() {
+            line.leave()
+            try await call.value
+            #expect(line.waiting == 5 - number)
+        }
+        // The last of the backlog doesn't go alone.
+        line.leave()
+        try await early[2].value
+        try await late[0].value
+        try await late[1].value
+        #expect(line.waiting == 1)
+        line.leave()
+        try await late[2].value
+        #expect(line.waiting == 0)
+    }
+
+    @Test("lets as many through as the limit says when nobody waited for it to open")
+    func opens() async throws {
+        let line = EngageCallLine(limit: 2)
+        try await line.enter()
+        line.open()
+        line.open()
+        try await line.enter()
+        let third = await call(line)
+        line.leave()
+        try await third.value
+    }
+
+    @Test("a call of the backlog that is cancelled holds nobody up, and says so")
+    func cancelled() async throws {
+        let line = EngageCallLine(limit: 2)
+        try await line.enter()
+        let early = await call(line)
+        line.open()
+        let late = await call(line)
+        early.cancel()
+        let error = await #expect(throws: ExperimentationError.self) { try await early.value }
+        #expect(error == ExperimentationError(.cancelled, "cancelled while waiting for its turn"))
+        try await late.value
+    }
+
+    @Test("refuses whoever comes when it is full")
+    func full() async throws {
+        let line = EngageCallLine(limit: 1, longest: 2)
+        try await line.enter()
+        let calls = [await call(line), await call(line)]
+        let error = await #expect(throws: ExperimentationError.self) { try await line.enter() }
+        #expect(error == ExperimentationError(.tooLarge, "too many calls wait already"))
+        for call in calls {
+            line.leave()
+            try await call.value
+        }
+    }
+}

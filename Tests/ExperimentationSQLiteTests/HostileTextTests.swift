@@ -1,0 +1,83 @@
+import Experimentation
+import ExperimentationSQLite
+import Foundation
+import Testing
+
+@Suite("Hostile texts are texts")
+struct HostileTextTests {
+    private let folder = TemporaryFolder()
+
+    @Test("P60 hostile texts are stored as they are")
+    func hostileTexts() async throws {
+        let store = try SQLiteStore(at: folder.file(), limits: StoreLimits(maximumCount: 2_000))
+        let seeds = [
+            "'", "\"", ";--", "'); DROP TABLE event; --", "%", "_", "\u{0}", "\u{1F600}", "e\u{301}", "é", "\u{202E}",
+            "?", ":a",
+        ]
+        var dice = SplitMix(seed: 60)
+        for number in 0..<500 {
+            let text = (0..<Int.random(in: 1...6, using: &dice)).map { _ in seeds.randomElement(using: &dice) ?? "" }
+                .joined()
+            let id = "\(number)" + text
+            try await store.append([.sample(id, user: text, .custom(text))])
+            try await store.setValue(Array(text.utf8), for: id)
+            let lease = try #require(try await store.take(1))
+            let first = try #require(lease.events.first)
+            #expect(Array(first.identity.id.utf8) == Array(text.utf8))
+            #expect(first.event == .custom(text))
+            #expect(try await store.value(for: id) == Array(text.utf8))
+            try await store.settle(lease)
+            // Each denial has the file rewritten.
+            guard number.isMultiple(of: 20) else { continue }
+            let denial = ConsentChange(userID: text, isGranted: false)
+            let refused = NewEvent(.sample("refused", user: text), to: .home)
+            #expect(try await store.setConsent([denial]) == ConsentOutcome())
+            #expect(try await store.append([refused], now: noon).map { $0?.code } == [.consentDenied])
+            _ = try await store.setConsent([ConsentChange(userID: text, isGranted: true)])
+        }
+        try await store.expectBalance(500)
+    }
+
+    @Test("P60 no statement is put together from values")
+    func noInterpolation() throws {
+        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Sources/ExperimentationSQLite")
+        var found: [String] = []
+        for file in try FileManager.default.contentsOfDirectory(atPath: sources.path) {
+            let text = try String(contentsOf: sources.appendingPathComponent(file), encoding: .utf8)
+            #expect(!text.contains("publicStatementArguments"))
+            found += Self.composed(text).map { "\(file): \($0)" }
+        }
+        // The one exception: a pragma's value can't be bound. Its name is a static string, its value a number.
+        #expect(found.count == 1 && found[0].contains("PRAGMA \\(name) = \\(value)"), "\(found)")
+    }
+
+    /// The texts of a source that hold both a statement's words and a value, or a statement that goes on with `+`.
+    private static func composed(_ source: String) -> [String] {
+        // A text over several lines, whole; or one within a line. Either with what follows it.
+        let texts = #/"{3}[\s\S]*?"{3}\s*\+?|"(?:\\\((?:[^()]|\([^()]*\))*\)|\\[^(]|[^"\\\n])*"\s*\+?/#
+        let words =
+            #/\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA|WHERE|FROM|VALUES|SET|ORDER BY|LIMIT|CREATE|DROP|ALTER)\b/#
+        return source.matches(of: texts).map { String($0.output) }.filter { text in
+            text.contains(words) && (text.contains("\\(") || text.hasSuffix("+"))
+        }
+    }
+
+    @Test(
+        "P60 a statement that is put together would be found, on whichever of its lines",
+        arguments: [
+            (#"sql: "SELECT a FROM b WHERE c = \(value)""#, 1),
+            (#"sql: "SELECT a FROM b WHERE c = '\(names["x"] ?? "")'""#, 1),
+            ("sql: \"\"\"\n  SELECT a FROM b\n  WHERE c = ?\n  LIMIT \\(count)\n  \"\"\"", 1),
+            ("sql: \"\"\"\n  SELECT a\n  FROM b\n  \"\"\" + tail", 1),
+            (#"sql: "DELETE FROM b WHERE c = " + value"#, 1),
+            (#"sql: "SELECT a FROM b WHERE c = ?", arguments: [value]"#, 0),
+            ("sql: \"\"\"\n  SELECT a FROM b\n  WHERE c = ?\n  \"\"\"", 0),
+            (#""\(path) is damaged." "SELECT a FROM b""#, 0),
+        ]
+    )
+    func lintBites(source: String, count: Int) {
+        #expect(Self.composed(source).count == count)
+    }
+
+}

@@ -1,0 +1,201 @@
+import Experimentation
+import ExperimentationSQLite
+import ExperimentationTesting
+import Foundation
+import GRDB
+import Testing
+
+@Suite("What a user withdraws leaves no trace")
+struct TracesTests {
+    private let folder = TemporaryFolder()
+
+    @Test("P24 after a withdrawal, no file of the folder holds a trace of the user: events, decisions, assignments")
+    func withdrawalLeavesNothing() async throws {
+        let marker = "marker-4711@example.com"
+        for seed in 0..<(isSoak ? 100 : 8) {
+            var dice = SplitMix(seed: seed)
+            let folder = TemporaryFolder()
+            let provider = MarkingProvider()
+            func open() async throws -> (ExperimentationClient, SQLiteStore) {
+                let limits = StoreLimits(maximumBytes: 4_000_000)
+                let stores = try await ClientStore.sqlite(in: folder.url, for: provider, limits: limits)
+                let file = try #require(stores.outbox as? SQLiteStore)
+                return (try await ExperimentationClient(provider: provider, store: stores), file)
+            }
+            var (client, file) = try await open()
+            await client.setConnectivity(.offline)
+            let bob = client.session(for: User(id: "bob", consent: .granted))
+            var ada = client.session(
+                for: User(
+                    id: marker,
+                    anonymousID: "device-\(marker)",
+                    attributes: ["mail": .string(marker)],
+                    consent: .granted
+                )
+            )
+            for step in 0..<60 {
+                try await ada.refresh(force: true)
+                try await bob.refresh(force: true)
+                #expect(ada.string("greeting", default: "") == "hello \(marker)")
+                let text = String(repeating: marker, count: Int.random(in: 1...80, using: &dice))
+                try await ada.track(.custom("bought", attributes: ["what": .string(text)]))
+                try await bob.track(.custom("bought", value: Double(step)))
+            }
+            if seed.isMultiple(of: 2) {
+                // The withdrawal may come in a later run, which knows nothing of what was written before.
+                await client.shutdown(within: .zero)
+                await file.close()
+                (client, file) = try await open()
+                await client.setConnectivity(.offline)
+                ada = client.session(for: User(id: marker, consent: .granted))
+            }
+            #expect(try folder.occurrences(of: marker) > 0)
+            try await ada.setConsent(.denied)
+            try await file.finishErasing()
+            #expect(try folder.occurrences(of: marker) == 0, "seed \(seed)")
+            // Others lose nothing.
+            let status = try await client.outboxStatus()
+            #expect(status.deliverable == 60)
+            // Beside those that were tracked, the exposure of the one read.
+            let ledger = try await client.ledger()
+            #expect(ledger == Ledger(accepted: 121, pending: 60, purged: 61))
+            await client.shutdown(within: .zero)
+            #expect(try folder.occurrences(of: marker) == 0, "seed \(seed)")
+        }
+    }
+
+    @Test("P24 a purge leaves no trace of its user in any file")
+    func traces() async throws {
+        let marker = "marker-4711@example.com"
+        for seed in 0..<(isSoak ? 200 : 15) {
+            var dice = SplitMix(seed: seed)
+            let store = try SQLiteStore(at: folder.file("\(seed).sqlite"))
+            for step in 0..<120 {
+                let isMarked = Int.random(in: 0..<3, using: &dice) == 0
+                let length = Int.random(in: 0..<(Int.random(in: 0..<8, using: &dice) == 0 ? 9_000 : 200), using: &dice)
+                let name = (isMarked ? marker : "") + String(repeating: isMarked ? marker : "x", count: length / 20 + 1)
+                let event = TrackingEvent.custom(name)
+                let user = isMarked ? marker : "bob"
+                try await store.append(
+                    [.sample("\(step)-\(isMarked ? marker : "")", user: user, event)],
+                    isHeld: step % 5 == 0
+                )
+                if isMarked { try await store.setValue(Array(name.utf8), for: "decisions/1/\(step)") }
+                if step % 30 == 29 {
+                    let lease = try #require(try await store.take(20))
+                    var isEven = false
+                    try await store.settle(lease) { _ in
+                        isEven.toggle()
+                        return isEven ? .delivered : .retry(at: noon, attempts: 1, reason: "HTTP 400")
+                    }
+                }
+            }
+            #expect(try folder.occurrences(of: marker) > 0)
+            try await store.purge(marker)
+            try await store.removeAll(beginningWith: "decisions/1")
+            try await store.finishErasing()
+            #expect(try folder.occurrences(of: marker) == 0, "seed \(seed)")
+            #expect(try await store.status(now: noon).deliverable > 0)
+            try await store.expectBalance(120)
+            await store.close()
+            #expect(try folder.occurrences(of: marker) == 0, "seed \(seed)")
+        }
+    }
+
+    @Test("P24 the mark of a denial, which refuses later events, is no trace of its user")
+    func mark() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append([.sample("a", user: "marker-4711"), .sample("b", user: "bob")])
+        _ = try await store.setConsent([ConsentChange(userID: "marker-4711", isGranted: false)])
+        try await store.finishErasing()
+        #expect(try folder.occurrences(of: "marker-4711") == 0)
+        let refusals = try await store.append([NewEvent(.sample("c", user: "marker-4711"), to: .home)], now: noon)
+        #expect(refusals.map { $0?.code } == [.consentDenied])
+        #expect(try folder.occurrences(of: "marker-4711") == 0)
+    }
+
+    @Test(
+        "P24 closing erases what was removed, and so does the next that opens what couldn't be",
+        arguments: [true, false]
+    )
+    func erasedLater(isHindered: Bool) async throws {
+        let store = try SQLiteStore(at: folder.file(), busyTimeout: .milliseconds(20))
+        // Enough for copies to stay behind where rows are moved from page to page.
+        for number in 0..<200 {
+            try await store.append([.sample("\(number)", user: number % 2 == 0 ? "marker-4711" : "bob")])
+        }
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let reader = try DatabaseQueue(path: folder.file().path, configuration: configuration)
+        if isHindered {
+            try await reader.writeWithoutTransaction { database in
+                try database.execute(sql: "BEGIN")
+                _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM event")
+            }
+        }
+        try await store.purge("marker-4711")
+        await store.close()
+        try await reader.writeWithoutTransaction { if isHindered { try $0.execute(sql: "ROLLBACK") } }
+        try reader.close()
+        #expect(try await isErasingOwed() == isHindered)
+        if isHindered {
+            let next = try SQLiteStore(at: folder.file())
+            try await next.finishErasing()
+            try await next.expectBalance(200)
+            await next.close()
+            #expect(try await !isErasingOwed())
+        }
+        #expect(try folder.occurrences(of: "marker-4711") == 0)
+    }
+
+    /// Whether it stands in the file that it has to be rewritten.
+    private func isErasingOwed() async throws -> Bool {
+        let raw = try DatabaseQueue(path: folder.file().path)
+        return try await raw.read { database in
+            try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'erase')") ?? false
+        }
+    }
+
+    @Test("P24 what was set aside as damaged goes with the purge")
+    func tracesInDamage() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append([.sample("a", user: "marker")])
+        await store.close()
+        var data = try Data(contentsOf: folder.file())
+        data.replaceSubrange(0..<40, with: Data(repeating: 0, count: 40))
+        try data.write(to: folder.file())
+        let next = try SQLiteStore(at: folder.file())
+        #expect(next.hasSetAsideDamage)
+        #expect(try folder.occurrences(of: "marker") > 0)
+        try await next.purge("marker")
+        try await next.finishErasing()
+        #expect(try folder.occurrences(of: "marker") == 0)
+    }
+
+}
+
+/// A vendor whose decisions tell who they are for.
+private struct MarkingProvider: ExperimentationProvider, DecisionSource, EventSink {
+    let name = "marking"
+    let scope = ""
+    let capabilities: Set<Capability> = [.tracking]
+    let freshness = Freshness()
+    var batching: BatchPolicy { BatchPolicy(count: 1_000, interval: .seconds(3_600)) }
+    var roles: ProviderRoles { ProviderRoles(decisions: .asked(self), events: self) }
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        let mail = context.user.identity.id
+        let assignment = Assignment(
+            experiment: Experiment(id: "greeting of \(mail)", name: "greeting"),
+            variation: Variation(id: "v-\(mail)", name: "warm")
+        )
+        let resolution = Resolution(.string("hello \(mail)"), reason: .targetingMatch, assignment: 0)
+        return .decided(Decisions(flags: [("greeting", resolution)], assignments: [assignment]))
+    }
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        if case .consentChanged = event.kind { throw ExperimentationError(.unsupported, "no consent signals") }
+    }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport { DeliveryReport(.outage()) }
+}

@@ -1,0 +1,113 @@
+import ConformanceKit
+import Experimentation
+import Foundation
+import Testing
+
+/// A way to break the contract, and the rules that must find it.
+struct BrokenOutbox: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let rules: Set<String>
+    let bench: StoreBench<any OutboxStore>
+
+    init(_ twin: (some OutboxTwin).Type, _ title: String, _ rules: Set<String>) {
+        testDescription = title
+        self.rules = rules
+        bench = StoreBench(features: [.shared, .limited]) { size in
+            let base = InMemoryOutboxStore(
+                maximumCount: size.maximumCount,
+                maximumEventBytes: size.maximumEventBytes
+            )
+            let memory = TwinMemory()
+            return StorePlace { twin.init(base: base, memory: memory) }
+        }
+    }
+
+    static let all = [
+        BrokenOutbox(ConsentOutside.self, "consent is asked outside the store", ["sharing/consent"]),
+        BrokenOutbox(SilentGrants.self, "an event that grants is one like any other", ["consent/granting-event"]),
+        BrokenOutbox(HeldEverywhere.self, "held at one destination is held at all", ["consent/held"]),
+        BrokenOutbox(LastWord.self, "only the last of several changes is carried out", ["consent/several"]),
+        BrokenOutbox(RuthlessRoom.self, "overflow drops what is leased", ["room/in-hand", "room/destinations"]),
+        BrokenOutbox(RuthlessExpiry.self, "expiry drops what is leased", ["settling/expired"]),
+        BrokenOutbox(ForgottenSignals.self, "a purge takes consent signals", ["destinations/removed"]),
+        BrokenOutbox(OpenLane.self, "a lease isn't the whole lane's", ["lanes/one-holder", "sharing/lane"]),
+        BrokenOutbox(StillEpoch.self, "the epoch doesn't grow", ["lanes/epochs", "lanes/taken-over"]),
+        BrokenOutbox(
+            StaleVerdicts.self,
+            "a stale holder's retries and drops count",
+            ["lanes/stale", "sharing/killed"]
+        ),
+        BrokenOutbox(
+            BlindHolder.self,
+            "a denial leaves the round alone that has the event",
+            ["consent/denied-in-hand", "consent/granted-in-hand", "lanes/late-answer"]
+        ),
+        BrokenOutbox(Restless.self, "a pause is forgotten", ["lanes/paused", "destinations/own"]),
+        BrokenOutbox(OneWayClock.self, "a clock that was ahead is believed", ["clocks/set-back"]),
+        BrokenOutbox(OrderedByTime.self, "order by time", ["consent/granted"]),
+        BrokenOutbox(
+            ForgetfulRound.self,
+            "a round has no beginning",
+            ["delivering/ended-meanwhile", "delivering/batches"]
+        ),
+        BrokenOutbox(AccountsFromRequests.self, "accounts from the request", ["settling/once", "lanes/stale"]),
+        BrokenOutbox(SharedBody.self, "one destination's delivery counts at all", ["destinations/body"]),
+    ]
+}
+
+/// Reads, decides, and writes, with time in between for others.
+private struct ReadThenWrite: StateStoreDecorator {
+    let baseState: any StateStore
+
+    func update(
+        _ key: String,
+        to value: [UInt8]?,
+        if expected: [UInt8]?
+    ) async throws(ExperimentationError) -> StateUpdate {
+        let current = try await baseState.value(for: key)
+        guard current == expected else { return .conflict(current) }
+        for _ in 0..<10 { await Task.yield() }
+        try await baseState.setValue(value, for: key)
+        return .updated
+    }
+}
+
+@Suite("The contract can't be fooled")
+struct ContractBitesTests {
+    @Test("a store that breaks a rule is found, by that rule", arguments: BrokenOutbox.all)
+    func found(_ broken: BrokenOutbox) async {
+        let rules = OutboxStoreContract.cases.filter { broken.rules.contains($0.id) }
+        #expect(Set(rules.map(\.id)) == broken.rules)
+        for rule in rules { #expect(await rule.failures(over: broken.bench) != [], "\(rule.id)") }
+    }
+
+    @Test("a state store that decides and then writes is found")
+    func races() async {
+        let rules = StateStoreContract.cases.filter { $0.id == "state/first" }
+        let bench = StoreBench<any StateStore> { _ in ReadThenWrite(baseState: InMemoryStateStore()) }
+        #expect(rules.count == 1)
+        for rule in rules { #expect(await rule.failures(over: bench) != []) }
+    }
+
+    @Test("a store that hangs, or can't be opened, is a failure and no more")
+    func hangs() async {
+        struct Hanging: OutboxStoreDecorator {
+            let base: any OutboxStore
+            func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+                let (stream, continuation) = AsyncStream<Void>.makeStream()
+                defer { continuation.finish() }
+                for await _ in stream {}
+                return []
+            }
+        }
+        let rule = OutboxStoreContract.cases[0]
+        let hanging = StoreBench<any OutboxStore> { _ in Hanging(base: InMemoryOutboxStore()) }
+        #expect(
+            await rule.failures(over: hanging, within: .milliseconds(50)).map(\.message) == [
+                "it did not end within 0.05 seconds"
+            ]
+        )
+        let closed = StoreBench<any OutboxStore> { _ in throw ExperimentationError(.store, "closed") }
+        #expect(await rule.failures(over: closed).count == 1)
+    }
+}

@@ -1,0 +1,197 @@
+import ConformanceKit
+import Experimentation
+import Foundation
+import Synchronization
+
+/// Leases events rather than lanes: whoever asks gets the same lane.
+struct OpenLane: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        var request = request
+        request.owner = 1
+        return try await base.lease(request)
+    }
+}
+
+/// Never counts the epoch up.
+struct StillEpoch: OutboxTwin {
+    let base: any OutboxStore
+    private let memory: TwinMemory
+
+    init(base: any OutboxStore, memory: TwinMemory) { (self.base, self.memory) = (base, memory) }
+
+    private func real(_ token: LeaseToken) -> LeaseToken {
+        var token = token
+        token.epoch = memory.latest(token).epoch
+        return token
+    }
+
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        var request = request
+        request.token = request.token.map(real)
+        guard case .leased(var lease) = try await base.lease(request) else { return try await base.lease(request) }
+        memory.state.withLock { $0.tokens[request.destination] = lease.token }
+        lease.token.epoch = 1
+        return .leased(lease)
+    }
+
+    func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool {
+        try await base.isCurrent(real(token))
+    }
+
+    func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        try await base.settle(settlements, under: real(token), now: now)
+    }
+
+    func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) async throws(ExperimentationError) {
+        try await base.release(real(token), pause: pause, now: now)
+    }
+}
+
+/// Lets who has lost a lane settle as its holder does.
+struct StaleVerdicts: OutboxTwin {
+    let base: any OutboxStore
+    private let memory: TwinMemory
+
+    init(base: any OutboxStore, memory: TwinMemory) { (self.base, self.memory) = (base, memory) }
+
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        let answer = try await base.lease(request)
+        if case .leased(let lease) = answer {
+            memory.state.withLock { $0.tokens[request.destination] = lease.token }
+        }
+        return answer
+    }
+
+    func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        _ = try await base.settle(settlements, under: memory.latest(token), now: now)
+        return try await base.isCurrent(token)
+    }
+}
+
+/// Says that a lease is current whoever has the lane, and whatever happened to its events.
+struct BlindHolder: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool { true }
+
+    func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        _ = try await base.settle(settlements, under: token, now: now)
+        return true
+    }
+}
+
+/// Keeps no pause.
+struct Restless: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) async throws(ExperimentationError) {
+        try await base.release(token, pause: nil, now: now)
+    }
+}
+
+/// Believes that time never goes back.
+struct OneWayClock: OutboxTwin {
+    let base: any OutboxStore
+    private let memory: TwinMemory
+
+    init(base: any OutboxStore, memory: TwinMemory) { (self.base, self.memory) = (base, memory) }
+
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        var request = request
+        request.now = memory.state.withLock { state in
+            state.latest = max(state.latest, request.now)
+            return state.latest
+        }
+        return try await base.lease(request)
+    }
+}
+
+/// Gives a batch in the order in which its events happened.
+struct OrderedByTime: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        guard case .leased(var lease) = try await base.lease(request) else { return try await base.lease(request) }
+        lease.batches = lease.batches.map { $0.sorted { $0.date < $1.date } }
+        return .leased(lease)
+    }
+}
+
+/// Begins a round anew where it should go on.
+struct ForgetfulRound: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        guard let token = request.token, try await base.isCurrent(token) else { return try await base.lease(request) }
+        var request = request
+        request.token = nil
+        return try await base.lease(request)
+    }
+}
+
+/// Counts what the caller says it delivered, not what was there.
+struct AccountsFromRequests: OutboxTwin {
+    let base: any OutboxStore
+    private let memory: TwinMemory
+
+    init(base: any OutboxStore, memory: TwinMemory) { (self.base, self.memory) = (base, memory) }
+
+    func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        memory.state.withLock { $0.delivered += settlements.count { $0.outcome == .delivered } }
+        return try await base.settle(settlements, under: token, now: now)
+    }
+
+    func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
+        var ledger = try await base.ledger(of: destination)
+        ledger.delivered = memory.state.withLock { $0.delivered }
+        return ledger
+    }
+}
+
+/// Gives an event up at all destinations when the first of them has it.
+struct SharedBody: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        let delivered = settlements.filter { $0.outcome == .delivered }
+        for destination in try await base.destinations() where destination != token.destination {
+            let other = LeaseToken(destination: destination, epoch: -1, revision: 0)
+            _ = try await base.settle(delivered, under: other, now: now)
+        }
+        return try await base.settle(settlements, under: token, now: now)
+    }
+}

@@ -1,0 +1,140 @@
+import ConformanceKit
+import Experimentation
+import Foundation
+import Synchronization
+
+/// What the twins of one store remember together, and wrongly.
+final class TwinMemory: Sendable {
+    struct State {
+        var tokens: [Destination: LeaseToken] = [:]
+        var delivered = 0
+        var latest = Date.distantPast
+        var destinations: Set<Destination> = []
+    }
+
+    let state = Mutex(State())
+
+    /// The last lease that was given of a lane, whoever has it.
+    func latest(_ token: LeaseToken) -> LeaseToken { state.withLock { $0.tokens[token.destination] ?? token } }
+}
+
+/// A store that breaks one rule.
+protocol OutboxTwin: OutboxStoreDecorator {
+    init(base: any OutboxStore, memory: TwinMemory)
+}
+
+/// Keeps who denies consent in each client rather than in the store.
+struct ConsentOutside: OutboxTwin {
+    let base: any OutboxStore
+    private let own = Own()
+
+    private final class Own: Sendable { let denied = Mutex<Set<String>>([]) }
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+        var outcome = try await base.setConsent(changes)
+        for change in changes {
+            own.denied.withLock { denied in
+                if change.isGranted { denied.remove(change.userID) } else { denied.insert(change.userID) }
+            }
+            outcome.released += try await base.setConsent([ConsentChange(userID: change.userID, isGranted: true)])
+                .released
+        }
+        return outcome
+    }
+
+    func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+        var refusals: [ExperimentationError?] = []
+        for event in events {
+            let user = event.envelope.identity.id
+            if event.grantsConsent { own.denied.withLock { _ = $0.remove(user) } }
+            if own.denied.withLock({ $0.contains(user) }), !event.envelope.event.isConsentSignal {
+                refusals.append(ExperimentationError(.consentDenied, "denied"))
+            } else {
+                refusals += try await base.append([event], now: now)
+            }
+        }
+        return refusals
+    }
+}
+
+/// Forgets that an event may grant consent.
+struct SilentGrants: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+        try await base.append(events.map { NewEvent($0.envelope, owedTo: $0.deliveries) }, now: now)
+    }
+}
+
+/// Holds an event everywhere that is to be held somewhere.
+struct HeldEverywhere: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+        let events = events.map { event in
+            let isHeld = event.deliveries.contains { $0.isHeld }
+            let deliveries = event.deliveries.map { NewEvent.Delivery(to: $0.destination, isHeld: isHeld) }
+            return NewEvent(event.envelope, owedTo: deliveries, grantsConsent: event.grantsConsent)
+        }
+        return try await base.append(events, now: now)
+    }
+}
+
+/// Carries out only the last of several changes about a user.
+struct LastWord: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+        let last = Dictionary(changes.map { ($0.userID, $0) }, uniquingKeysWith: { $1 })
+        return try await base.setConsent(Array(last.values))
+    }
+}
+
+/// Drops what is in hand to make room.
+struct RuthlessRoom: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+        try await base.append(events, now: .distantFuture)
+    }
+}
+
+/// Expires what is in hand.
+struct RuthlessExpiry: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func expire(
+        before date: Date,
+        owedTo destination: Destination,
+        now: Date
+    ) async throws(ExperimentationError) -> Int {
+        try await base.expire(before: date, owedTo: destination, now: .distantFuture)
+    }
+}
+
+/// Removes signals of consent with the rest.
+struct ForgottenSignals: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func remove(
+        owedTo destination: Destination,
+        as account: RemovalAccount
+    ) async throws(ExperimentationError) -> Int {
+        let removed = try await base.remove(owedTo: destination, as: account)
+        return removed + (try await base.remove(owedTo: destination, as: .dropped(.closed)))
+    }
+}

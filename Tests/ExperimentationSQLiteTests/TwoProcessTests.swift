@@ -1,0 +1,132 @@
+#if os(Linux)
+    import Experimentation
+    import ExperimentationSQLite
+    import ExperimentationTesting
+    import Foundation
+    import Testing
+
+    extension ChildParts {
+        @Test("ChildParts denies consent for one user after another")
+        func denies() async throws {
+            guard let words = ChildProcess.arguments(of: "denies") else { return }
+            let store = try SQLiteStore(at: URL(fileURLWithPath: words[0]))
+            let (denied, asked) = (try LineFile(words[1]), words[2])
+            for race in 0..<(Int(words[3]) ?? 0) {
+                while LineFile.lines(of: asked).count <= race { try await Task.sleep(for: .milliseconds(1)) }
+                _ = try await store.setConsent([ConsentChange(userID: "u\(race)", isGranted: false)])
+                denied.add("\(race)")
+            }
+            await store.close()
+        }
+
+        @Test("ChildParts delivers to one destination and hangs at another")
+        func hangsAtSecond() async throws {
+            guard let words = ChildProcess.arguments(of: "hangsAtSecond") else { return }
+            let client = try await ExperimentationClient(
+                provider: TwoDestinations(try LineFile(words[1]), second: nil),
+                store: .sqlite(at: URL(fileURLWithPath: words[0]))
+            )
+            try await client.session(for: User(id: "ada")).track(.custom(words[2]))
+            try await Task.sleep(for: .seconds(60))
+        }
+    }
+
+    /// A vendor that notes what it gets, and another one that does too, or never answers.
+    private struct TwoDestinations: ExperimentationProvider {
+        private struct Silent: EventSink {
+            let batching = BatchPolicy(count: 1, interval: .milliseconds(1))
+            func check(_ event: TrackingEvent) throws(ExperimentationError) {}
+            func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+                try? await Task.sleep(for: .seconds(60))
+                return DeliveryReport(noAnswerTo: batch.count)
+            }
+        }
+
+        static let second = Destination(provider: "second", scope: "")
+        let first: RecordingVendor
+        let roles: ProviderRoles
+        let name = "first"
+        let scope = ""
+        let capabilities: Set<Capability> = [.tracking]
+
+        init(_ received: LineFile, second: LineFile?) {
+            first = RecordingVendor(received, delay: .zero)
+            var roles = ProviderRoles(events: first)
+            let sink: any EventSink = second.map { RecordingVendor($0, delay: .zero) } ?? Silent()
+            roles.furtherRoutes = [EventRoute(to: Self.second, by: sink)]
+            self.roles = roles
+        }
+    }
+
+    @Suite("Two processes and two destinations", .serialized)
+    struct TwoProcessTests {
+        private let folder = TemporaryFolder()
+
+        init() throws { try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true) }
+
+        @Test("P77 a denial in one process stops an append in another")
+        func denial() async throws {
+            let races = isSoak ? 200 : 25
+            let (denied, asked) = (folder.file("denied").path, folder.file("asked").path)
+            let store = try SQLiteStore(at: folder.file())
+            let requests = try LineFile(asked)
+            let child = try ChildProcess("denies", [folder.file().path, denied, asked, "\(races)"])
+            var accepted = 0
+            var refusals = 0
+            for race in 0..<races {
+                requests.add("\(race)")
+                let end = ContinuousClock.now + .seconds(60)
+                var isTold = false
+                while true {
+                    // What was told before this append began must be known to it.
+                    isTold = isTold || LineFile.lines(of: denied).count > race
+                    let event = NewEvent(.sample("\(race)-\(accepted)", user: "u\(race)"), to: .home)
+                    let refusal = try await store.append([event], now: noon)[0]
+                    if let refusal {
+                        #expect(refusal.code == .consentDenied)
+                        refusals += 1
+                        if isTold { break }
+                    } else {
+                        accepted += 1
+                        #expect(!isTold, "race \(race): accepted after the denial was told")
+                    }
+                    if .now > end { break }
+                    await Task.yield()
+                }
+                #expect(isTold, "race \(race)")
+            }
+            child.waitUntilGone()
+            #expect(refusals >= races)
+            #expect(try await store.ledger() == Ledger(accepted: accepted, purged: accepted))
+        }
+
+        @Test("P75 a kill between the two deliveries of one event loses neither, and both accounts balance")
+        func killedBetween() async throws {
+            let kills = isSoak ? 100 : 4
+            let (first, second) = (folder.file("first").path, folder.file("second").path)
+            for kill in 0..<kills {
+                let child = try ChildProcess("hangsAtSecond", [folder.file().path, first, "event-\(kill)"])
+                let end = ContinuousClock.now + .seconds(60)
+                let isThere = { LineFile.lines(of: first).contains { $0.hasPrefix("event-\(kill)\t") } }
+                while !isThere(), .now < end { try await Task.sleep(for: .milliseconds(2)) }
+                child.kill()
+                #expect(isThere(), "kill \(kill)")
+            }
+            let client = try await ExperimentationClient(
+                provider: TwoDestinations(try LineFile(first), second: try LineFile(second)),
+                store: .sqlite(at: folder.file())
+            )
+            for _ in 0..<5 { if try await client.flush(within: .seconds(30)) { break } }
+            let each = Ledger(accepted: kills, delivered: kills)
+            let ledgers = try await client.ledgers()
+            #expect(ledgers == [Destination(provider: "first", scope: ""): each, TwoDestinations.second: each])
+            await client.shutdown()
+            for received in [first, second] {
+                let lines = LineFile.lines(of: received).map { $0.split(separator: "\t") }
+                #expect(Set(lines.map { $0[0] }) == Set((0..<kills).map { "event-\($0)" }))
+                // Repeats have the same id and time.
+                #expect(Set(lines).count == kills, "\(received)")
+            }
+        }
+    }
+#endif

@@ -1,0 +1,118 @@
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import Experimentation
+
+@Suite("A denial that a store couldn't carry out is owed, also by the next run")
+struct OwedDenialTests {
+    private let outbox = TroubledStore(.init(failsDenials: true))
+    private let state = InMemoryStateStore()
+    private let vendor = ScriptedVendor(needsConsent: true)
+
+    private func run(_ time: ManualTime = ManualTime()) async throws -> ExperimentationClient {
+        try await vendor.client(store: ClientStore(outbox: outbox, state: state), time: time)
+    }
+
+    /// A run in which Ada's withdrawal fails, and which doesn't come to its end.
+    private func firstRun() async throws {
+        let client = try await run()
+        await client.setConnectivity(.offline)
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        let bob = client.session(for: User(id: "bob", consent: .granted))
+        for number in 0..<3 {
+            try await ada.track(.numbered(number))
+            try await bob.track(.numbered(number + 10))
+        }
+        await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
+        #expect(try await client.outboxStatus().ready == 7)
+    }
+
+    private var numbers: [Int] { vendor.record.received.compactMap(\.event.number) }
+
+    private func isForgotten() async throws -> Bool { try await state.keys(beginningWith: "").isEmpty }
+
+    @Test("P24 the next run removes the events before it sends anything, though nobody names the user")
+    func nextRun() async throws {
+        try await firstRun()
+        #expect(try await !isForgotten())
+        outbox.mendDenials()
+        let client = try await run()
+        #expect(try await isForgotten())
+        #expect(try await client.flush(retrying: false))
+        #expect(numbers == [10, 11, 12])
+        try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
+    }
+
+    @Test("P24 while the store can't remove them, the next run doesn't send them either, and removes them later")
+    func later() async throws {
+        try await firstRun()
+        let time = ManualTime()
+        let client = try await run(time)
+        #expect(try await !client.flush(retrying: false))
+        #expect(numbers == [10, 11, 12])
+        #expect(try await !isForgotten())
+        outbox.mendDenials()
+        try await client.drain(time)
+        #expect(numbers == [10, 11, 12])
+        #expect(try await isForgotten())
+        try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
+    }
+
+    @Test("who agrees again is owed nothing: neither this run nor the one after removes what was tracked since")
+    func agreedAgain() async throws {
+        try await firstRun()
+        let time = ManualTime()
+        let second = try await run(time)
+        await second.setConnectivity(.offline)
+        try await second.session(for: User(id: "ada", consent: .granted)).track(.numbered(3))
+        #expect(try await isForgotten())
+        outbox.mendDenials()
+        let client = try await run(time)
+        try await client.drain(time)
+        #expect(numbers.filter { $0 < 10 } == [0, 1, 2, 3])
+        try await client.expectBalance(Ledger(accepted: 8, delivered: 8))
+    }
+
+    @Test("who agrees again in the same run is owed nothing from then on")
+    func agreedAtOnce() async throws {
+        let client = try await run()
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
+        #expect(try await !isForgotten())
+        try await ada.setConsent(.granted)
+        #expect(try await isForgotten())
+    }
+
+    @Test("P24 who comes back without having consented sets nothing free, and is refused until they consent")
+    func unasked() async throws {
+        try await firstRun()
+        let client = try await run()
+        let ada = client.session(for: User(id: "ada"))
+        var error = await #expect(throws: ExperimentationError.self) { try await ada.track(.numbered(3)) }
+        #expect(error?.code == .store)
+        outbox.mendDenials()
+        error = await #expect(throws: ExperimentationError.self) { try await ada.track(.numbered(4)) }
+        #expect(error?.code == .consentDenied)
+        try await ada.setConsent(.granted)
+        try await ada.track(.numbered(5))
+        #expect(try await client.flush(retrying: false))
+        #expect(numbers == [10, 11, 12, 5])
+        try await client.expectBalance(Ledger(accepted: 9, delivered: 6, purged: 3))
+        #expect(try await isForgotten())
+    }
+
+    @Test("a withdrawal that was carried out leaves no note of it, nor does one that was taken back meanwhile")
+    func noNote() async throws {
+        outbox.mendDenials()
+        let client = try await run()
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        try await ada.setConsent(.denied)
+        #expect(try await isForgotten())
+        try await ada.setConsent(.granted)
+        async let denied: Void = ada.setConsent(.denied)
+        async let granted: Void = ada.setConsent(.granted)
+        _ = try await (denied, granted)
+        #expect(try await isForgotten())
+    }
+}
