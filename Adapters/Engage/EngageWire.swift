@@ -67,32 +67,31 @@ enum EngageWire {
 
     /// Writes a submission.
     static func submission(_ behaviors: [Behavior]) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(behaviors.count * 900 + 16)
-        text.append(contentsOf: #"{"events":["#.utf8)
+        var json = JSONWriter(.exact, capacity: behaviors.count * 900 + 16)
+        json.raw(#"{"events":["#)
         for (index, behavior) in behaviors.enumerated() {
-            if index > 0 { text.append(0x2C) }
-            text.append(contentsOf: #"{"eventTypeCode":""#.utf8)
-            text.append(contentsOf: String(behavior.code).utf8)
-            text.append(contentsOf: #"","eventTimestamp":"#.utf8)
-            append(behavior.timestamp, to: &text)
+            if index > 0 { json.raw(",") }
+            json.raw(#"{"eventTypeCode":""#)
+            json.number(behavior.code)
+            json.raw(#"","eventTimestamp":"#)
+            json.text(behavior.timestamp)
             if let contact = behavior.contactID {
-                text.append(contentsOf: #","contactId":"#.utf8)
-                append(contact, to: &text)
+                json.raw(#","contactId":"#)
+                json.text(contact)
             }
-            text.append(contentsOf: #","attributes":["#.utf8)
+            json.raw(#","attributes":["#)
             for (place, attribute) in behavior.attributes.enumerated() {
-                if place > 0 { text.append(0x2C) }
-                text.append(contentsOf: #"{"name":"#.utf8)
-                append(attribute.name, to: &text)
-                text.append(contentsOf: #","value":"#.utf8)
-                append(attribute.value, to: &text)
-                text.append(0x7D)
+                if place > 0 { json.raw(",") }
+                json.raw(#"{"name":"#)
+                json.text(attribute.name)
+                json.raw(#","value":"#)
+                json.text(attribute.value)
+                json.raw("}")
             }
-            text.append(contentsOf: "]}".utf8)
+            json.raw("]}")
         }
-        text.append(contentsOf: "]}".utf8)
-        return text
+        json.raw("]}")
+        return json.bytes
     }
 
     /// Whether a successful answer to a submission says that it failed, or isn't the vendor's at all.
@@ -115,26 +114,5 @@ enum EngageWire {
     /// A word of the vendor's as it may stand in a message: short, and of harmless characters.
     private static func word(_ text: String) -> String {
         String(text.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || "_-. ".contains($0)) })
-    }
-
-    private static func append(_ string: String, to text: inout [UInt8]) {
-        text.append(0x22)
-        let digits = Array("0123456789abcdef".utf8)
-        for byte in string.utf8 {
-            switch byte {
-            case 0x22, 0x5C:
-                text.append(0x5C)
-                text.append(byte)
-            case 0x0A: text.append(contentsOf: "\\n".utf8)
-            case 0x0D: text.append(contentsOf: "\\r".utf8)
-            case 0x09: text.append(contentsOf: "\\t".utf8)
-            case 0..<0x20:
-                text.append(contentsOf: "\\u00".utf8)
-                text.append(digits[Int(byte >> 4)])
-                text.append(digits[Int(byte & 15)])
-            default: text.append(byte)
-            }
-        }
-        text.append(0x22)
     }
 }

@@ -3,7 +3,7 @@ import BenchmarkHarness
 import Experimentation
 import Foundation
 
-/// Reading five megabytes of JSON, beside what Foundation makes of the same bytes.
+/// Reading five megabytes of JSON, beside what Foundation makes of the same bytes; and stored events, one by one.
 @main
 enum Parsing {
     static func main() throws {
@@ -32,6 +32,9 @@ enum Parsing {
         let theirs = allocatedBytes { consume(try? JSONSerialization.jsonObject(with: data)) }
         table.add("asked for while parsing / body", Double(asked) / Double(bytes.count), atMost: 10, unit: "")
         table.add("the same, JSONSerialization", Double(theirs) / Double(bytes.count), unit: "")
+
+        var events = Table("An event, as it is stored")
+        try Envelopes.measure(&events)
         exit(table.missedBars == 0 ? 0 : 1)
     }
 }

@@ -24,11 +24,7 @@ public enum JSON {
         _ bytes: [UInt8],
         deepest: Int = JSON.deepest
     ) throws(ExperimentationError) -> FlagValue {
-        let outcome = bytes.withUnsafeBufferPointer { buffer -> Result<FlagValue, ExperimentationError> in
-            var parser = JSONParser(buffer, deepest: deepest, builds: true)
-            do throws(ExperimentationError) { return .success(try parser.document()) } catch { return .failure(error) }
-        }
-        return try outcome.get()
+        try read(bytes, deepest: deepest, builds: true)
     }
 
     /// Reads a document.
@@ -45,11 +41,19 @@ public enum JSON {
     ///
     /// - Throws: `ErrorCode.parseError`, as reading bytes does.
     public static func check(_ bytes: [UInt8], deepest: Int = JSON.deepest) throws(ExperimentationError) {
-        let outcome = bytes.withUnsafeBufferPointer { buffer -> Result<FlagValue, ExperimentationError> in
-            var parser = JSONParser(buffer, deepest: deepest, builds: false)
-            do throws(ExperimentationError) { return .success(try parser.document()) } catch { return .failure(error) }
+        _ = try read(bytes, deepest: deepest, builds: false)
+    }
+
+    private static func read(
+        _ bytes: [UInt8],
+        deepest: Int,
+        builds: Bool
+    ) throws(ExperimentationError) -> FlagValue {
+        do throws(JSONFault) {
+            return try JSONParser.document(bytes, deepest: deepest, builds: builds)
+        } catch {
+            throw ExperimentationError(.parseError, error.message)
         }
-        _ = try outcome.get()
     }
 
     /// Checks a document and decodes it.
@@ -86,6 +90,10 @@ public enum JSON {
         case sorted
         /// These in this order at every depth, then the rest sorted.
         case first([String])
+
+        fileprivate var leading: [String] {
+            if case .first(let names) = self { names } else { [] }
+        }
     }
 
     /// Writes a value, compactly, with the keys of objects in a fixed order.
@@ -100,8 +108,9 @@ public enum JSON {
         order: KeyOrder = .sorted,
         deepest: Int = JSON.deepest
     ) throws(ExperimentationError) -> [UInt8] {
-        var writer = JSONWriter(order: order, deepest: deepest)
-        return try writer.write(value)
+        var writer = JSONWriter(.exact, leading: order.leading, deepest: deepest)
+        do { try writer.value(value) } catch { throw ExperimentationError(.invalidArgument, sentence(for: error)) }
+        return writer.bytes
     }
 
     /// Writes a value of one's own type, with sorted keys and without escaped slashes.
@@ -111,9 +120,7 @@ public enum JSON {
     ///
     /// - Throws: `ErrorCode.invalidArgument`, naming the key; never a value.
     public static func encode(_ value: some Encodable) throws(ExperimentationError) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do { return [UInt8](try encoder.encode(value)) } catch {
+        do { return [UInt8](try JSONWriter.encoder().encode(value)) } catch {
             throw ExperimentationError(.invalidArgument, sentence(for: error), cause: nil)
         }
     }
@@ -135,6 +142,8 @@ public enum JSON {
             "\(place(context.codingPath)): a value that can't be written as JSON"
         case let error as ExperimentationError:
             error.message
+        case let refusal as JSONWriter.Refusal:
+            refusal.message
         default:
             "the document can't be read as \(type(of: error))"
         }

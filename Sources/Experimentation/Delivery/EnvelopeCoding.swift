@@ -11,7 +11,7 @@ public enum EnvelopeCoding {
     public static func encode(_ envelope: Envelope, limit: Int = .max) throws(ExperimentationError) -> [UInt8] {
         let bytes: [UInt8]
         do {
-            bytes = try EnvelopeWriter(envelope).bytes
+            bytes = try EnvelopeWriter.bytes(envelope)
         } catch {
             throw ExperimentationError(
                 .invalidArgument,
@@ -30,8 +30,7 @@ public enum EnvelopeCoding {
 
     /// The encoder whose form this is.
     static func encoder() -> JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let encoder = JSONWriter.encoder()
         // Seconds with microseconds: exact for the times that vendors can hold, and readable.
         encoder.dateEncodingStrategy = .secondsSince1970
         return encoder

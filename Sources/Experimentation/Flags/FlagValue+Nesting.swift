@@ -3,7 +3,7 @@
 
 extension FlagValue: Hashable {
     /// How deep a value may lie and still be encoded.
-    static let deepestWritten = 128
+    package static let deepestWritten = 128
 
     /// Compares by kind and value; a whole number is never equal to one with a fraction.
     public static func == (one: FlagValue, other: FlagValue) -> Bool {

@@ -100,6 +100,55 @@ struct EnvelopeCodingTests {
         #expect(quick > 100)
     }
 
+    @Test("texts with escapes and the longest numbers are read as the decoder reads them, without it")
+    func escapes() throws {
+        let text = "\"\\/\u{8}\u{c}\n\r\t\0\u{1f}\u{7f}é😀"
+        let envelope = Envelope(
+            id: text,
+            identity: Identity(id: text, anonymousID: text),
+            session: text,
+            event: .custom(
+                text,
+                value: -0.0,
+                attributes: [text: [.string(text), .int(.max), .int(.min), 0.25, .null, false, [:], []]]
+            ),
+            date: Date(timeIntervalSince1970: 1_795_262_400.5),
+            attributeChanges: [text: .string(text)],
+            batch: text
+        )
+        let written = try EnvelopeCoding.encode(envelope)
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        #expect(EnvelopeReader.read(written[...]) == envelope)
+        #expect(try decoder.decode(Envelope.self, from: Data(written)) == envelope)
+        // The same with all that may be escaped being so.
+        let escaped = String(decoding: written, as: UTF8.self).replacing("é", with: #"\u00e9"#)
+            .replacing("😀", with: #"\ud83d\uDE00"#).replacing("/", with: #"\/"#)
+        #expect(EnvelopeReader.read(Array(escaped.utf8)[...]) == envelope)
+        #expect(try decoder.decode(Envelope.self, from: Data(escaped.utf8)) == envelope)
+    }
+
+    @Test("what the decoder reads in its own way is left to it")
+    func decodersOwn() throws {
+        let written = try EnvelopeCoding.encode(
+            Envelope(
+                id: "e-1",
+                identity: Identity(id: "ada"),
+                event: .custom("spun", attributes: ["a": 0.5]),
+                date: Date(timeIntervalSince1970: 1)
+            )
+        )
+        let text = String(decoding: written, as: UTF8.self)
+        #expect(EnvelopeReader.read(written[...]) != nil)
+        let others = ["2.0", "1e3", "-0", "1.5e3", "12345678901234567890", "[1,2.0]", #"{"b":1,"b":2}"#, #""\ud800""#]
+        for other in others + [" 1", "1e400", String(repeating: "[", count: 17) + String(repeating: "]", count: 17)] {
+            let bytes = Array(text.replacing("0.5", with: other).utf8)
+            #expect(EnvelopeReader.read(bytes[...]) == nil, "\(other)")
+        }
+        let whole = try EnvelopeCoding.decode(Array(text.replacing("0.5", with: "2.0").utf8))
+        #expect(whole.event.attributes["a"] == .int(2))
+    }
+
     @Test("what isn't whole is refused, wherever it ends and whichever byte is wrong")
     func damage() throws {
         var envelope = Envelope(
@@ -119,7 +168,7 @@ struct EnvelopeCodingTests {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
         for index in written.indices {
-            for byte: UInt8 in [0x00, 0x22, 0x30, 0x5C, 0x7B, 0x80, 0xFF, 0x2E] {
+            for byte: UInt8 in [0x00, 0x22, 0x30, 0x5C, 0x2D, 0x7B, 0x80, 0xFF, 0x2E] {
                 var damaged = written
                 damaged[index] = byte
                 // Whatever the quick reader takes, the decoder takes in the same way.

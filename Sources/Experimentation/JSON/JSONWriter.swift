@@ -1,0 +1,114 @@
+import Foundation
+
+/// Writes JSON's tokens, one after the other, with nothing between them and nothing escaped that needn't be.
+package struct JSONWriter {
+    /// In which of two ways values are written that JSON has more than one way for.
+    package enum Form: Sendable {
+        /// As `JSONEncoder` writes them with sorted names, byte for byte: a whole `Double` as `100`.
+        case asEncoder
+        /// So that a number reads back as one of its kind: a whole `Double` as `100.0`.
+        case exact
+    }
+
+    /// Why a value can't be written.
+    package enum Refusal: Error, Equatable {
+        /// A number is infinite or none.
+        case notFinite
+        /// A value lies in more lists and objects than this.
+        case tooDeep(Int)
+
+        /// The reason, for a person.
+        package var message: String {
+            switch self {
+            case .notFinite: "a number that is infinite or none can't be written"
+            case .tooDeep(let deepest): "a value is nested in more than \(deepest) levels"
+            }
+        }
+    }
+
+    let form: Form
+    let leading: [String]
+    let deepest: Int
+
+    /// What is written so far.
+    package internal(set) var bytes: [UInt8] = []
+
+    /// Creates a writer.
+    ///
+    /// - Parameters:
+    ///   - form: In which of two ways values are written.
+    ///   - leading: Names that come first in every object, in this order; the others are sorted by their bytes.
+    ///   - deepest: How many lists and objects may lie around a scalar.
+    ///   - capacity: How many bytes will probably be written.
+    package init(
+        _ form: Form,
+        leading: [String] = [],
+        deepest: Int = FlagValue.deepestWritten,
+        capacity: Int = 0
+    ) {
+        self.form = form
+        self.leading = leading
+        self.deepest = deepest
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Writes JSON text as it is.
+    package mutating func raw(_ text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
+    /// Writes a whole number.
+    package mutating func number(_ number: Int) { bytes += number.description.utf8 }
+
+    /// Writes a number with the fewest digits that read back as the same one.
+    package mutating func number(_ number: Double) throws(Refusal) {
+        guard number.isFinite else { throw .notFinite }
+        bytes += number.description.utf8
+        guard form == .asEncoder, bytes.count > 2 else { return }
+        if bytes[bytes.count - 1] == UInt8(ascii: "0"), bytes[bytes.count - 2] == UInt8(ascii: ".") {
+            bytes.removeLast(2)
+        }
+    }
+
+    /// Writes a text in quotes.
+    package mutating func text(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        let start = bytes.count
+        bytes += text.utf8
+        // Most texts go as they are; only then they are gone through again.
+        if bytes[start...].contains(where: Self.isEscaped) {
+            bytes.removeSubrange(start...)
+            for byte in text.utf8 { escape(byte) }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        guard Self.isEscaped(byte) else { return bytes.append(byte) }
+        switch byte {
+        case 0x08: raw(#"\b"#)
+        case 0x09: raw(#"\t"#)
+        case 0x0a: raw(#"\n"#)
+        case 0x0c: raw(#"\f"#)
+        case 0x0d: raw(#"\r"#)
+        case 0..<0x20:
+            raw(byte < 0x10 ? #"\u000"# : #"\u001"#)
+            let digit = byte & 0x0f
+            bytes.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+        default:
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(byte)
+        }
+    }
+
+    /// Foundation's encoder, for types that it alone knows to take apart: sorted names, slashes as they are.
+    package static func encoder() -> JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }
+}
