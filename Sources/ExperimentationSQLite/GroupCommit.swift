@@ -96,6 +96,14 @@ final class GroupCommit: Sendable {
         return try result.get()
     }
 
+    /// Looks at what is committed, on the caller's thread and without waiting for the transaction under way.
+    ///
+    /// - Returns: What was seen; `nil` if that isn't possible now, so that the way through the line is left.
+    func look<Value>(_ body: (Database) throws -> Value) -> Value? {
+        guard let reader = connection.withLock({ $0.reader }) else { return nil }
+        return try? reader.inDatabase(body)
+    }
+
     // MARK: Closing
 
     /// Closes the database; whatever is asked afterwards fails.
@@ -108,7 +116,7 @@ final class GroupCommit: Sendable {
         table.withLock { table in
             if table.lastSequence > table.copied, !table.consent.salts.isEmpty { lock.write(AccountsCopy(table)) }
         }
-        try? database.close()
+        connection.withLock { $0 }.close()
     }
 
     private func submit(_ job: Job) {

@@ -218,23 +218,18 @@ extension OutboxTable {
         // With a single destination there is nobody else to ask.
         let delete = try HotStatement(
             lanes.count == 1
-                ? "DELETE FROM event WHERE sequence BETWEEN ? AND ? RETURNING length(body)"
+                ? "DELETE FROM event WHERE sequence BETWEEN ? AND ?"
                 : """
                 DELETE FROM event WHERE sequence BETWEEN ? AND ? AND NOT EXISTS (
                     SELECT 1 FROM delivery WHERE destination IN (SELECT id FROM destination)
                         AND held IN (0, 1) AND delivery.sequence = event.sequence
-                ) RETURNING length(body)
+                )
                 """,
             database
         )
         for range in sequences.consecutive {
-            try delete.bind(sequences[range.lowerBound], at: 1)
-            try delete.bind(sequences[range.upperBound - 1], at: 2)
-            while try delete.step() {
-                extent.count -= 1
-                extent.bytes -= Int(delete.int(0))
-            }
-            delete.reset()
+            try delete.run(sequences[range.lowerBound], sequences[range.upperBound - 1])
+            extent.remove(delete.changes)
         }
     }
 }

@@ -35,8 +35,15 @@ struct OutboxTable: Sendable {
         var bytes = 0
         /// No event is older than this.
         var oldestDate = Double.infinity
-        /// Whether no other process has deleted anything since the events were counted.
+        /// Whether nothing was deleted since the events were counted, other than everything.
         var isExact = true
+
+        /// Notes that this process has deleted events; how large they were would cost as much to find out as deleting them.
+        mutating func remove(_ number: Int) {
+            count -= number
+            if number > 0 { isExact = false }
+            if count == 0 { self = Extent() }
+        }
     }
 
     /// What is known of consent without asking.

@@ -171,8 +171,11 @@ public final class SQLiteStore: OutboxStore, StateStore {
     }
 
     /// Tells whether what was leased may still be sent.
+    ///
+    /// Asked before each batch is sent, beside what became of the one before being written down.
     public func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool {
-        try await commits.perform(.read) { _, table in
+        if let isCurrent = commits.look({ try StoredLane.isCurrent(token, $0) }) { return isCurrent }
+        return try await commits.perform(.read) { _, table in
             table.known(token.destination).map { table.lanes[$0].lane.isCurrent(token) } ?? false
         }
     }

@@ -13,6 +13,9 @@ internal import GRDB
 /// An open database with its settings made and checked.
 struct StoreConnection: Sendable {
     let database: DatabaseQueue
+    /// A second connection, for looks at what is committed that mustn't wait for the transaction under way; `nil` where only
+    /// one may have the file open.
+    let reader: DatabaseQueue?
     let patience: Patience
     let path: String
     /// Which files they are.
@@ -47,7 +50,25 @@ struct StoreConnection: Sendable {
             try Self.check(database)
             try Self.setUp(database, durability: durability, limits: limits)
         }
+        reader = isExclusive ? nil : try Self.reader(path)
         identities = FileIdentities(of: path)
+    }
+
+    /// Closes the file.
+    func close() {
+        try? reader?.close()
+        try? database.close()
+    }
+
+    private static func reader(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.label = "ExperimentationSQLite.reader"
+        configuration.busyMode = .immediateError
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA query_only = ON; PRAGMA cache_size = 16") }
+        #if os(iOS)
+            configuration.automaticMemoryManagement = false
+        #endif
+        return try DatabaseQueue(path: path, configuration: configuration)
     }
 
     /// Finds damage that reads and writes don't notice.

@@ -94,6 +94,20 @@ struct StoredLane: Sendable {
             .execute(arguments: [lane.destination.provider, lane.destination.account, id])
     }
 
+    /// Whether a lease is the lane's present one.
+    static func isCurrent(_ token: LeaseToken, _ database: Database) throws -> Bool {
+        let select = try HotStatement(
+            "SELECT owner <> 0 AND epoch = ? AND revision = ? FROM destination WHERE provider = ? AND account = ?",
+            database
+        )
+        try select.bind(token.epoch, at: 1)
+        try select.bind(token.revision, at: 2)
+        try select.bind(token.destination.provider, at: 3)
+        try select.bind(token.destination.account, at: 4)
+        defer { select.reset() }
+        return try select.step() && select.int(0) != 0
+    }
+
     /// Takes lanes back from processes that are gone; called when nobody else has the store open.
     static func takeBack(_ database: Database) throws {
         try database.execute(sql: "UPDATE destination SET owner = 0, out = 0 WHERE owner <> 0")

@@ -128,11 +128,10 @@ extension Deliverer {
     ///
     /// - Returns: How the round ends, if it does.
     func send(
-        _ events: [Envelope],
+        _ batch: [Envelope],
         under token: LeaseToken,
         _ began: Moment
     ) async throws(ExperimentationError) -> (DeliverySchedule.Ending?, DeliveryPause?) {
-        let batch = events.named()
         let request = Task { [sink] in await sink.deliver(batch) }
         sending = Sending(batch: batch, request: request)
         let report = await withTaskCancellationHandler {
@@ -170,17 +169,5 @@ extension Deliverer {
         if report.isDisabled { schedule.set(.disabled, true) }
         if event.refusal == nil, verdicts.contains(.delivered) { event.hasResumed = schedule.succeeded() }
         if !event.isEmpty { await events.send(event) }
-    }
-}
-
-extension [Envelope] {
-    /// The same events with the name of their batch: the same events in the same order have the same name in any run.
-    fileprivate func named() -> [Envelope] {
-        let name = Digest.hex(map(\.id))
-        return map { envelope in
-            var envelope = envelope
-            envelope.batch = name
-            return envelope
-        }
     }
 }

@@ -24,7 +24,6 @@ struct EnvelopeReader {
         let attempts = try whole()
         try expect(",\"attributeChanges\":")
         let changes = try object(0)
-        let batch = skip(",\"batch\":") ? try lexer.text() : nil
         try expect(",\"date\":")
         let date = try lexer.number().double
         try expect(",\"event\":{")
@@ -57,8 +56,7 @@ struct EnvelopeReader {
             event: event,
             date: Date(timeIntervalSince1970: date),
             attributeChanges: Attributes(changes),
-            attempts: attempts,
-            batch: batch
+            attempts: attempts
         )
     }
 

@@ -21,10 +21,6 @@ struct EnvelopeWriter {
         json.number(envelope.attempts)
         json.raw(",\"attributeChanges\":")
         try json.value(.object(envelope.attributeChanges.values))
-        if let batch = envelope.batch {
-            json.raw(",\"batch\":")
-            json.text(batch)
-        }
         json.raw(",\"date\":")
         try json.number(envelope.date.timeIntervalSince1970)
         json.raw(",\"event\":")

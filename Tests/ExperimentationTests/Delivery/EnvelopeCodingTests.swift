@@ -74,8 +74,7 @@ struct EnvelopeCodingTests {
             event: TrackingEvent(kinds[dice.below(kinds.count)], attributes: Attributes(object(dice, 0))),
             date: Date(timeIntervalSince1970: Double(dice.below(2_000_000_000)) + dice.fraction()),
             attributeChanges: Attributes(object(dice, 0)),
-            attempts: dice.below(3),
-            batch: dice.below(2) == 0 ? nil : text(dice)
+            attempts: dice.below(3)
         )
     }
 
@@ -113,8 +112,7 @@ struct EnvelopeCodingTests {
                 attributes: [text: [.string(text), .int(.max), .int(.min), 0.25, .null, false, [:], []]]
             ),
             date: Date(timeIntervalSince1970: 1_795_262_400.5),
-            attributeChanges: [text: .string(text)],
-            batch: text
+            attributeChanges: [text: .string(text)]
         )
         let written = try EnvelopeCoding.encode(envelope)
         let decoder = JSONDecoder()
