@@ -33,7 +33,8 @@ struct OutboxDeliveryTests {
         for (index, batch) in batches.enumerated().dropLast() {
             #expect((batch.batchName == batches[index + 1].batchName) == !isTaken[index])
         }
-        #expect(Set(batches.map(\.batchName)) == Set(batches.indices.filter { isTaken[$0] }.map { batches[$0].batchName }))
+        let taken = zip(batches, isTaken).filter(\.1).map(\.0.batchName)
+        #expect(Set(batches.map(\.batchName)) == Set(taken) && Set(taken).count == taken.count)
         let received = vendor.record.received
         #expect(Set(received.map(\.id)).count == received.count)
         try await client.expectBalance(Ledger(accepted: received.count, delivered: received.count))
