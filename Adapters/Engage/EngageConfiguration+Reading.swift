@@ -23,7 +23,7 @@ extension EngageConfiguration {
             throw settings.error("host", "missing; expected an https address, here or as endpoints.host")
         }
         self.init(
-            host: address.description,
+            endpoint: address,
             credentials: Credentials(
                 clientID: try settings.string("clientID"),
                 clientSecret: try settings.secret("clientSecret"),

@@ -5,7 +5,7 @@ import Foundation
 /// How the adapter reaches Engage and behaves; every default is the reference's.
 ///
 /// ```swift
-/// let configuration = EngageConfiguration(
+/// let configuration = try EngageConfiguration(
 ///     host: "https://api2.example.test/",
 ///     credentials: .init(clientID: "…", clientSecret: "…", refreshToken: "…"),
 ///     listID: "23949"
@@ -13,7 +13,7 @@ import Foundation
 /// ```
 ///
 /// The secret and the refresh token let anybody who has them write to the whole database: an application that is handed
-/// out should talk to a relay of yours and name that as ``host``.
+/// out should talk to a relay of yours and name that as ``endpoint``.
 public struct EngageConfiguration: Sendable {
     /// What lets an application in.
     public struct Credentials: Sendable {
@@ -215,8 +215,8 @@ public struct EngageConfiguration: Sendable {
         public init() {}
     }
 
-    /// The server, with or without a slash at the end; `https`, or `http` on a loopback address.
-    public var host: String
+    /// The server.
+    public var endpoint: Endpoint
     /// What lets the application in.
     public var credentials: Credentials
     /// The list that recipients are in.
@@ -248,9 +248,20 @@ public struct EngageConfiguration: Sendable {
     /// What is told of the device and the application.
     public var device = EngageDevice.current
 
+    /// Creates a configuration from an address as it is written.
+    ///
+    /// - Parameters:
+    ///   - host: The server, with or without a slash at the end; `https`, or `http` on a loopback address.
+    ///   - credentials: What lets the application in.
+    ///   - listID: The list that recipients belong to.
+    /// - Throws: `ErrorCode.configuration` for what isn't an address.
+    public init(host: String, credentials: Credentials, listID: String) throws(ExperimentationError) {
+        self.init(endpoint: try Endpoint(host), credentials: credentials, listID: listID)
+    }
+
     /// Creates a configuration.
-    public init(host: String, credentials: Credentials, listID: String) {
-        self.host = host
+    public init(endpoint: Endpoint, credentials: Credentials, listID: String) {
+        self.endpoint = endpoint
         self.credentials = credentials
         self.listID = listID
     }
@@ -259,7 +270,6 @@ public struct EngageConfiguration: Sendable {
     ///
     /// - Throws: `ErrorCode.configuration` with the setting's name.
     public func validate() throws(ExperimentationError) {
-        _ = try Endpoint(host)
         func demand(_ isGood: Bool, _ text: String) throws(ExperimentationError) {
             guard isGood else { throw ExperimentationError(.configuration, text) }
         }

@@ -1,7 +1,7 @@
 import Experimentation
 
-/// What only this vendor has, beside ``EngageProvider/xmlapi`` and ``EngageProvider/mobileIdentity``.
-extension EngageProvider {
+/// What only this vendor has, beside ``Engage/xmlapi`` and ``Engage/mobileIdentity``.
+extension Engage {
     /// The vendor's older way to an identity.
     public var anonymousUser: AnonymousUser { AnonymousUser(client: xmlapi, profile: profile) }
 
@@ -10,14 +10,13 @@ extension EngageProvider {
         BehaviorTracker(engage: self, session: session)
     }
 
-    /// Sees whether the vendor is there and lets this application in: asks for an access token if there is no good one.
+    /// Verifies that the service is reachable and accepts the credentials: asks for an access token if there is no good one.
     ///
     /// Nothing of any recipient is read or written.
     ///
     /// - Throws: `ErrorCode.unauthorized` when the credentials are refused, `ErrorCode.transport` or `ErrorCode.timeout` when
     ///   nobody answers.
     public func reach() async throws(ExperimentationError) {
-        if let configurationError { throw configurationError }
         let connection = xmlapi.connection
         _ = try await connection.authorization.token(
             until: environment.time.instant.advanced(by: configuration.networking.timeout)

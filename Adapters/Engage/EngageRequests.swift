@@ -10,13 +10,9 @@ struct EngageExchange: Sendable {
 
 /// The three requests that there are: for a token, for the XML interface, for behaviours.
 struct EngageRequests: Sendable {
-    /// `nil` for a host that can't be one; the provider doesn't start then.
-    let endpoint: Endpoint?
+    let endpoint: Endpoint
 
-    private func post(_ path: String...) -> HTTPRequest {
-        endpoint?.request(.post, path: path)
-            ?? HTTPRequest(method: .post, scheme: "https", authority: "engage.invalid", path: "/")
-    }
+    private func post(_ path: String...) -> HTTPRequest { endpoint.request(.post, path: path) }
 
     /// Asks for an access token; all four fields go in the form, and there is no basic authorization.
     func token(clientID: String, secret: Secret, refreshToken: Secret) -> EngageExchange {

@@ -5,7 +5,7 @@ import Foundation
 /// Where events go and how the application shows itself to the vendor.
 ///
 /// ```swift
-/// let configuration = EvergageConfiguration(account: "acme.us-1", dataset: "engage")
+/// let configuration = try EvergageConfiguration(account: "acme.us-1", dataset: "engage")
 /// ```
 public struct EvergageConfiguration: Sendable, Hashable {
     /// How fast events may follow one another.
@@ -22,11 +22,11 @@ public struct EvergageConfiguration: Sendable, Hashable {
     }
 
     /// The account, with its instance if it has one, as in `acme.us-1`.
-    public var account: String
+    public let account: String
     /// The data set.
     public var dataset: String
-    /// The server; `https://{account}.evergage.com` if `nil`.
-    public var baseURL: String?
+    /// The server.
+    public var endpoint: Endpoint
     /// What the vendor's source rules know this application's kind by.
     public var channel: String
     /// What the vendor's source rules know this application by: its bundle id, where it has one.
@@ -57,7 +57,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
     /// - Parameters:
     ///   - account: The account, with its instance if it has one.
     ///   - dataset: The data set.
-    ///   - baseURL: The server, if it isn't the account's own.
+    ///   - endpoint: The server; `https://{account}.evergage.com` if `nil`.
     ///   - channel: What source rules know this application's kind by.
     ///   - application: What source rules know this application by.
     ///   - locale: The locale that events tell.
@@ -68,10 +68,11 @@ public struct EvergageConfiguration: Sendable, Hashable {
     ///   - campaignAge: How old an event may be to bring campaigns.
     ///   - maximumAge: How old an event may be to be sent at all.
     ///   - pace: How fast events may follow one another.
+    /// - Throws: `ErrorCode.configuration` that names the setting.
     public init(
         account: String,
         dataset: String,
-        baseURL: String? = nil,
+        endpoint: Endpoint? = nil,
         channel: String = "MobileApp",
         application: String = Bundle.main.bundleIdentifier ?? "",
         locale: String? = nil,
@@ -82,10 +83,11 @@ public struct EvergageConfiguration: Sendable, Hashable {
         campaignAge: Duration = .seconds(60),
         maximumAge: Duration = .seconds(7 * 24 * 3600),
         pace: Pace? = Pace(requests: 10, per: .seconds(5))
-    ) {
+    ) throws(ExperimentationError) {
+        if account.isBlank { throw ExperimentationError(.configuration, "account must not be blank") }
         self.account = account
         self.dataset = dataset
-        self.baseURL = baseURL
+        self.endpoint = if let endpoint { endpoint } else { try Endpoint("https://\(account).evergage.com") }
         self.channel = channel
         self.application = application
         self.locale = locale
@@ -98,17 +100,15 @@ public struct EvergageConfiguration: Sendable, Hashable {
         self.pace = pace
     }
 
-    /// Checks the settings and finds the server.
+    /// Checks the settings.
     ///
     /// - Throws: ``ErrorCode/configuration`` that names the setting.
-    func endpoint() throws(ExperimentationError) -> Endpoint {
-        if account.isBlank { throw ExperimentationError(.configuration, "account must not be blank") }
+    func validate() throws(ExperimentationError) {
         if dataset.isBlank { throw ExperimentationError(.configuration, "dataset must not be blank") }
         if timeout <= .zero { throw ExperimentationError(.configuration, "timeout must be above zero") }
         if let pace, pace.requests < 1 || pace.interval <= .zero {
             throw ExperimentationError(.configuration, "pace needs at least one request and an interval above zero")
         }
-        return try Endpoint(baseURL ?? "https://\(account).evergage.com")
     }
 }
 
@@ -119,12 +119,16 @@ extension EvergageConfiguration {
     ///
     /// - Throws: `ErrorCode.configuration` that names the file, the key and what was expected.
     public init(reading reader: inout SettingsReader) throws(ExperimentationError) {
-        self.init(account: try reader.string("account"), dataset: try reader.string("dataset"))
-        baseURL = try reader.optionalString("baseURL")
-        if let endpoints = try reader.section("endpoints") {
-            var endpoints = endpoints
-            baseURL = try endpoints.optionalString("base") ?? baseURL
-            try endpoints.finish()
+        let address = try reader.optionalEndpoint("baseURL")
+        let base = try reader.section("endpoints") { (endpoints) throws(ExperimentationError) in
+            try endpoints.optionalEndpoint("base")
+        }
+        let account = try reader.string("account")
+        let dataset = try reader.string("dataset")
+        do throws(ExperimentationError) {
+            try self.init(account: account, dataset: dataset, endpoint: base ?? address)
+        } catch {
+            throw ExperimentationError(.configuration, "\(reader.file): \(error.message)")
         }
         channel = try reader.string("channel", default: channel)
         application = try reader.string("application", default: application)
@@ -139,7 +143,7 @@ extension EvergageConfiguration {
             pace = requests == 0 ? nil : Pace(requests: requests, per: .seconds(5))
         }
         do throws(ExperimentationError) {
-            _ = try endpoint()
+            try validate()
         } catch {
             throw ExperimentationError(.configuration, "\(reader.file): \(error.message)")
         }

@@ -12,8 +12,10 @@ final class EvergageEventSink: EventSink {
     let environment: Environment
     private let state = Mutex(State())
 
+    /// When this run began: what happened before comes from an earlier one.
+    private let started: Date
+
     private struct State {
-        var started: Date?
         /// When the last requests went out, the oldest first.
         var sent: [ContinuousClock.Instant] = []
         var remote: EvergageRemoteConfiguration?
@@ -24,10 +26,8 @@ final class EvergageEventSink: EventSink {
         self.configuration = configuration
         self.transport = transport
         self.environment = environment
+        started = environment.time.now
     }
-
-    /// Notes when this run began: what happened before comes from an earlier one.
-    func begin() { state.withLock { $0.started = environment.time.now } }
 
     /// One event a request and one request at a time: the vendor has no form for several.
     var batching: BatchPolicy {
@@ -67,7 +67,7 @@ final class EvergageEventSink: EventSink {
 
     private func deliver(_ envelope: Envelope) async -> DeliveryReport {
         do throws(ExperimentationError) {
-            let requests = EvergageRequests(endpoint: try configuration.endpoint(), configuration: configuration)
+            let requests = EvergageRequests(endpoint: configuration.endpoint, configuration: configuration)
             if case .native(let native) = envelope.event.kind, native.type == EvergageTranslation.Native.viewTime {
                 let request = try requests.viewTime(envelope, native.payload, chance: environment.jitter())
                 let reply = try await send(request)
@@ -145,8 +145,7 @@ final class EvergageEventSink: EventSink {
     /// Whether anybody is left to show a campaign to: not for an event of an earlier run, an old one, or one of a screen
     /// that has gone meanwhile.
     private func isCampaignWanted(for envelope: Envelope) -> Bool {
-        let started = state.withLock { $0.started }
-        if let started, envelope.date < started, !surfaces.isLive(session: envelope.session) { return false }
+        if envelope.date < started, !surfaces.isLive(session: envelope.session) { return false }
         if environment.time.now.timeIntervalSince(envelope.date) > configuration.campaignAge.seconds { return false }
         return surfaces.isLive(surface: envelope.surface)
     }
@@ -200,7 +199,7 @@ final class EvergageEventSink: EventSink {
         let now = environment.time.instant
         if let until = state.withLock({ $0.remoteUntil }), now < until { return }
         do {
-            let requests = EvergageRequests(endpoint: try configuration.endpoint(), configuration: configuration)
+            let requests = EvergageRequests(endpoint: configuration.endpoint, configuration: configuration)
             let reply = try await send(requests.remoteConfiguration())
             let found: EvergageRemoteConfiguration
             switch reply.status {

@@ -29,23 +29,28 @@ struct EvergagePing: Sendable, Hashable {
 }
 
 extension EvergageProvider {
-    /// Sees whether the vendor is there and knows the data set, and leaves no trace there.
+    /// Verifies that the service is reachable and knows the data set, and leaves no trace there.
     ///
     /// It sends one event that says of itself that it isn't to be tracked, which the vendor takes and doesn't process.
     ///
     /// - Throws: `ErrorCode.unauthorized` when nobody is let in, `ErrorCode.configuration` when the data set is unknown,
     ///   `ErrorCode.transport` when nobody answers as the vendor does.
-    public func reach() async throws(ExperimentationError) {
+    ///
+    /// - Parameter client: A client of this vendor.
+    public static func reach(_ client: ExperimentationClient) async throws(ExperimentationError) {
+        guard let sink = client.extras as? EvergageEventSink else {
+            throw ExperimentationError(.unsupported, "\(client.providerName) is not Evergage.")
+        }
         let action = EvergageAction(
             members: ["action": "Reach", "flags": ["doNotTrack": true, "noCampaigns": true, "nonInteractive": true]]
         )
         let envelope = Envelope(
-            id: delivery.environment.makeID(),
+            id: sink.environment.makeID(),
             identity: Identity(id: "reach", anonymousID: "reach"),
             event: action.event,
-            date: delivery.environment.time.now
+            date: sink.environment.time.now
         )
-        switch await delivery.deliver([envelope])[0] {
+        switch await sink.deliver([envelope])[0] {
         case .delivered: return
         case .stop: throw ExperimentationError(.unauthorized, "evergage lets nobody in here")
         case .rejected(let reason): throw ExperimentationError(.configuration, "evergage refuses an event: \(reason)")

@@ -13,11 +13,10 @@ extension FlagshipConfiguration {
             mode: try settings.choice("mode", default: standard.mode),
             rules: try settings.choice("rules", default: standard.rules),
             endpoints: try settings.section("endpoints") { (section) throws(ExperimentationError) in
-                let vendor = try Endpoints.vendor()
-                return Endpoints(
-                    decision: try section.endpoint("decision", default: vendor.decision),
-                    cdn: try section.endpoint("cdn", default: vendor.cdn),
-                    events: try section.endpoint("events", default: vendor.events)
+                Endpoints(
+                    decision: try section.endpoint("decision", default: standard.endpoints.decision),
+                    cdn: try section.endpoint("cdn", default: standard.endpoints.cdn),
+                    events: try section.endpoint("events", default: standard.endpoints.events)
                 )
             },
             timeout: try settings.seconds(

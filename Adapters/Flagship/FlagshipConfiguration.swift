@@ -16,7 +16,7 @@ public struct FlagshipConfiguration: Sendable {
     }
 
     /// The vendor's addresses.
-    public struct Endpoints: Sendable {
+    public struct Endpoints: Sendable, Hashable {
         /// The Decision API, its version included.
         public var decision: Endpoint
         /// Where the file of all campaigns lies.
@@ -32,15 +32,11 @@ public struct FlagshipConfiguration: Sendable {
         }
 
         /// The vendor's own addresses.
-        ///
-        /// - Throws: Never in practice: the addresses are constants.
-        public static func vendor() throws(ExperimentationError) -> Endpoints {
-            Endpoints(
-                decision: try Endpoint(FlagshipWire.decisionURL),
-                cdn: try Endpoint("https://cdn.flagship.io/"),
-                events: try Endpoint("https://events.flagship.io/")
-            )
-        }
+        public static let vendor = Endpoints(
+            decision: Endpoint(https: "decision.flagship.io", path: "/v2"),
+            cdn: Endpoint(https: "cdn.flagship.io"),
+            events: Endpoint(https: "events.flagship.io")
+        )
     }
 
     /// The environment: 20 characters from `0` to `9` and `a` to `v`; another form is logged as a warning.
@@ -51,8 +47,8 @@ public struct FlagshipConfiguration: Sendable {
     public var mode: Mode
     /// Whose rules decide in ``Mode/bucketing``.
     public var rules: FlagshipRules
-    /// The vendor's addresses; the vendor's own if `nil`.
-    public var endpoints: Endpoints?
+    /// The vendor's addresses.
+    public var endpoints: Endpoints
     /// How long one question for campaigns may take, retries included.
     public var timeout: Duration
     /// How long fetching the file of all campaigns, or delivering events, may take.
@@ -81,7 +77,7 @@ public struct FlagshipConfiguration: Sendable {
     ///   - apiKey: The key of the Decision API.
     ///   - mode: Where campaigns are decided.
     ///   - rules: Whose rules decide in ``Mode/bucketing``.
-    ///   - endpoints: The vendor's addresses; the vendor's own if `nil`.
+    ///   - endpoints: The vendor's addresses.
     ///   - timeout: How long one question for campaigns may take.
     ///   - transferTimeout: How long fetching the file of all campaigns, or delivering events, may take.
     ///   - pollingInterval: How often the file of all campaigns is asked for; zero for once.
@@ -97,7 +93,7 @@ public struct FlagshipConfiguration: Sendable {
         apiKey: Secret,
         mode: Mode = .decisionAPI,
         rules: FlagshipRules = .ios,
-        endpoints: Endpoints? = nil,
+        endpoints: Endpoints = .vendor,
         timeout: Duration = .seconds(2),
         transferTimeout: Duration = .seconds(60),
         pollingInterval: Duration = .seconds(60),

@@ -23,7 +23,7 @@ public final class Flagship: Sendable {
     /// The options it was started with.
     public let options: FlagshipOptions
 
-    let provider: FlagshipProvider?
+    let service: FlagshipService?
     let environment: Environment
     /// When it was started.
     let started: Date
@@ -36,14 +36,13 @@ public final class Flagship: Sendable {
 
     private init(
         client: ExperimentationClient?,
-        provider: FlagshipProvider?,
         environmentID: String,
         options: FlagshipOptions,
         store: ClientStore,
         environment: Environment
     ) {
         self.client = client
-        self.provider = provider
+        service = client?.extras as? FlagshipService
         self.environmentID = environmentID
         self.options = options
         self.environment = environment
@@ -81,8 +80,7 @@ public final class Flagship: Sendable {
         var store = store
         let provider = FlagshipProvider(
             configuration: options.configuration(environmentID: environmentID, apiKey: apiKey),
-            transport: transport,
-            environment: environment
+            transport: transport
         )
         let mirrored = await FlagshipHitCacheStore(
             store.outbox,
@@ -97,7 +95,6 @@ public final class Flagship: Sendable {
             environment.log.log(.error, .initialization, "the environment's id is not one; nothing is started")
             return Flagship(
                 client: nil,
-                provider: nil,
                 environmentID: environmentID,
                 options: options,
                 store: store,
@@ -118,7 +115,6 @@ public final class Flagship: Sendable {
         }
         let flagship = Flagship(
             client: client,
-            provider: provider,
             environmentID: environmentID,
             options: options,
             store: store,

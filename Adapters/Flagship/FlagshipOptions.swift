@@ -52,8 +52,8 @@ public struct FlagshipOptions: Sendable {
     public var onVisitorExposed: FlagshipExposureCallback?
     /// When the reading of a flag counts as an exposure; `ExposurePolicy.everyRead` is the original's habit.
     public var exposurePolicy: ExposurePolicy
-    /// The vendor's addresses; the vendor's own if `nil`.
-    public var endpoints: FlagshipConfiguration.Endpoints?
+    /// The vendor's addresses.
+    public var endpoints: FlagshipConfiguration.Endpoints
     /// What every visitor's context says of the device.
     public var device: FlagshipDevice
     /// What the vendor's developers may hear.
@@ -71,7 +71,7 @@ public struct FlagshipOptions: Sendable {
         caches: FlagshipCaches = FlagshipCaches(),
         onVisitorExposed: FlagshipExposureCallback? = nil,
         exposurePolicy: ExposurePolicy = .oncePerSession,
-        endpoints: FlagshipConfiguration.Endpoints? = nil,
+        endpoints: FlagshipConfiguration.Endpoints = .vendor,
         device: FlagshipDevice = .current,
         reports: FlagshipReports = []
     ) {

@@ -15,44 +15,77 @@ import Foundation
 public struct FlagshipProvider: ExperimentationProvider {
     /// The vendor's name.
     public let name = "flagship"
-    /// The roles: decisions by the configured mode, and events; consent is needed.
-    public let roles: ProviderRoles
     /// The settings.
     public let configuration: FlagshipConfiguration
+    private let transport: (any HTTPTransport)?
 
-    let observations: FlagshipObservations
-    let reporter: FlagshipReporter?
-    private let log: any LogSink
-
-    /// Creates a provider; it does nothing until it is started.
+    /// Creates a provider; nothing is sent before a client starts it.
     ///
     /// - Parameters:
     ///   - configuration: The settings.
-    ///   - transport: What exchanges requests; the platform's own if `nil`.
-    ///   - environment: Time, chance, ids and a place for messages.
-    public init(
-        configuration: FlagshipConfiguration,
-        transport: (any HTTPTransport)? = nil,
-        environment: Environment = Environment()
-    ) {
+    ///   - transport: How requests are sent; the platform's way if `nil`.
+    public init(configuration: FlagshipConfiguration, transport: (any HTTPTransport)? = nil) {
         self.configuration = configuration
-        log = environment.log
+        self.transport = transport
+    }
+
+    /// The environment: a renewed key, or another mode, goes on with what waits and what is cached.
+    public var scope: String { configuration.environmentID }
+
+    /// Flags and events; decided here as well, in the mode that has the rules.
+    public var capabilities: Set<Capability> {
+        var capabilities: Set<Capability> = [
+            .flags, .objectFlags, .flagMetadata, .targeting, .offlineStart, .experiments, .stickyAssignments,
+            .controlGroups, .exposures, .tracking, .batching, .consentSignal, .killSwitch,
+        ]
+        if configuration.mode == .bucketing { capabilities.insert(.localEvaluation) }
+        return capabilities
+    }
+
+    /// Checks the settings.
+    ///
+    /// - Throws: ``ErrorCode/configuration`` that names the setting.
+    public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        try configuration.validate()
+        if !configuration.hasUsualEnvironmentID {
+            context.environment.log.log(
+                .warning,
+                "flagship.environment",
+                "the environment's id is not of the usual form: 20 characters from 0 to 9 and a to v"
+            )
+        }
+        let service = FlagshipService(
+            configuration,
+            transport: transport ?? DefaultTransport.make(),
+            environment: context.environment
+        )
+        var roles = ProviderRoles(decisions: service.decisions, events: service.events, needsConsent: true)
+        roles.assignments.isSticky = true
+        roles.extras = service
+        return roles
+    }
+}
+
+/// What lives as long as a client does.
+struct FlagshipService: Sendable {
+    let configuration: FlagshipConfiguration
+    let observations: FlagshipObservations
+    let reporter: FlagshipReporter?
+    /// Decisions by the configured mode.
+    let decisions: ProviderRoles.Deciding
+    let events: FlagshipEventSink
+
+    init(_ configuration: FlagshipConfiguration, transport: any HTTPTransport, environment: Environment) {
+        self.configuration = configuration
         let observations = FlagshipObservations(configuration.onVisitorExposed)
         self.observations = observations
-        guard let endpoints = try? configuration.endpoints ?? FlagshipConfiguration.Endpoints.vendor() else {
-            // Constants that can't be read; start() says so.
-            roles = ProviderRoles(needsConsent: true)
-            reporter = nil
-            return
-        }
-        let engine = transport ?? DefaultTransport.make()
         let requests = FlagshipRequests(
             environmentID: configuration.environmentID,
             apiKey: configuration.apiKey,
-            endpoints: endpoints
+            endpoints: configuration.endpoints
         )
-        let reading = HTTPClient(transport: engine, retry: configuration.retry, environment: environment)
-        let sending = HTTPClient(transport: engine, retry: .none, environment: environment)
+        let reading = HTTPClient(transport: transport, retry: configuration.retry, environment: environment)
+        let sending = HTTPClient(transport: transport, retry: .none, environment: environment)
         let reporter = FlagshipReporter(
             configuration.reports,
             requests: requests,
@@ -62,7 +95,7 @@ public struct FlagshipProvider: ExperimentationProvider {
         )
         self.reporter = reporter
         let automatic = configuration.device.context
-        let decisions: ProviderRoles.Deciding =
+        decisions =
             switch configuration.mode {
             case .decisionAPI:
                 .asked(
@@ -90,7 +123,7 @@ public struct FlagshipProvider: ExperimentationProvider {
                     )
                 )
             }
-        let events = FlagshipEventSink(
+        events = FlagshipEventSink(
             batching: configuration.batching,
             environmentID: configuration.environmentID,
             requests: requests,
@@ -100,37 +133,6 @@ public struct FlagshipProvider: ExperimentationProvider {
             observations: observations,
             reporter: reporter
         )
-        roles = ProviderRoles(decisions: decisions, events: events, needsConsent: true)
-    }
-
-    /// The account, as the environment's id, the key and the mode tell it.
-    public var scope: String {
-        "\(configuration.environmentID)/\(configuration.apiKey.reveal())/\(configuration.mode.rawValue)"
-    }
-
-    /// What of the neutral contract is supported.
-    public var capabilities: Set<Capability> {
-        var capabilities: Set<Capability> = [
-            .flags, .objectFlags, .flagMetadata, .targeting, .offlineStart, .experiments, .stickyAssignments,
-            .controlGroups, .exposures, .tracking, .batching, .consentSignal, .killSwitch,
-        ]
-        if configuration.mode == .bucketing { capabilities.insert(.localEvaluation) }
-        return capabilities
-    }
-
-    /// Checks the settings.
-    ///
-    /// - Throws: ``ErrorCode/configuration`` naming the setting that can't work.
-    public func start() async throws(ExperimentationError) {
-        try configuration.validate()
-        if roles.decisions == nil { _ = try FlagshipConfiguration.Endpoints.vendor() }
-        if !configuration.hasUsualEnvironmentID {
-            log.log(
-                .warning,
-                "flagship.environment",
-                "the environment's id is not of the usual form: 20 characters from 0 to 9 and a to v"
-            )
-        }
     }
 }
 

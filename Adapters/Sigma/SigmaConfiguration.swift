@@ -9,7 +9,7 @@ import HTTPTypes
 /// ```
 public struct SigmaConfiguration: Sendable {
     /// The vendor's own address.
-    public static let defaultAPIURL = "https://api.expf.ru/api/v1/"
+    public static let vendorEndpoint = Endpoint(https: "api.expf.ru", path: "/api/v1")
     /// The shortest time for which a configuration is good, whatever was asked for.
     public static let shortestLifetime = Duration.seconds(10)
     /// The longest, so that no sum of times overflows: a hundred years.
@@ -20,8 +20,8 @@ public struct SigmaConfiguration: Sendable {
     /// The token of the project.
     public var projectToken: Secret
 
-    /// The base address, with or without a slash at its end; `https`, or `http` to this machine.
-    public var apiURL: String
+    /// The base address.
+    public var endpoint: Endpoint
 
     /// How long a configuration is good; from ten seconds to a hundred years.
     public var cacheLifetime: Duration {
@@ -65,21 +65,21 @@ public struct SigmaConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - projectToken: The token of the project, from the vendor's console.
-    ///   - apiURL: The base address.
+    ///   - endpoint: The base address.
     ///   - cacheLifetime: How long a configuration is good; never under ten seconds.
     ///   - retryCount: How many further attempts follow a failed one.
     ///   - fetchTimeout: How long one attempt may take.
     ///   - device: What is known of the device.
     public init(
         projectToken: Secret,
-        apiURL: String = defaultAPIURL,
+        endpoint: Endpoint = vendorEndpoint,
         cacheLifetime: Duration = shortestLifetime,
         retryCount: Int = 0,
         fetchTimeout: Duration = .seconds(60),
         device: SigmaDevice = .current
     ) {
         self.projectToken = projectToken
-        self.apiURL = apiURL
+        self.endpoint = endpoint
         self.cacheLifetime = Self.lifetime(cacheLifetime)
         self.retryCount = min(max(retryCount, 0), Self.mostRetries)
         self.fetchTimeout = Self.timeout(fetchTimeout)
@@ -91,8 +91,8 @@ public struct SigmaConfiguration: Sendable {
     /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
     public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         self.init(projectToken: try settings.secret("projectToken"))
-        apiURL = try settings.section("endpoints") { (endpoints) throws(ExperimentationError) in
-            try endpoints.optionalEndpoint("api").map(\.description) ?? Self.defaultAPIURL
+        endpoint = try settings.section("endpoints") { (endpoints) throws(ExperimentationError) in
+            try endpoints.endpoint("api", default: Self.vendorEndpoint)
         }
         // Below ten seconds means ten, as in the vendor's SDK; only what can't be a duration is refused.
         cacheLifetime = Self.lifetime(
@@ -114,10 +114,14 @@ public struct SigmaConfiguration: Sendable {
         }
     }
 
-    /// The base address as one that requests can be made from.
+    /// Checks the settings.
     ///
-    /// - Throws: ``ErrorCode/configuration`` if it is none.
-    func endpoint() throws(ExperimentationError) -> Endpoint { try Endpoint(apiURL) }
+    /// - Throws: ``ErrorCode/configuration`` for a token that can't be sent.
+    func validate() throws(ExperimentationError) {
+        guard hasUsableToken else {
+            throw ExperimentationError(.configuration, "Sigma: the project token is empty or can't be sent.")
+        }
+    }
 
     /// Whether the token can stand in a request.
     var hasUsableToken: Bool { !projectToken.isEmpty && HTTPField.isValidValue(projectToken.reveal()) }

@@ -12,60 +12,44 @@ import Experimentation
 /// ``Sigma/experiments(of:includingHoldouts:)`` to your own analytics. Calls in the words of the vendor's SDK are in
 /// ``Sigma`` and ``SigmaClient``.
 public struct SigmaProvider: ExperimentationProvider {
-    private let configuration: SigmaConfiguration
-
-    /// `sigma`.
+    /// The vendor's name.
     public let name = "sigma"
+    /// The settings.
+    public let configuration: SigmaConfiguration
+    private let transport: (any HTTPTransport)?
 
-    /// What the vendor does: it publishes rules.
-    public let roles: ProviderRoles
-
-    /// Creates a provider; asks nobody yet.
+    /// Creates a provider; nothing is sent before a client starts it.
     ///
     /// - Parameters:
-    ///   - configuration: Where the rules come from.
-    ///   - transport: What carries requests; the platform's own if `nil`.
-    ///   - environment: Time, chance and a place for messages.
-    public init(
-        configuration: SigmaConfiguration,
-        transport: (any HTTPTransport)? = nil,
-        environment: Environment = Environment()
-    ) {
+    ///   - configuration: The settings.
+    ///   - transport: How requests are sent; the platform's way if `nil`.
+    public init(configuration: SigmaConfiguration, transport: (any HTTPTransport)? = nil) {
         self.configuration = configuration
-        let service = SigmaService(
-            configuration,
-            transport: transport ?? DefaultTransport.make(),
-            environment: environment
-        )
-        let source = SigmaRulesetSource(
-            service,
-            privateID: configuration.privateID ?? SigmaPrivateID.make(environment.jitter),
-            log: environment.log
-        )
-        roles = ProviderRoles(decisions: .computed(source))
+        self.transport = transport
     }
 
     /// The token and the address; what was fetched for one project is of no use for another.
-    public var scope: String { configuration.projectToken.reveal() + " " + configuration.apiURL }
+    public var scope: String { "\(configuration.projectToken.reveal()) \(configuration.endpoint)" }
 
     /// Everything about decisions, nothing about events.
-    public var capabilities: Set<Capability> { Self.capabilities }
-
-    /// The same for every configuration.
-    public static let capabilities: Set<Capability> = [
+    public let capabilities: Set<Capability> = [
         .flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation, .offlineStart, .experiments, .holdouts,
         .controlGroups, .overrides,
     ]
 
     /// Checks the settings.
     ///
-    /// - Throws: ``ErrorCode/configuration`` for an token that can't be sent or an address that can't be asked.
-    public func start() async throws(ExperimentationError) {
-        guard configuration.hasUsableToken else {
-            throw ExperimentationError(.configuration, "Sigma: the project token is empty or can't be sent.")
-        }
-        do throws(ExperimentationError) { _ = try configuration.endpoint() } catch {
-            throw ExperimentationError(.configuration, "Sigma: apiURL: \(error.message)")
-        }
+    /// - Throws: ``ErrorCode/configuration`` for a token that can't be sent.
+    public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        try configuration.validate()
+        let environment = context.environment
+        let source = SigmaRulesetSource(
+            SigmaService(configuration, transport: transport ?? DefaultTransport.make(), environment: environment),
+            privateID: configuration.privateID ?? SigmaPrivateID.make(environment.jitter),
+            log: environment.log
+        )
+        var roles = ProviderRoles(decisions: .computed(source))
+        roles.assignments.allowsOverrides = true
+        return roles
     }
 }

@@ -60,9 +60,7 @@ public struct EngageSubject: ConformanceSubject {
             if !world.campaigns.isEmpty { gaps.append(WorldGap("campaigns", "Engage answers no events")) }
             return gaps
         },
-        makeProvider: { server, environment in
-            EngageProvider(configuration: configuration(host: server.url), environment: environment)
-        },
+        makeProvider: { server in EngageProvider(configuration: try configuration(host: server.url)) },
         received: { mock, journal in
             let told = try await EngageTelling.behaviors(of: mock)
             return EngageTelling(journal: journal).received(told)
@@ -71,8 +69,8 @@ public struct EngageSubject: ConformanceSubject {
         prepareToServe: { mock in try await mock.load(EngageMock.standardWorld) }
     )
 
-    private static func configuration(host: String) -> EngageConfiguration {
-        var configuration = EngageConfiguration(
+    private static func configuration(host: String) throws -> EngageConfiguration {
+        var configuration = try EngageConfiguration(
             host: host,
             credentials: .init(
                 clientID: "client",

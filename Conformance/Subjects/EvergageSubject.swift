@@ -14,7 +14,9 @@ public struct EvergageSubject: ConformanceSubject {
     public var name: String { "evergage" }
 
     /// What the adapter declares.
-    public var capabilities: Set<Capability> { Self.provider(at: "http://127.0.0.1:1", Environment()).capabilities }
+    public var capabilities: Set<Capability> {
+        [.tracking, .commerce, .eventIDs, .campaigns, .controlGroups, .identityLinking]
+    }
 
     /// Why the rest isn't there.
     public var reasons: [Capability: String] {
@@ -41,17 +43,16 @@ public struct EvergageSubject: ConformanceSubject {
         try await MockStage(EvergageMock(), wire: Self.wire, world: world)
     }
 
-    private static func provider(at url: String, _ environment: Environment) -> EvergageProvider {
+    private static func provider(at url: String) throws -> EvergageProvider {
         EvergageProvider(
-            configuration: EvergageConfiguration(
+            configuration: try EvergageConfiguration(
                 account: "acme",
                 dataset: "engage",
-                baseURL: url,
+                endpoint: try Endpoint(url),
                 application: "com.acme.shop",
                 timeout: .seconds(2),
                 pace: nil
-            ),
-            environment: environment
+            )
         )
     }
 
@@ -66,7 +67,7 @@ public struct EvergageSubject: ConformanceSubject {
                 try await vendor.load(Data(text))
                 return gaps
             },
-            makeProvider: { server, environment in Self.provider(at: server.url, environment) },
+            makeProvider: { server in try Self.provider(at: server.url) },
             received: { vendor, journal in
                 let exchanges = journal.filter { ["event", "ping"].contains($0.operation) && $0.hasReachedVendor }
                 let campaigns = await vendor.campaignsByExperience

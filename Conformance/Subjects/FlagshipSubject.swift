@@ -76,11 +76,8 @@ public struct FlagshipSubject: ConformanceSubject {
                 try await mock.load(Data(file.utf8))
                 return gaps
             },
-            makeProvider: { server, environment in
-                FlagshipProvider(
-                    configuration: try Self.configuration(of: server, mode: mode),
-                    environment: environment
-                )
+            makeProvider: { server in
+                FlagshipProvider(configuration: try Self.configuration(of: server, mode: mode))
             },
             received: { mock, journal in
                 FlagshipWorld.received(await mock.receivedInOrder, journal: journal)

@@ -51,8 +51,8 @@ public final class InMemoryStage: SubjectStage {
     }
 
     /// Makes a provider in front of the same back end.
-    public func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider {
-        StagedProvider(stage: self, environment: environment)
+    public func makeProvider() async throws -> any ExperimentationProvider {
+        StagedProvider(stage: self)
     }
 
     /// Changes the world.
@@ -166,14 +166,14 @@ public final class InMemoryStage: SubjectStage {
 /// What the client sees of an ``InMemoryStage``.
 struct StagedProvider: ExperimentationProvider {
     let stage: InMemoryStage
-    let environment: Environment
 
     var name: String { stage.backend.name }
     var scope: String { "stage" }
     var capabilities: Set<Capability> { stage.backend.capabilities }
-    var roles: ProviderRoles {
-        let part = StagedPart(stage: stage, time: environment.time)
-        var roles = stage.backend.roles
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        let part = StagedPart(stage: stage, time: context.environment.time)
+        var roles = try await stage.backend.start(in: context)
         if case .computed(let source) = roles.decisions {
             roles.decisions = .computed(StagedRules(source: source, part: part))
         }

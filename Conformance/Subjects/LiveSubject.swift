@@ -5,7 +5,7 @@ import Experimentation
 public struct LiveSubject: ConformanceSubject {
     private let vendor: Vendor
     private let declared: Set<Capability>
-    private let make: @Sendable (Environment) throws -> any ExperimentationProvider
+    private let make: @Sendable () throws -> any ExperimentationProvider
 
     /// Creates a subject.
     ///
@@ -15,19 +15,19 @@ public struct LiveSubject: ConformanceSubject {
     /// - Throws: When no provider can be made for the account.
     public init(
         _ vendor: Vendor,
-        making make: @escaping @Sendable (Environment) throws -> any ExperimentationProvider
+        making make: @escaping @Sendable () throws -> any ExperimentationProvider
     ) throws {
         self.vendor = vendor
         self.make = make
         // Asked of the provider, because what a vendor can do may hang on how it is configured.
-        declared = try make(Environment()).capabilities
+        declared = try make().capabilities
     }
 
     /// Sees whether the account can be reached at all, so that an absent vendor isn't taken for a broken promise.
     ///
     /// - Throws: Why it can't be reached or lets nobody in; what else may be wrong is the cases' to find.
     public func reach() async throws {
-        let provider = try make(Environment())
+        let provider = try make()
         let client = try await ExperimentationClient(
             provider: provider,
             store: .inMemory(),
@@ -37,7 +37,7 @@ public struct LiveSubject: ConformanceSubject {
         var refusal: ExperimentationError?
         do throws(ExperimentationError) {
             // Not every vendor has decisions to fetch; each has something that can be asked.
-            try await vendor.reach(provider)
+            try await vendor.reach(client)
             try await session.refresh()
         } catch {
             refusal = error
@@ -61,10 +61,10 @@ public struct LiveSubject: ConformanceSubject {
 
 /// An account that is there already.
 private struct LiveStage: SubjectStage {
-    let make: @Sendable (Environment) throws -> any ExperimentationProvider
+    let make: @Sendable () throws -> any ExperimentationProvider
     private static let refusal = SubjectError.unsupported("a real account isn't this command's to change")
 
-    func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider { try make(environment) }
+    func makeProvider() async throws -> any ExperimentationProvider { try make() }
     func change(to world: World) async throws { throw Self.refusal }
     func inject(_ faults: [WorldFault]) async throws { if !faults.isEmpty { throw Self.refusal } }
     func clearFaults() async throws {}

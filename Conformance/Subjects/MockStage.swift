@@ -17,7 +17,7 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
     /// Fills the mock from a world and tells what it can't hold; called again when the world changes.
     public var load: @Sendable (Vendor, World) async throws -> [WorldGap]
     /// Makes a provider that is configured for a running server.
-    public var makeProvider: @Sendable (MockServer, Environment) async throws -> any ExperimentationProvider
+    public var makeProvider: @Sendable (MockServer) async throws -> any ExperimentationProvider
     /// Tells in neutral words what the vendor took, in the order of arrival.
     public var received: @Sendable (Vendor, [JournalEntry]) async throws -> [Received]
     /// Turns the vendor's kill switch; `nil` if it has none.
@@ -32,7 +32,7 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
         failure: String? = nil,
         secrets: [String] = [],
         load: @escaping @Sendable (Vendor, World) async throws -> [WorldGap],
-        makeProvider: @escaping @Sendable (MockServer, Environment) async throws -> any ExperimentationProvider,
+        makeProvider: @escaping @Sendable (MockServer) async throws -> any ExperimentationProvider,
         received: @escaping @Sendable (Vendor, [JournalEntry]) async throws -> [Received],
         setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)? = nil,
         prepareToServe: (@Sendable (Vendor) async throws -> Void)? = nil
@@ -77,8 +77,8 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
     public var secrets: [String] { wire.secrets }
 
     /// Makes a provider that talks to the mock.
-    public func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider {
-        try await wire.makeProvider(server, environment)
+    public func makeProvider() async throws -> any ExperimentationProvider {
+        try await wire.makeProvider(server)
     }
 
     /// Changes the world at the vendor's end.

@@ -13,7 +13,7 @@ public struct SigmaSubject: ConformanceSubject {
     public var name: String { SigmaMock.name }
 
     /// What the provider declares.
-    public var capabilities: Set<Capability> { SigmaProvider.capabilities }
+    public var capabilities: Set<Capability> { SigmaProvider(configuration: SigmaConfiguration(projectToken: "any")).capabilities }
 
     /// Why the rest isn't there.
     public var reasons: [Capability: String] {
@@ -45,13 +45,13 @@ public struct SigmaSubject: ConformanceSubject {
             sigma.serve(String(decoding: try JSON.encode(world.sigmaConfiguration), as: UTF8.self))
             return world.sigmaGaps
         },
-        makeProvider: { server, environment in
+        makeProvider: { server in
             let configuration = SigmaConfiguration(
                 projectToken: Secret(SigmaMock.token),
-                apiURL: server.endpoints["api"] ?? server.url,
+                endpoint: try Endpoint(server.endpoints["api"] ?? server.url),
                 fetchTimeout: .seconds(2)
             )
-            return SigmaProvider(configuration: configuration, environment: environment)
+            return SigmaProvider(configuration: configuration)
         },
         received: { _, _ in [] }
     )

@@ -9,9 +9,8 @@ public struct Vendor: Sendable {
     public let name: String
     /// The adapter with its mock, in each of its modes; the first is what a comparison shows.
     public let subjects: [any ConformanceSubject]
-    private let read:
-        @Sendable (inout SettingsReader, Environment, (any StateStore)?) throws -> any ExperimentationProvider
-    let reach: @Sendable (any ExperimentationProvider) async throws(ExperimentationError) -> Void
+    private let read: @Sendable (inout SettingsReader) throws -> any ExperimentationProvider
+    let reach: @Sendable (ExperimentationClient) async throws(ExperimentationError) -> Void
 
     /// Creates a vendor.
     ///
@@ -23,10 +22,8 @@ public struct Vendor: Sendable {
     public init(
         _ name: String,
         subjects: [any ConformanceSubject],
-        read:
-            @escaping @Sendable (inout SettingsReader, Environment, (any StateStore)?) throws
-            -> any ExperimentationProvider,
-        reach: @escaping @Sendable (any ExperimentationProvider) async throws(ExperimentationError) -> Void = { _ in }
+        read: @escaping @Sendable (inout SettingsReader) throws -> any ExperimentationProvider,
+        reach: @escaping @Sendable (ExperimentationClient) async throws(ExperimentationError) -> Void = { _ in }
     ) {
         self.name = name
         self.subjects = subjects
@@ -42,19 +39,12 @@ public struct Vendor: Sendable {
 
     /// Makes a provider from a configuration file's settings, and refuses settings that nobody reads.
     ///
-    /// - Parameters:
-    ///   - settings: The file's settings, without the vendor's name.
-    ///   - environment: What the provider takes from outside.
-    ///   - state: Where a provider keeps what is its own, beside the client; its process's memory if `nil`.
+    /// - Parameter settings: The file's settings, without the vendor's name.
     /// - Returns: A provider that hasn't been started.
     /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
-    public func provider(
-        from settings: SettingsReader,
-        environment: Environment,
-        state: (any StateStore)? = nil
-    ) throws -> any ExperimentationProvider {
+    public func provider(from settings: SettingsReader) throws -> any ExperimentationProvider {
         var settings = settings
-        let provider = try read(&settings, environment, state)
+        let provider = try read(&settings)
         try settings.finish()
         return provider
     }

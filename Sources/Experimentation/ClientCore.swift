@@ -54,6 +54,7 @@ final class ClientCore: Sendable {
 
     init(
         provider: any ExperimentationProvider,
+        roles: ProviderRoles,
         store: ClientStore,
         options: ClientOptions,
         environment: Environment
@@ -61,7 +62,7 @@ final class ClientCore: Sendable {
         self.provider = provider
         self.options = options
         self.environment = environment
-        var roles = provider.roles
+        var roles = roles
         if let batching = options.batching, let events = roles.events {
             roles.events = RebatchedSink(sink: events, batching: batching)
         }
@@ -137,6 +138,12 @@ final class ClientCore: Sendable {
         } else {
             status.announce(.error, error.code == .providerFatal ? .fatal : .error, error: error)
         }
+    }
+
+    /// That this vendor decides nothing.
+    var noDecisions: ExperimentationError {
+        let what = roles.campaigns == nil ? "flags or experiments" : "flags; its campaigns come as answers to events"
+        return .unsupported(what, by: provider.name)
     }
 
     // MARK: Contexts

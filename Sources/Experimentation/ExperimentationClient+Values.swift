@@ -92,8 +92,7 @@ extension ExperimentationClient {
         let context = core.context(for: user, earlierAssignments: earlierAssignments)
         try context.user.validate()
         switch core.roles.decisions {
-        case nil: throw .unsupported("flags or experiments", by: core.provider.name)
-        case .delivered: throw .unsupported("flags; its campaigns come as answers to events", by: core.provider.name)
+        case nil: throw core.noDecisions
         case .computed:
             let rules = try await core.rules?.current(force: false)
             return core.isDisabled ? .none : rules?.ruleset.decisions(for: context) ?? .none
@@ -241,7 +240,7 @@ extension ClientCore {
                 FlagReader.details(key, default: defaultValue, outcome: decisions.chosen(key)),
                 decisions.catalogue
             )
-        case nil, .delivered:
+        case nil:
             return failure(key, defaultValue, .general, "UNSUPPORTED: this vendor has no flags.")
         }
     }

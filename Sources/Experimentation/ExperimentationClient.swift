@@ -36,13 +36,9 @@ public final class ExperimentationClient: Sendable {
         options: ClientOptions = ClientOptions(),
         environment: Environment = Environment()
     ) async throws(ExperimentationError) {
-        core = ClientCore(provider: provider, store: store, options: options, environment: environment)
-        do throws(ExperimentationError) {
-            try await provider.start()
-        } catch {
-            core.status.announce(.error, .fatal, error: error)
-            throw error
-        }
+        let context = ProviderContext(of: provider, in: store.state, environment)
+        let roles = try await provider.start(in: context)
+        core = ClientCore(provider: provider, roles: roles, store: store, options: options, environment: environment)
         await core.restore()
         startPolling()
     }
@@ -101,6 +97,12 @@ public final class ExperimentationClient: Sendable {
     /// What the provider can do.
     public var capabilities: Set<Capability> { core.provider.capabilities }
 
+    /// What the provider plays.
+    package var roles: ProviderRoles { core.roles }
+
+    /// What only this vendor has; its adapter says of what type it is, and has a shorter way to it.
+    public var extras: (any Sendable)? { core.roles.extras }
+
     /// How it stands with the provider.
     public var status: ProviderStatus { core.status.status }
 
@@ -129,7 +131,7 @@ public final class ExperimentationClient: Sendable {
     ///
     /// - Throws: ``ErrorCode/unsupported`` if the vendor's decisions can't be forced here.
     public func force(_ override: AssignmentOverride) async throws(ExperimentationError) {
-        guard core.provider.capabilities.contains(.overrides) else {
+        guard core.roles.assignments.allowsOverrides else {
             throw .unsupported("assignments that can be forced", by: core.provider.name)
         }
         await setOverrides { $0.filter { $0.experiment != override.experiment } + [override] }
@@ -237,7 +239,7 @@ public final class ExperimentationClient: Sendable {
         _ = try? await core.outbox.flush(by: deadline, isPatient: false)
         await core.outbox.close(by: deadline)
         await core.killSwitch.settle()
-        await core.provider.stop(by: deadline)
+        await core.roles.stop(deadline)
         core.status.finish()
     }
 

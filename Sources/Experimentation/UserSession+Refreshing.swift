@@ -20,8 +20,7 @@ extension UserSession {
 
     private func refreshOnce(force: Bool) async throws(ExperimentationError) {
         switch core.roles.decisions {
-        case nil: throw .unsupported("flags or experiments", by: core.provider.name)
-        case .delivered: throw .unsupported("flags; its campaigns come as answers to events", by: core.provider.name)
+        case nil: throw core.noDecisions
         case .asked(let source): try await refresh(from: source, force: force)
         case .computed(let source): try await compute(by: source.freshness, force: force)
         }
@@ -133,7 +132,7 @@ extension UserSession {
             defer { state.isRestored = true }
             return (!state.isRestored, state.user)
         }
-        guard needs, core.provider.capabilities.contains(.stickyAssignments), mayKeep(user) else { return }
+        guard needs, core.roles.assignments.isSticky, mayKeep(user) else { return }
         guard let stored = await core.kept.read([String: String].self, .assignments(of: user.id)) else { return }
         state.withLock { state in
             guard state.user.id == user.id else { return }
@@ -152,7 +151,7 @@ extension UserSession {
     }
 
     private func keepAssignments(_ decisions: Decisions, of user: User) async {
-        guard core.provider.capabilities.contains(.stickyAssignments) else { return }
+        guard core.roles.assignments.isSticky else { return }
         let new = decisions.assignments.filter { !$0.isHoldout && $0.origin != .forcedHere }
         let all = state.withLock { state -> [String: String]? in
             guard state.user.id == user.id else { return nil }

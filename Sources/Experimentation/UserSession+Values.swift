@@ -158,7 +158,7 @@ extension UserSession {
     @inline(never)
     private func notReady<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
         switch core.roles.decisions {
-        case nil, .delivered:
+        case nil:
             FlagReader.failure(key, defaultValue, .general, "UNSUPPORTED: this vendor has no flags.")
         default:
             core.status.status == .fatal

@@ -86,23 +86,29 @@ public final class InMemoryProvider: ExperimentationProvider {
         )
     }
 
+    /// Plays all roles, and notes that it was started.
+    public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        state.withLock { $0.record.isStarted = true }
+        return roles
+    }
+
     /// All roles.
     public var roles: ProviderRoles {
         let part = InMemoryPart(provider: self, freshness: freshness, batching: batching)
-        return ProviderRoles(
+        var roles = ProviderRoles(
             decisions: .computed(part),
             events: part,
             identity: part,
-            campaigns: part,
+            campaigns: CampaignPolicy(limitPerTarget: 1),
             needsConsent: needsConsent
         )
+        roles.assignments = AssignmentPolicy(
+            isSticky: capabilities.contains(.stickyAssignments),
+            allowsOverrides: capabilities.contains(.overrides)
+        )
+        roles.stop = { [weak self] _ in self?.state.withLock { $0.record.isStopped = true } }
+        return roles
     }
-
-    /// Notes that it was called.
-    public func start() async throws(ExperimentationError) { state.withLock { $0.record.isStarted = true } }
-
-    /// Notes that it was called.
-    public func stop(by deadline: ContinuousClock.Instant) async { state.withLock { $0.record.isStopped = true } }
 
     // MARK: What a test sets
 
@@ -149,11 +155,10 @@ public final class InMemoryProvider: ExperimentationProvider {
 }
 
 /// The roles of an ``InMemoryProvider``.
-struct InMemoryPart: RulesetSource, EventSink, IdentityLinker, CampaignSource {
+struct InMemoryPart: RulesetSource, EventSink, IdentityLinker {
     let provider: InMemoryProvider
     let freshness: Freshness
     let batching: BatchPolicy
-    var limitPerTarget: Int { 1 }
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
         let result = provider.state.withLock { state -> Result<RulesetAnswer, ExperimentationError> in

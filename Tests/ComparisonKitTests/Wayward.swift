@@ -23,8 +23,8 @@ private struct WaywardStage: SubjectStage {
     let stage: InMemoryStage
     let way: Wayward.Way
 
-    func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider {
-        try await stage.makeProvider(environment)
+    func makeProvider() async throws -> any ExperimentationProvider {
+        try await stage.makeProvider()
     }
     func change(to world: World) async throws { try await stage.change(to: world) }
     func inject(_ faults: [WorldFault]) async throws { try await stage.inject(faults) }

@@ -131,8 +131,8 @@ struct AugmentationTests {
     func expired() async throws {
         let bench = EngageWorkbench()
         let slow = Slow(name: "A", isSynchronous: true, after: .seconds(1000))
-        let provider = bench.provider { $0.augmentation.plugins = [slow] }
-        let client = try await bench.client(provider)
+        let engage = bench.engage { $0.augmentation.plugins = [slow] }
+        let client = try await bench.client(engage)
         bench.plan(.status(503), on: "events", times: 50)
         try await client.session(for: User(id: "u")).track(.custom("x"))
         func flush(_ client: ExperimentationClient) async throws {
@@ -149,7 +149,7 @@ struct AugmentationTests {
             await watcher.value
         }
         try await flush(client)
-        #expect(try await provider.eventStates(in: client).incomplete == 1)
+        #expect(try await engage.eventStates(in: client).incomplete == 1)
         #expect(try await client.ledger().pending == 1)
 
         let quick = Slow(name: "A", isSynchronous: true, after: .zero)
@@ -158,7 +158,7 @@ struct AugmentationTests {
         await client.shutdown(within: .zero)
         bench.forgetPlans()
         bench.time.advance(by: .seconds(3600))
-        let next = try await bench.client(bench.provider { $0.augmentation.plugins = [quick] })
+        let next = try await bench.client(bench.engage { $0.augmentation.plugins = [quick] })
         try await flush(next)
         let completed = try await bench.behaviors().map { $0["A"] }
         #expect(completed == ["yes"])
@@ -235,10 +235,10 @@ struct AugmentationTests {
     @Test("the last known place goes to its two columns, which are added once")
     func lastKnown() async throws {
         let bench = EngageWorkbench()
-        let provider = bench.provider()
-        let setup = try await provider.mobileIdentity.setupRecipient()
-        try await provider.updateLastKnownLocation(.init(city: "Wien", country: "Austria", date: bench.time.now))
-        try await provider.updateLastKnownLocation(nil)
+        let engage = bench.engage()
+        let setup = try await engage.mobileIdentity.setupRecipient()
+        try await engage.updateLastKnownLocation(.init(city: "Wien", country: "Austria", date: bench.time.now))
+        try await engage.updateLastKnownLocation(nil)
         #expect(
             bench.operations == [
                 "token", "AddRecipient", "AddListColumn", "AddListColumn", "UpdateRecipient", "UpdateRecipient",
@@ -253,19 +253,19 @@ struct AugmentationTests {
     )
     func lastKnownConfigured() async throws {
         let bench = EngageWorkbench()
-        let provider = bench.provider {
+        let engage = bench.engage {
             $0.location.addressColumn = "Where"
             $0.location.timestampColumn = "When"
             $0.location.dateFormat = "MM'-'dd'-'yyyy"
         }
-        let setup = try await provider.mobileIdentity.setupRecipient()
+        let setup = try await engage.mobileIdentity.setupRecipient()
         let place = LocationFeed.Placemark(city: "Wien", country: "Austria", date: bench.time.now)
         await bench.fault(50, on: "AddListColumn", times: 2)
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.updateLastKnownLocation(place)
+            try await engage.updateLastKnownLocation(place)
         }
         #expect((error?.cause as? XMLAPIFault)?.code == 161)
-        try await provider.updateLastKnownLocation(place)
+        try await engage.updateLastKnownLocation(place)
         let values = try await bench.recipient(setup.recipientID)
         #expect(values["Where"] == "Wien, Austria" && values["When"] == "02-03-2015")
     }

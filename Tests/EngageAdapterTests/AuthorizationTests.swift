@@ -11,15 +11,15 @@ import Testing
 struct AuthorizationTests {
     let bench = EngageWorkbench()
 
-    private func select(_ provider: EngageProvider, _ id: String) async throws -> XMLAPIResult {
-        try await provider.xmlapi.send(.selectRecipient(id: id, list: "23949"))
+    private func select(_ engage: Engage, _ id: String) async throws -> XMLAPIResult {
+        try await engage.xmlapi.send(.selectRecipient(id: id, list: "23949"))
     }
 
     @Test("E01 the first use asks for one token with the four fields of the form")
     func oneRequest() async throws {
-        let provider = bench.provider()
-        let client = try await bench.client(provider)
-        _ = try await provider.mobileIdentity.setupRecipient()
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        _ = try await engage.mobileIdentity.setupRecipient()
         try await client.session(for: User(id: "u")).track(.custom("seen"))
         try await client.flush()
         let tokens = bench.exchanges("token")
@@ -39,17 +39,18 @@ struct AuthorizationTests {
 
     @Test("E02 the token's address is the same with and without a slash at the host's end", arguments: ["", "/"])
     func address(end: String) async throws {
-        let provider = bench.provider { $0.host = "https://api2.example.test" + end }
-        _ = try await select(provider, "1")
+        let endpoint = try Endpoint("https://api2.example.test" + end)
+        let engage = bench.engage { $0.endpoint = endpoint }
+        _ = try await select(engage, "1")
         #expect(bench.exchanges.map(\.request.path) == ["/oauth/token", "/XMLAPI"])
     }
 
     @Test("E03 a token that is over is replaced before a batch is posted")
     func expired() async throws {
         await bench.settings(#"{"tokenLifetime":2}"#)
-        let provider = bench.provider()
-        let client = try await bench.client(provider)
-        _ = try await provider.mobileIdentity.setupRecipient()
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        _ = try await engage.mobileIdentity.setupRecipient()
         bench.time.advance(by: .seconds(3))
         try await client.session(for: User(id: "u")).track(.custom("seen"))
         #expect(try await client.flush())
@@ -59,32 +60,32 @@ struct AuthorizationTests {
     @Test("a token is renewed at three quarters of its life, not before")
     func renewal() async throws {
         await bench.settings(#"{"tokenLifetime":1000,"reissueWindow":0}"#)
-        let provider = bench.provider()
-        _ = try await select(provider, "1")
+        let engage = bench.engage()
+        _ = try await select(engage, "1")
         bench.time.advance(by: .seconds(749))
-        _ = try await select(provider, "1")
+        _ = try await select(engage, "1")
         #expect(bench.exchanges("token").count == 1)
         bench.time.advance(by: .seconds(1))
-        _ = try await select(provider, "1")
+        _ = try await select(engage, "1")
         #expect(bench.exchanges("token").count == 2)
     }
 
     @Test("a token that is due but not over is used on when there is no new one")
     func renewalFails() async throws {
         await bench.settings(#"{"tokenLifetime":1000}"#)
-        let provider = bench.provider()
-        _ = try await select(provider, "1")
+        let engage = bench.engage()
+        _ = try await select(engage, "1")
         bench.time.advance(by: .seconds(800))
         bench.plan(.status(500), on: "token")
-        #expect(try await select(provider, "1").errorCode == .recipientNotListMember)
+        #expect(try await select(engage, "1").errorCode == .recipientNotListMember)
     }
 
     @Test("E04 a 401 renews the token and repeats the request once")
     func refused() async throws {
-        let provider = bench.provider()
-        _ = try await select(provider, "1")
+        let engage = bench.engage()
+        _ = try await select(engage, "1")
         await bench.control("POST", "/expire-tokens")
-        let result = try await select(provider, "1")
+        let result = try await select(engage, "1")
         #expect(result.errorCode == .recipientNotListMember)
         #expect(
             bench.operations
@@ -94,37 +95,37 @@ struct AuthorizationTests {
 
     @Test("the legacy fault 145 renews the token as a 401 does")
     func refusedByFault() async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         await bench.fault(145, on: "SelectRecipientData")
-        #expect(try await select(provider, "1").errorCode == .recipientNotListMember)
+        #expect(try await select(engage, "1").errorCode == .recipientNotListMember)
         #expect(bench.operations == ["token", "SelectRecipientData", "token", "SelectRecipientData"])
     }
 
     @Test("E05 two refusals in a row are an authentication error, without a third attempt")
     func refusedTwice() async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         bench.plan(.status(401), on: "SelectRecipientData", times: 2)
-        let error = await #expect(throws: ExperimentationError.self) { try await select(provider, "1") }
+        let error = await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
         #expect(error?.code == .unauthorized)
         #expect(bench.exchanges("SelectRecipientData").count == 2)
     }
 
     @Test("E06 ten calls made before there is a token go out once each, in order; E07 and not again with a later token")
     func backlog() async throws {
-        let provider = bench.provider { $0.networking.patience = .seconds(600) }
+        let engage = bench.engage { $0.networking.patience = .seconds(600) }
         bench.plan(.status(503), on: "token")
         let calls = Task {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...10 {
-                    group.addTask { _ = try await select(provider, String(number)) }
+                    group.addTask { _ = try await select(engage, String(number)) }
                     // The next is made when this one stands in line: the order is what is tested.
-                    while provider.waitingCalls < number - 1 { await Task.yield() }
+                    while engage.waitingCalls < number - 1 { await Task.yield() }
                     if number == 1 { await bench.time.waitForSleepers(1) }
                 }
                 try await group.waitForAll()
             }
         }
-        while provider.waitingCalls < 9 { await Task.yield() }
+        while engage.waitingCalls < 9 { await Task.yield() }
         #expect(bench.operations == ["token"])
         bench.time.advance(by: .seconds(2))
         try await calls.value
@@ -137,15 +138,15 @@ struct AuthorizationTests {
 
         await bench.control("POST", "/expire-tokens")
         bench.forgetExchanges()
-        _ = try await select(provider, "11")
+        _ = try await select(engage, "11")
         #expect(asked() == ["11", "11"])
     }
 
     @Test("calls that wait share one request for a token")
     func singleFlight() async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 1...50 { group.addTask { _ = try await select(provider, String(number)) } }
+            for number in 1...50 { group.addTask { _ = try await select(engage, String(number)) } }
             try await group.waitForAll()
         }
         #expect(bench.exchanges("token").count == 1)
@@ -154,8 +155,8 @@ struct AuthorizationTests {
 
     @Test("E08 while the token endpoint fails, attempts back off and events stay")
     func tokenOutage() async throws {
-        let provider = bench.provider()
-        let client = try await bench.client(provider)
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
         bench.plan(.status(500), on: "token", times: 3)
         try await client.session(for: User(id: "u")).track(.custom("seen"))
         var gaps: [Duration] = []
@@ -184,9 +185,9 @@ struct AuthorizationTests {
         ]
     )
     func tokenNonsense(body: String) async throws {
-        let provider = bench.provider { $0.networking.patience = .zero }
+        let engage = bench.engage { $0.networking.patience = .zero }
         bench.plan(.status(200, body: body, type: "application/json"), on: "token")
-        let error = await #expect(throws: ExperimentationError.self) { try await select(provider, "1") }
+        let error = await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
         #expect(error?.code == (body.contains("invalid_grant") ? .unauthorized : .transport))
         #expect(bench.exchanges("SelectRecipientData").isEmpty)
     }
@@ -194,12 +195,12 @@ struct AuthorizationTests {
     @Test("E10 the same token once more within the reissue window goes on working")
     func reissued() async throws {
         await bench.settings(#"{"reissueWindow":12000}"#)
-        let provider = bench.provider()
-        _ = try await select(provider, "1")
+        let engage = bench.engage()
+        _ = try await select(engage, "1")
         bench.time.advance(by: .seconds(10_799))
-        _ = try await select(provider, "1")
+        _ = try await select(engage, "1")
         bench.time.advance(by: .seconds(10))
-        _ = try await select(provider, "1")
+        _ = try await select(engage, "1")
         let tokens = bench.exchanges("token").compactMap {
             $0.response.map { String(decoding: $0.body, as: UTF8.self) }
         }
@@ -209,11 +210,11 @@ struct AuthorizationTests {
 
     @Test("refused credentials are an error at once, and stop deliveries without losing anything")
     func wrongCredentials() async throws {
-        let provider = bench.provider { $0.credentials.clientSecret = "wrong" }
-        let error = await #expect(throws: ExperimentationError.self) { try await select(provider, "1") }
+        let engage = bench.engage { $0.credentials.clientSecret = "wrong" }
+        let error = await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
         #expect(error?.code == .unauthorized)
         #expect(error?.message.contains("wrong") == false)
-        let client = try await bench.client(provider)
+        let client = try await bench.client(engage)
         try await client.session(for: User(id: "u")).track(.custom("seen"))
         try await client.flush()
         #expect(try await client.ledger().pending == 1)
@@ -223,14 +224,14 @@ struct AuthorizationTests {
     @Test("a refresh token that replaces the configured one is used from then on, and by the next start")
     func rotation() async throws {
         await bench.settings(#"{"rotatesRefreshTokens":true,"tokenLifetime":100,"reissueWindow":0}"#)
-        var provider = bench.provider()
-        try await provider.start()
-        _ = try await select(provider, "1")
+        var engage = bench.engage()
+        try await engage.begin()
+        _ = try await select(engage, "1")
         bench.time.advance(by: .seconds(200))
-        _ = try await select(provider, "1")
-        provider = bench.provider()
-        try await provider.start()
-        _ = try await select(provider, "1")
+        _ = try await select(engage, "1")
+        engage = bench.engage()
+        try await engage.begin()
+        _ = try await select(engage, "1")
         let sent = bench.exchanges("token").map {
             FormEncoding.decode($0.request.text).first { $0.name == "refresh_token" }?.value
         }
@@ -239,9 +240,9 @@ struct AuthorizationTests {
 
     @Test("a limit on tokens with a time to wait is respected")
     func retryAfter() async throws {
-        let provider = bench.provider { $0.networking.patience = .seconds(600) }
+        let engage = bench.engage { $0.networking.patience = .seconds(600) }
         bench.plan(.status(429, retryAfter: "40"), on: "token")
-        let call = Task { try await select(provider, "1") }
+        let call = Task { try await select(engage, "1") }
         await bench.time.waitForSleepers(1)
         #expect(bench.time.untilNextWake == .seconds(40))
         bench.time.advance(by: .seconds(40))

@@ -15,7 +15,7 @@ struct BehaviorTests {
         _ user: User = User(id: "M-1"),
         _ change: (inout EngageConfiguration) -> Void = { _ in }
     ) async throws -> (ExperimentationClient, UserSession) {
-        let client = try await bench.client(bench.provider(change))
+        let client = try await bench.client(bench.engage(change))
         return (client, client.session(for: user))
     }
 
@@ -184,7 +184,7 @@ struct BehaviorTests {
         // What has ended does nothing more.
         await client.setConnectivity(.offline)
         bench.time.advance(by: .seconds(600))
-        let next = try await bench.client(bench.provider())
+        let next = try await bench.client(bench.engage())
         try await next.flush()
         #expect(try await next.ledger().delivered == 1)
         let behaviors = try await bench.behaviors()
@@ -199,7 +199,7 @@ struct BehaviorTests {
         try await client.flush(retrying: false)
         await client.setConnectivity(.offline)
         bench.time.advance(by: .seconds(86_400 * days))
-        let next = try await bench.client(bench.provider())
+        let next = try await bench.client(bench.engage())
         try await next.flush()
         let ledger = try await next.ledger()
         #expect(ledger.delivered == (days == 29 ? 1 : 0))
@@ -272,9 +272,9 @@ struct BehaviorTests {
 
     @Test("a known recipient is named, as an attribute and as the contact")
     func recipient() async throws {
-        let provider = bench.provider()
-        let client = try await bench.client(provider)
-        let setup = try await provider.mobileIdentity.setupRecipient()
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let setup = try await engage.mobileIdentity.setupRecipient()
         try await client.session(for: User(id: setup.mobileUserID)).track(.custom("x"))
         try await client.flush()
         let behavior = try #require(try await bench.behaviors().first)
@@ -310,9 +310,9 @@ struct BehaviorTests {
 
     @Test("withdrawn consent opts the recipient out, if that is wanted", arguments: [true, false])
     func optOut(isWanted: Bool) async throws {
-        let provider = bench.provider { $0.recipients.optsOutOnDenial = isWanted }
-        let client = try await bench.client(provider)
-        let setup = try await provider.mobileIdentity.setupRecipient()
+        let engage = bench.engage { $0.recipients.optsOutOnDenial = isWanted }
+        let client = try await bench.client(engage)
+        let setup = try await engage.mobileIdentity.setupRecipient()
         let session = client.session(for: User(id: setup.mobileUserID, consent: .granted))
         try await session.setConsent(.denied)
         try await client.flush()
@@ -321,13 +321,13 @@ struct BehaviorTests {
 
     @Test("the reference's states are counted")
     func states() async throws {
-        let provider = bench.provider()
-        let client = try await bench.client(provider)
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
         let session = client.session(for: User(id: "u"))
         try await session.track(.custom("1"))
         try await client.flush()
         try await session.track(.custom("2"))
-        let states = try await provider.eventStates(in: client)
+        let states = try await engage.eventStates(in: client)
         #expect(states.delivered == 1 && states.pending == 1 && states.completing == 0 && states.failed == 0)
     }
 }

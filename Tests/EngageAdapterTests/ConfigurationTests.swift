@@ -345,12 +345,21 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "a setting that can't work keeps the provider from starting",
+        "a host that can't be one is refused when the configuration is made",
         arguments: ["", "ftp://x", "http://example.test/"]
     )
-    func start(host: String) async {
-        let provider = EngageProvider(configuration: EngageWorkbench.configuration { $0.host = host })
-        let error = await #expect(throws: ExperimentationError.self) { try await provider.start() }
+    func host(host: String) {
+        let credentials = EngageWorkbench.configuration().credentials
+        let error = #expect(throws: ExperimentationError.self) {
+            try EngageConfiguration(host: host, credentials: credentials, listID: "1")
+        }
+        #expect(error?.code == .configuration)
+    }
+
+    @Test("a setting that can't work keeps the provider from starting")
+    func start() async {
+        let provider = EngageProvider(configuration: EngageWorkbench.configuration { $0.batchSize = 0 })
+        let error = await #expect(throws: ExperimentationError.self) { try await provider.start(in: ProviderContext()) }
         #expect(error?.code == .configuration)
     }
 

@@ -17,15 +17,15 @@ struct ConfiguredNameTests {
 
     @Test("incoming parameters are found under the configured names alone", arguments: minutes)
     func parameters(end: [String: FlagValue]) async throws {
-        let provider = bench.provider {
+        let engage = bench.engage {
             $0.parameters.currentCampaign = "P"
             $0.parameters.campaignValidFor = "V"
             $0.parameters.campaignExpiresAt = "X"
             $0.parameters.campaignEnd = "E"
             $0.parameters.callToAction = "A"
         }
-        let client = try await bench.client(provider)
-        let tracker = provider.tracker(for: client.session(for: User(id: "u")))
+        let client = try await bench.client(engage)
+        let tracker = engage.tracker(for: client.session(for: User(id: "u")))
         try await tracker.handlePushReceived(["CurrentCampaign": "Winter", "CallToAction": "Sell"])
         #expect(tracker.currentCampaign == "")
         try await tracker.handlePushReceived(["P": "Spring", "A": "Buy"].merging(end) { $1 })
@@ -56,7 +56,7 @@ struct ConfiguredNameTests {
         feed.update(.init(latitude: 48, longitude: 16, date: bench.time.now))
         feed.update(LocationFeed.Placemark(name: "Dom", city: "Wien", date: bench.time.now))
         let client = try await bench.client(
-            bench.provider { [names] in
+            bench.engage { [names] in
                 $0.attributes = names
                 $0.augmentation.plugins = feed.plugins(names: names)
             }
@@ -88,7 +88,7 @@ struct ConfiguredNameTests {
 
     @Test("ids and history are written to the configured columns")
     func columns() async throws {
-        let provider = bench.provider {
+        let engage = bench.engage {
             $0.recipients.mobileUserIDColumn = "r1"
             $0.recipients.mergedRecipientIDColumn = "r2"
             $0.recipients.mergedDateColumn = "r3"
@@ -100,13 +100,13 @@ struct ConfiguredNameTests {
             audit.makeKey = { "own key" }
             $0.recipients.audit = audit
         }
-        try await provider.start()
+        try await engage.begin()
         for name in ["r1", "r2", "r3"] {
-            try await provider.xmlapi.perform(.addColumn(name, list: "23949", type: .text))
+            try await engage.xmlapi.perform(.addColumn(name, list: "23949", type: .text))
         }
-        let current = try await provider.mobileIdentity.setupRecipient()
+        let current = try await engage.mobileIdentity.setupRecipient()
         let existing = try await bench.addRecipient(["facebook_id": "100"])
-        try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         let moment = "02/03/2015 21:46:40 GMT"
         #expect(try await bench.recipient(existing) == ["facebook_id": "100", "r1": current.mobileUserID])
         #expect(try await bench.recipient(current.recipientID) == ["r1": "", "r2": existing, "r3": moment])
@@ -123,20 +123,20 @@ struct ConfiguredNameTests {
 
     @Test("batches, attempts and the days of retention are those of the configuration")
     func figures() throws {
-        let provider = bench.provider {
+        let engage = bench.engage {
             $0.batchSize = 7
             $0.networking.attempts = 9
             $0.retentionDays = 2
         }
-        let batching = try #require(provider.roles.events?.batching)
+        let batching = engage.events.batching
         #expect(batching.count == 7 && batching.attempts == 9 && batching.maximumAge == .seconds(172_800))
     }
 
     @Test("a session ends after its configured length", arguments: [(59, 0), (61, 1)])
     func sessionTimeout(away: Int, ends: Int) async throws {
-        let provider = bench.provider { $0.sessionTimeout = .seconds(60) }
-        let client = try await bench.client(provider)
-        let tracker = provider.tracker(for: client.session(for: User(id: "u")))
+        let engage = bench.engage { $0.sessionTimeout = .seconds(60) }
+        let client = try await bench.client(engage)
+        let tracker = engage.tracker(for: client.session(for: User(id: "u")))
         try await tracker.launch()
         try await tracker.setApplicationState(.background)
         bench.time.advance(by: .seconds(away))
@@ -147,9 +147,9 @@ struct ConfiguredNameTests {
 
     @Test("a campaign without an end lasts as long as is configured")
     func campaignLifetime() async throws {
-        let provider = bench.provider { $0.campaignLifetime = .seconds(120) }
-        let client = try await bench.client(provider)
-        let tracker = provider.tracker(for: client.session(for: User(id: "u")))
+        let engage = bench.engage { $0.campaignLifetime = .seconds(120) }
+        let client = try await bench.client(engage)
+        let tracker = engage.tracker(for: client.session(for: User(id: "u")))
         try await tracker.storeCampaign("Spring")
         bench.time.advance(by: .seconds(120))
         #expect(tracker.currentCampaign == "Spring")

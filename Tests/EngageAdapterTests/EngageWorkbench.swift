@@ -69,7 +69,7 @@ final class EngageWorkbench: Sendable {
 
     static func configuration(_ change: (inout EngageConfiguration) -> Void = { _ in }) -> EngageConfiguration {
         var configuration = EngageConfiguration(
-            host: "https://api2.example.test/",
+            endpoint: Endpoint(https: "api2.example.test"),
             credentials: .init(clientID: "client", clientSecret: "secret", refreshToken: "refresh"),
             listID: "23949"
         )
@@ -86,18 +86,30 @@ final class EngageWorkbench: Sendable {
         return configuration
     }
 
-    /// A provider as a start of the process makes it; the store stays.
-    func provider(_ change: (inout EngageConfiguration) -> Void = { _ in }) -> EngageProvider {
-        EngageProvider(
-            configuration: Self.configuration(change),
-            transport: Wire(bench: self),
-            environment: environment,
-            state: store.state
-        )
+    /// What lends the adapter time, ids and a store; the store stays when the process starts again.
+    var context: ProviderContext { ProviderContext(environment: environment, state: store.state) }
+
+    /// Engage as a start of the process makes it; the store stays.
+    func engage(_ change: (inout EngageConfiguration) -> Void = { _ in }) -> Engage {
+        Engage(Self.configuration(change), transport: Wire(bench: self), in: context)
     }
 
-    func client(_ provider: EngageProvider) async throws -> ExperimentationClient {
-        try await ExperimentationClient(provider: provider, store: store, environment: environment)
+    func client(_ engage: Engage) async throws -> ExperimentationClient {
+        try await ExperimentationClient(provider: Made(engage: engage), store: store, environment: environment)
+    }
+
+    /// A provider whose vendor's part a test has in hand.
+    private struct Made: ExperimentationProvider {
+        let engage: Engage
+        var name: String { EngageProvider(configuration: engage.configuration).name }
+        var scope: String { EngageProvider(configuration: engage.configuration).scope }
+        var capabilities: Set<Capability> { EngageProvider(configuration: engage.configuration).capabilities }
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            try engage.configuration.validate()
+            try await engage.begin()
+            return engage.roles
+        }
     }
 
     // MARK: What goes wrong
@@ -202,10 +214,10 @@ final class EngageWorkbench: Sendable {
     /// Adds a recipient past the adapter's own state and journal.
     private static func sharedAdd(_ bench: EngageWorkbench, _ call: XMLAPI) async throws -> String {
         let before = bench.exchanges
-        let side = EngageProvider(
-            configuration: configuration(),
+        let side = Engage(
+            configuration(),
             transport: Wire(bench: bench),
-            environment: Environment(time: bench.time)
+            in: ProviderContext(environment: Environment(time: bench.time))
         )
         let id = try await side.xmlapi.perform(call).recipientID
         bench.state.withLock { $0.exchanges = before }

@@ -13,9 +13,9 @@ struct EventStoreTests {
     private func start(
         _ change: (inout EngageConfiguration) -> Void = { _ in }
     ) async throws -> (ExperimentationClient, UserSession, EngageEventStore) {
-        let provider = bench.provider(change)
-        let client = try await bench.client(provider)
-        return (client, client.session(for: User(id: "u")), provider.eventStore(of: client))
+        let engage = bench.engage(change)
+        let client = try await bench.client(engage)
+        return (client, client.session(for: User(id: "u")), engage.eventStore(of: client))
     }
 
     @Test("an event is found by its id while it waits, when it is delivered, and by the next start")

@@ -63,17 +63,16 @@ struct FeedTests {
     @Test("a link's route is logged where the file says so, without the link itself", arguments: [true, false])
     func linksAreLogged(logs: Bool) async throws {
         let log = RecordingLog()
-        let provider = EngageProvider(
-            configuration: EngageWorkbench.configuration(),
-            transport: Wire(bench: bench),
+        let client = try await ExperimentationClient(
+            provider: EngageProvider(configuration: EngageWorkbench.configuration(), transport: Wire(bench: bench)),
             environment: Environment(time: bench.time, log: log)
         )
-        let client = try await ExperimentationClient(provider: provider)
+        let engage = try Engage(of: client)
         let routes = try DeepLinkRoutes(
             json: Array(#"{"logging":"\#(logs)","routes":{"test/:id":{"handlers":["postSilverpop"]}}}"#.utf8),
             file: "links.json"
         )
-        let tracker = provider.tracker(for: client.session(for: User(id: "u")))
+        let tracker = engage.tracker(for: client.session(for: User(id: "u")))
         try await tracker.handleExternalURLOpened("App://test/personal", routes: routes)
         let messages = log.entries.filter { $0.event == "engage.link" }.map(\.message)
         #expect(messages == (logs ? ["a link went by test/:id"] : []))

@@ -106,12 +106,12 @@ struct FixtureTests {
     func behaviors() async throws {
         let bench = EngageWorkbench(now: Date(timeIntervalSince1970: 1_422_986_645.678))
         await bench.settings(#"{"strictBehaviors":true}"#)
-        let provider = bench.provider()
-        try await provider.profile.storeMobileUserID("M-1")
-        try await provider.profile.storeRecipientID("100001")
-        let client = try await bench.client(provider)
+        let engage = bench.engage()
+        try await engage.profile.storeMobileUserID("M-1")
+        try await engage.profile.storeRecipientID("100001")
+        let client = try await bench.client(engage)
         let session = client.session(for: User(id: "M-1"))
-        try await provider.tracker(for: session).storeCampaign("Spring")
+        try await engage.tracker(for: session).storeCampaign("Spring")
         try await session.track(
             .custom(
                 "PLAYER LOADED",

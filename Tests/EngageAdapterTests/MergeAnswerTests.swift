@@ -26,21 +26,21 @@ struct MergeAnswerTests {
         answer: (type: String, body: String, code: ErrorCode)
     ) async throws {
         let bench = EngageWorkbench()
-        let provider = bench.provider()
-        try await provider.start()
-        let current = try await provider.mobileIdentity.setupRecipient()
+        let engage = bench.engage()
+        try await engage.begin()
+        let current = try await engage.mobileIdentity.setupRecipient()
         let existing = try await bench.addRecipient(["facebook_id": "100"])
         bench.plan(.status(200, body: answer.body, type: answer.type), on: step.operation, after: step.after)
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+            try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         }
         #expect(error?.code == answer.code)
         #expect((error?.cause as? MergeInterruption)?.step == step.name)
-        #expect(provider.profile.recipientID == current.recipientID)
-        #expect(provider.profile.mobileUserID == current.mobileUserID)
+        #expect(engage.profile.recipientID == current.recipientID)
+        #expect(engage.profile.mobileUserID == current.mobileUserID)
         if step.after == 0 { #expect(try await bench.recipient(existing) == ["facebook_id": "100"]) }
-        let result = try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
-        #expect(result.recipientID == existing && provider.profile.recipientID == existing)
+        let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        #expect(result.recipientID == existing && engage.profile.recipientID == existing)
         #expect(try await bench.recipient(existing) == ["facebook_id": "100", "Mobile User Id": current.mobileUserID])
         #expect(try await bench.recipient(current.recipientID)["Merged Recipient Id"] == existing)
     }

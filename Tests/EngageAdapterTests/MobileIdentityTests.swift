@@ -10,10 +10,10 @@ import Testing
 struct MobileIdentityTests {
     let bench = EngageWorkbench()
 
-    private func ready(_ change: (inout EngageConfiguration) -> Void = { _ in }) async throws -> EngageProvider {
-        let provider = bench.provider(change)
-        try await provider.start()
-        return provider
+    private func ready(_ change: (inout EngageConfiguration) -> Void = { _ in }) async throws -> Engage {
+        let engage = bench.engage(change)
+        try await engage.begin()
+        return engage
     }
 
     private func audited(_ configuration: inout EngageConfiguration) {
@@ -24,8 +24,8 @@ struct MobileIdentityTests {
 
     @Test("E31 with nothing stored, a recipient is added and both ids are stored")
     func setup() async throws {
-        let provider = try await ready()
-        let result = try await provider.mobileIdentity.setupRecipient()
+        let engage = try await ready()
+        let result = try await engage.mobileIdentity.setupRecipient()
         #expect(bench.operations == ["token", "AddRecipient"])
         #expect(
             bench.exchanges("AddRecipient").first?.envelope
@@ -33,15 +33,15 @@ struct MobileIdentityTests {
                 + "<VALUE>ID-1</VALUE></COLUMN></AddRecipient></Body></Envelope>"
         )
         #expect(result == .init(recipientID: "100000", mobileUserID: "ID-1"))
-        #expect(provider.profile.recipientID == "100000" && provider.profile.mobileUserID == "ID-1")
+        #expect(engage.profile.recipientID == "100000" && engage.profile.mobileUserID == "ID-1")
         let next = try await ready()
         #expect(next.profile.recipientID == "100000" && next.profile.mobileUserID == "ID-1")
     }
 
     @Test("E32 with both ids stored, nothing is sent")
     func known() async throws {
-        let provider = try await ready()
-        try await provider.mobileIdentity.setupRecipient()
+        let engage = try await ready()
+        try await engage.mobileIdentity.setupRecipient()
         bench.forgetExchanges()
         let result = try await ready().mobileIdentity.setupRecipient()
         #expect(result == .init(recipientID: "100000", mobileUserID: "ID-1"))
@@ -50,9 +50,9 @@ struct MobileIdentityTests {
 
     @Test("E33 a mobile user id of the application's is the one that is added")
     func manual() async throws {
-        let provider = try await ready { $0.recipients.autoAnonymous = false }
-        try await provider.profile.storeMobileUserID("mine")
-        try await provider.mobileIdentity.setupRecipient()
+        let engage = try await ready { $0.recipients.autoAnonymous = false }
+        try await engage.profile.storeMobileUserID("mine")
+        try await engage.mobileIdentity.setupRecipient()
         #expect(bench.operations == ["token", "AddRecipient"])
         #expect(try await bench.recipients().map(\.values) == [["Mobile User Id": "mine"]])
     }
@@ -60,9 +60,9 @@ struct MobileIdentityTests {
     @Test("E34 a recipient without a mobile user id gets one and stays the same")
     func recipientOnly() async throws {
         let id = try await bench.addRecipient(["Email": "ann@example.test"])
-        let provider = try await ready()
-        try await provider.profile.storeRecipientID(id)
-        let result = try await provider.mobileIdentity.setupRecipient()
+        let engage = try await ready()
+        try await engage.profile.storeRecipientID(id)
+        let result = try await engage.mobileIdentity.setupRecipient()
         #expect(bench.operations == ["token", "UpdateRecipient"])
         #expect(result == .init(recipientID: id, mobileUserID: "ID-1"))
         #expect(try await bench.recipient(id)["Mobile User Id"] == "ID-1")
@@ -71,35 +71,35 @@ struct MobileIdentityTests {
     @Test("a recipient whose mobile user id couldn't be written is not taken for done")
     func recipientOnlyFails() async throws {
         let id = try await bench.addRecipient(["Email": "ann@example.test"])
-        let provider = try await ready()
-        try await provider.profile.storeRecipientID(id)
+        let engage = try await ready()
+        try await engage.profile.storeRecipientID(id)
         await bench.fault(50, on: "UpdateRecipient")
-        await #expect(throws: ExperimentationError.self) { try await provider.mobileIdentity.setupRecipient() }
-        let result = try await provider.mobileIdentity.setupRecipient()
+        await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.setupRecipient() }
+        let result = try await engage.mobileIdentity.setupRecipient()
         #expect(result == .init(recipientID: id, mobileUserID: "ID-1"))
         #expect(try await bench.recipient(id)["Mobile User Id"] == "ID-1")
     }
 
     @Test("E35 where no id may be made and there is none, nothing is sent")
     func forbidden() async throws {
-        let provider = try await ready { $0.recipients.autoAnonymous = false }
+        let engage = try await ready { $0.recipients.autoAnonymous = false }
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.setupRecipient()
+            try await engage.mobileIdentity.setupRecipient()
         }
         #expect(error?.code == .configuration)
-        #expect(bench.operations.isEmpty && provider.profile.mobileUserID.isEmpty)
+        #expect(bench.operations.isEmpty && engage.profile.mobileUserID.isEmpty)
     }
 
     @Test("E36 without a list or a column nothing is sent", arguments: [true, false])
     func unconfigured(list: Bool) async throws {
-        let provider = try await ready {
+        let engage = try await ready {
             if list { $0.listID = "" } else { $0.recipients.mobileUserIDColumn = "" }
         }
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.setupRecipient()
+            try await engage.mobileIdentity.setupRecipient()
         }
         #expect(error?.code == .configuration)
-        #expect(bench.operations.isEmpty && provider.profile.mobileUserID.isEmpty)
+        #expect(bench.operations.isEmpty && engage.profile.mobileUserID.isEmpty)
     }
 
     @Test(
@@ -109,10 +109,10 @@ struct MobileIdentityTests {
         ]
     )
     func failedOnce(isFault: Bool) async throws {
-        let provider = try await ready()
+        let engage = try await ready()
         if isFault { await bench.fault(120, on: "AddRecipient") } else { bench.plan(.lostBefore, on: "AddRecipient") }
-        await #expect(throws: ExperimentationError.self) { try await provider.mobileIdentity.setupRecipient() }
-        #expect(provider.profile.mobileUserID == "ID-1" && provider.profile.recipientID.isEmpty)
+        await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.setupRecipient() }
+        #expect(engage.profile.mobileUserID == "ID-1" && engage.profile.recipientID.isEmpty)
         let result = try await ready().mobileIdentity.setupRecipient()
         #expect(result.mobileUserID == "ID-1")
         #expect(try await bench.recipients().map(\.values) == [["Mobile User Id": "ID-1"]])
@@ -120,9 +120,9 @@ struct MobileIdentityTests {
 
     @Test("E38 after an answer that was lost there is no second recipient")
     func lostAnswer() async throws {
-        let provider = try await ready()
+        let engage = try await ready()
         bench.plan(.lostAfter, on: "AddRecipient")
-        await #expect(throws: ExperimentationError.self) { try await provider.mobileIdentity.setupRecipient() }
+        await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.setupRecipient() }
         let result = try await ready().mobileIdentity.setupRecipient()
         #expect(result == .init(recipientID: "100000", mobileUserID: "ID-1"))
         #expect(try await bench.recipients().count == 1)
@@ -130,29 +130,29 @@ struct MobileIdentityTests {
 
     @Test("a success without a recipient's id is a failure, and nothing is stored of it")
     func emptyID() async throws {
-        let provider = try await ready()
+        let engage = try await ready()
         let body =
             "<Envelope><Body><RESULT><SUCCESS>TRUE</SUCCESS><RecipientId></RecipientId></RESULT></Body></Envelope>"
         bench.plan(.status(200, body: body, type: "text/xml"), on: "AddRecipient")
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.setupRecipient()
+            try await engage.mobileIdentity.setupRecipient()
         }
         #expect(error?.code == .vendorFault)
-        #expect(provider.profile.recipientID.isEmpty)
+        #expect(engage.profile.recipientID.isEmpty)
     }
 
     @Test("a generator of one's own makes the id, and an empty result falls back", arguments: ["own-1", ""])
     func generator(id: String) async throws {
-        let provider = try await ready { $0.recipients.makeID = { id } }
-        let result = try await provider.mobileIdentity.setupRecipient()
+        let engage = try await ready { $0.recipients.makeID = { id } }
+        let result = try await engage.mobileIdentity.setupRecipient()
         #expect(result.mobileUserID == (id.isEmpty ? "ID-1" : id))
     }
 
     // MARK: Checking
 
     /// A current recipient C with mobile id M, and nobody else.
-    private func current(_ provider: EngageProvider) async throws -> (recipient: String, mobile: String) {
-        let setup = try await provider.mobileIdentity.setupRecipient()
+    private func current(_ engage: Engage) async throws -> (recipient: String, mobile: String) {
+        let setup = try await engage.mobileIdentity.setupRecipient()
         bench.forgetExchanges()
         return (setup.recipientID, setup.mobileUserID)
     }
@@ -161,9 +161,9 @@ struct MobileIdentityTests {
 
     @Test("E39 with no match the current recipient gets the fields")
     func noMatch() async throws {
-        let provider = try await ready()
-        let (c, m) = try await current(provider)
-        let result = try await provider.mobileIdentity.checkIdentity(["facebook_id": "100", "twitter_id": "9"])
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
+        let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100", "twitter_id": "9"])
         #expect(result == .init(recipientID: c, mergedRecipientID: nil, mobileUserID: m))
         #expect(bench.operations == ["SelectRecipientData", "UpdateRecipient"])
         #expect(
@@ -173,66 +173,66 @@ struct MobileIdentityTests {
 
     @Test("E40 a match without a mobile user id takes it over, and the current recipient gets the history")
     func unclaimed() async throws {
-        let provider = try await ready()
-        let (c, m) = try await current(provider)
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
         let e = try await bench.addRecipient(["facebook_id": "100"])
-        let result = try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(result == .init(recipientID: e, mergedRecipientID: c, mobileUserID: m))
         #expect(try await bench.recipient(e) == ["facebook_id": "100", "Mobile User Id": m])
         #expect(
             try await bench.recipient(c)
                 == ["Mobile User Id": "", "Merged Date": Self.moment, "Merged Recipient Id": e]
         )
-        #expect(provider.profile.recipientID == e && provider.profile.mobileUserID == m)
+        #expect(engage.profile.recipientID == e && engage.profile.mobileUserID == m)
         #expect(try await bench.auditRows().isEmpty)
     }
 
     @Test("E41 a match with a mobile user id is gone over to, and is not touched")
     func claimed() async throws {
-        let provider = try await ready()
-        let (c, m) = try await current(provider)
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
         let e = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "EM"])
-        let result = try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(result == .init(recipientID: e, mergedRecipientID: c, mobileUserID: "EM"))
         #expect(try await bench.recipient(e) == ["facebook_id": "100", "Mobile User Id": "EM"])
         #expect(
             try await bench.recipient(c)
                 == ["Mobile User Id": m, "Merged Date": Self.moment, "Merged Recipient Id": e]
         )
-        #expect(provider.profile.recipientID == e && provider.profile.mobileUserID == "EM")
+        #expect(engage.profile.recipientID == e && engage.profile.mobileUserID == "EM")
     }
 
     @Test("E42 a match with oneself writes nothing")
     func itself() async throws {
-        let provider = try await ready()
-        let (c, m) = try await current(provider)
-        try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
+        try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         bench.forgetExchanges()
-        let result = try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(result == .init(recipientID: c, mergedRecipientID: nil, mobileUserID: m))
         #expect(bench.operations == ["SelectRecipientData"])
     }
 
     @Test("a match with oneself without a mobile user id gets it back")
     func itselfUnclaimed() async throws {
-        let provider = try await ready()
-        let (c, m) = try await current(provider)
-        try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
-        try await provider.xmlapi.perform(.updateRecipient(id: c, list: "23949", columns: ["Mobile User Id": ""]))
-        let result = try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
+        try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        try await engage.xmlapi.perform(.updateRecipient(id: c, list: "23949", columns: ["Mobile User Id": ""]))
+        let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(result == .init(recipientID: c, mergedRecipientID: nil, mobileUserID: m))
         #expect(try await bench.recipient(c)["Mobile User Id"] == m)
     }
 
     @Test("E43 history in the audit table alone is one row and no column")
     func auditOnly() async throws {
-        let provider = try await ready {
+        let engage = try await ready {
             audited(&$0)
             $0.recipients.historyInList = false
         }
-        let (c, m) = try await current(provider)
+        let (c, m) = try await current(engage)
         let e = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "EM"])
-        try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(try await bench.recipient(c) == ["Mobile User Id": m])
         let rows = try await bench.auditRows()
         #expect(rows.count == 1)
@@ -242,25 +242,25 @@ struct MobileIdentityTests {
 
     @Test("E44 history in both bears the same moment")
     func both() async throws {
-        let provider = try await ready(audited)
-        let (c, _) = try await current(provider)
+        let engage = try await ready(audited)
+        let (c, _) = try await current(engage)
         _ = try await bench.addRecipient(["facebook_id": "100"])
         // The moment is the search's, however long the steps after it take.
         bench.plan(.lostBefore, on: "UpdateRecipient")
         await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+            try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         }
         bench.time.advance(by: .seconds(3600))
-        try await provider.mobileIdentity.resumePendingMerge()
+        try await engage.mobileIdentity.resumePendingMerge()
         #expect(try await bench.recipient(c)["Merged Date"] == Self.moment)
         #expect(try await bench.auditRows().map { $0["Create Date"] } == [Self.moment])
     }
 
     @Test("E45 an audit table without an id fails before anything is written")
     func auditUnconfigured() async throws {
-        let provider = try await ready { $0.recipients.audit = .init(tableID: "") }
+        let engage = try await ready { $0.recipients.audit = .init(tableID: "") }
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+            try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         }
         #expect(error?.code == .configuration)
         #expect(bench.operations.isEmpty)
@@ -268,45 +268,45 @@ struct MobileIdentityTests {
 
     @Test("E46 another fault of the search than 128 is a failure, and nothing is written")
     func searchFault() async throws {
-        let provider = try await ready()
-        let (c, m) = try await current(provider)
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
         await bench.fault(161, on: "SelectRecipientData")
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.checkIdentity(["no such column": "1"])
+            try await engage.mobileIdentity.checkIdentity(["no such column": "1"])
         }
         #expect(error?.code == .vendorFault)
         #expect((error?.cause as? MergeInterruption)?.isResumable == false)
         #expect(bench.operations == ["SelectRecipientData"])
-        #expect(provider.profile.recipientID == c && provider.profile.mobileUserID == m)
-        #expect(try await provider.mobileIdentity.resumePendingMerge() == nil)
+        #expect(engage.profile.recipientID == c && engage.profile.mobileUserID == m)
+        #expect(try await engage.mobileIdentity.resumePendingMerge() == nil)
     }
 
     @Test("an unknown column is a fault, and nothing has changed")
     func unknownColumn() async throws {
-        let provider = try await ready()
-        let (c, m) = try await current(provider)
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
         await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.checkIdentity(["no such column": "1"])
+            try await engage.mobileIdentity.checkIdentity(["no such column": "1"])
         }
         #expect(try await bench.recipients().map(\.values) == [["Mobile User Id": m]])
-        #expect(provider.profile.recipientID == c)
+        #expect(engage.profile.recipientID == c)
     }
 
     @Test("E47 a fault in the second step is a failure; the ids stay, and so does the intent")
     func faultInSecondStep() async throws {
-        let provider = try await ready()
-        let (c, m) = try await current(provider)
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
         let e = try await bench.addRecipient(["facebook_id": "100"])
         await bench.control("POST", "/faults", #"[{"operation":"UpdateRecipient","code":50,"after":1}]"#)
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+            try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         }
         let interruption = error?.cause as? MergeInterruption
         #expect(interruption?.step == "releaseCurrent" && interruption?.isResumable == true)
-        #expect(provider.profile.recipientID == c && provider.profile.mobileUserID == m)
-        let resumed = try await provider.mobileIdentity.resumePendingMerge()
+        #expect(engage.profile.recipientID == c && engage.profile.mobileUserID == m)
+        let resumed = try await engage.mobileIdentity.resumePendingMerge()
         #expect(resumed == .init(recipientID: e, mergedRecipientID: c, mobileUserID: m))
-        #expect(provider.profile.recipientID == e)
+        #expect(engage.profile.recipientID == e)
     }
 
     /// The writes of scenario 2 with an audit table: two updates and a row.
@@ -319,8 +319,8 @@ struct MobileIdentityTests {
         ]
     )
     func resumed(operation: String, isApplied: Bool) async throws {
-        let provider = try await ready(audited)
-        let (c, m) = try await current(provider)
+        let engage = try await ready(audited)
+        let (c, m) = try await current(engage)
         let e = try await bench.addRecipient(["facebook_id": "100"])
         let isSecond = operation.hasSuffix("2")
         bench.plan(
@@ -329,7 +329,7 @@ struct MobileIdentityTests {
             after: isSecond ? 1 : 0
         )
         // The process ends where the answer is lost.
-        _ = try? await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        _ = try? await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         bench.time.advance(by: .seconds(1000))
         let next = try await ready(audited)
         _ = try await next.mobileIdentity.resumePendingMerge()
@@ -351,11 +351,11 @@ struct MobileIdentityTests {
 
     @Test("the start itself takes up a merge")
     func resumedByStart() async throws {
-        let provider = try await ready()
-        _ = try await current(provider)
+        let engage = try await ready()
+        _ = try await current(engage)
         let e = try await bench.addRecipient(["facebook_id": "100"])
         bench.plan(.lostBefore, on: "UpdateRecipient")
-        _ = try? await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        _ = try? await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         let next = try await ready()
         while next.profile.recipientID != e { await Task.yield() }
         #expect(try await bench.recipient(e)["Mobile User Id"] == "ID-1")
@@ -363,36 +363,36 @@ struct MobileIdentityTests {
 
     @Test("a row that the audit table doesn't take leaves the merge done and the row pending")
     func auditPending() async throws {
-        let provider = try await ready(audited)
-        let (c, m) = try await current(provider)
+        let engage = try await ready(audited)
+        let (c, m) = try await current(engage)
         let e = try await bench.addRecipient(["facebook_id": "100"])
         await bench.fault(50, on: "InsertUpdateRelationalTable")
-        let result = try await provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(result.pendingAudit?.code == .vendorFault)
         #expect(result.recipientID == e && result.mergedRecipientID == c && result.mobileUserID == m)
-        #expect(provider.profile.recipientID == e)
-        let resumed = try await provider.mobileIdentity.resumePendingMerge()
+        #expect(engage.profile.recipientID == e)
+        let resumed = try await engage.mobileIdentity.resumePendingMerge()
         #expect(resumed?.pendingAudit == nil)
         #expect(try await bench.auditRows().count == 1)
     }
 
     @Test("E49 of two fields both must match")
     func partialMatch() async throws {
-        let provider = try await ready()
-        let (c, _) = try await current(provider)
+        let engage = try await ready()
+        let (c, _) = try await current(engage)
         _ = try await bench.addRecipient(["facebook_id": "100"])
-        let result = try await provider.mobileIdentity.checkIdentity(["facebook_id": "100", "twitter_id": "9"])
+        let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100", "twitter_id": "9"])
         #expect(result.recipientID == c && result.mergedRecipientID == nil)
         #expect(try await bench.recipient(c)["twitter_id"] == "9")
     }
 
     @Test("E50 two checks at once run one after the other")
     func serial() async throws {
-        let provider = try await ready()
-        let (c, m) = try await current(provider)
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
         let e = try await bench.addRecipient(["facebook_id": "100"])
-        async let first = provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
-        async let second = provider.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        async let first = engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        async let second = engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         let results = try await [first, second].sorted { ($0.mergedRecipientID ?? "") > ($1.mergedRecipientID ?? "") }
         #expect(results.map(\.mergedRecipientID) == [c, nil])
         #expect(results.allSatisfy { $0.recipientID == e && $0.mobileUserID == m })
@@ -404,9 +404,9 @@ struct MobileIdentityTests {
 
     @Test("without fields there is nothing to check", arguments: [[:], ["": "x"]])
     func noFields(fields: [String: String]) async throws {
-        let provider = try await ready()
+        let engage = try await ready()
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.mobileIdentity.checkIdentity(fields)
+            try await engage.mobileIdentity.checkIdentity(fields)
         }
         #expect(error?.code == .invalidArgument)
         #expect(bench.operations.isEmpty)
@@ -417,8 +417,8 @@ struct MobileIdentityTests {
     @Test("linking an anonymous user to a known one goes over to the known recipient")
     func link() async throws {
         let known = try await bench.addRecipient(["Mobile User Id": "ada"])
-        let provider = try await ready(audited)
-        let client = try await bench.client(provider)
+        let engage = try await ready(audited)
+        let client = try await bench.client(engage)
         let session = client.session(for: User(id: "anon"))
         let identity = try await session.link(to: Identity(id: "ada", anonymousID: "anon", isAuthenticated: true))
         #expect(identity.id == "ada" && session.user.id == "ada")
@@ -433,7 +433,7 @@ struct MobileIdentityTests {
 
     @Test("linking to somebody whom nobody knows gives the recipient the new id")
     func linkToNew() async throws {
-        let client = try await bench.client(bench.provider())
+        let client = try await bench.client(bench.engage())
         let session = client.session(for: User(id: "anon"))
         try await session.link(to: Identity(id: "ada"))
         #expect(try await bench.recipients().map(\.values) == [["Mobile User Id": "ada"]])
@@ -443,7 +443,7 @@ struct MobileIdentityTests {
     @Test("linking by criteria tells which id survives")
     func linkByCriteria() async throws {
         _ = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "EM"])
-        let client = try await bench.client(bench.provider())
+        let client = try await bench.client(bench.engage())
         let session = client.session(for: User(id: "anon"))
         let identity = try await session.link(to: Identity(id: "x"), criteria: ["facebook_id": "100"])
         #expect(identity.id == "EM")
@@ -456,13 +456,13 @@ struct MobileIdentityTests {
     )
     func linkResumed(exchange: Int, isApplied: Bool) async throws {
         let known = try await bench.addRecipient(["facebook_id": "100"])
-        let first = try await bench.client(bench.provider(audited))
+        let first = try await bench.client(bench.engage(audited))
         bench.plan(isApplied ? .lostAfter : .lostBefore, on: "*", after: exchange + 1)
         let session = first.session(for: User(id: "anon"))
         let criteria = ["facebook_id": "100"]
         _ = try? await session.link(to: Identity(id: "anon"), criteria: criteria)
         bench.forgetPlans()
-        let next = try await bench.client(bench.provider(audited))
+        let next = try await bench.client(bench.engage(audited))
         let again = next.session(for: User(id: "anon"))
         try await again.link(to: Identity(id: "anon"), criteria: criteria)
         #expect(try await bench.recipient(known)["Mobile User Id"] == "anon")
@@ -474,22 +474,22 @@ struct MobileIdentityTests {
 
     @Test("the deprecated calls have their own wire")
     func anonymous() async throws {
-        let provider = try await ready()
-        let created = try await provider.anonymousUser.create(list: "23949")
-        #expect(created.isSuccess && provider.profile.anonymousID == created.recipientID)
+        let engage = try await ready()
+        let created = try await engage.anonymousUser.create(list: "23949")
+        #expect(created.isSuccess && engage.profile.anonymousID == created.recipientID)
         let primary = try await bench.addRecipient(["CONTACT_ID": "P-1"])
-        let result = try await provider.anonymousUser.updateToPrimaryUser(
+        let result = try await engage.anonymousUser.updateToPrimaryUser(
             "P-1",
             list: "23949",
             primaryColumn: "CONTACT_ID",
             mergeColumn: "MERGE_CONTACT_ID"
         )
         #expect(result.recipientID == primary)
-        #expect(provider.profile.mobileUserID == "P-1")
+        #expect(engage.profile.mobileUserID == "P-1")
         #expect(
             bench.exchanges.suffix(3).map(\.envelope) == [
                 "<Envelope><Body><AddRecipient><LIST_ID>23949</LIST_ID></AddRecipient></Body></Envelope>",
-                "<Envelope><Body><UpdateRecipient><LIST_ID>23949</LIST_ID><RECIPIENT_ID>\(provider.profile.anonymousID)"
+                "<Envelope><Body><UpdateRecipient><LIST_ID>23949</LIST_ID><RECIPIENT_ID>\(engage.profile.anonymousID)"
                     + "</RECIPIENT_ID><COLUMN><NAME>MERGE_CONTACT_ID</NAME><VALUE>P-1</VALUE></COLUMN></UpdateRecipient>"
                     + "</Body></Envelope>",
                 "<Envelope><Body><UpdateRecipient><LIST_ID>23949</LIST_ID><COLUMN><NAME>MERGE_CONTACT_ID</NAME>"
@@ -502,10 +502,10 @@ struct MobileIdentityTests {
 
     @Test("a fault in the first update ends the deprecated merge")
     func anonymousFault() async throws {
-        let provider = try await ready()
-        try await provider.anonymousUser.create(list: "23949")
+        let engage = try await ready()
+        try await engage.anonymousUser.create(list: "23949")
         await bench.fault(123, on: "UpdateRecipient")
-        let result = try await provider.anonymousUser.updateToPrimaryUser(
+        let result = try await engage.anonymousUser.updateToPrimaryUser(
             "P-1",
             list: "23949",
             primaryColumn: "CONTACT_ID",
@@ -517,18 +517,18 @@ struct MobileIdentityTests {
 
     @Test("clearing the profile forgets ids, campaigns and a merge under way, also for the next start")
     func clearProfile() async throws {
-        let provider = bench.provider()
-        try await provider.mobileIdentity.setupRecipient()
-        try await provider.profile.storeAnonymousID("A-1")
-        try await provider.profile.update { $0.merge = MergeIntent(id: "m", fields: ["a": "b"], mobileUserID: "x") }
-        try await provider.profile.update {
+        let engage = bench.engage()
+        try await engage.mobileIdentity.setupRecipient()
+        try await engage.profile.storeAnonymousID("A-1")
+        try await engage.profile.update { $0.merge = MergeIntent(id: "m", fields: ["a": "b"], mobileUserID: "x") }
+        try await engage.profile.update {
             $0.campaigns.put(.init(name: "Spring", from: .distantPast, until: .distantFuture))
         }
-        #expect(provider.profile.record != EngageRecord())
-        try await provider.profile.clear()
-        #expect(provider.profile.record == EngageRecord())
-        let next = bench.provider()
-        try await next.start()
+        #expect(engage.profile.record != EngageRecord())
+        try await engage.profile.clear()
+        #expect(engage.profile.record == EngageRecord())
+        let next = bench.engage()
+        try await next.begin()
         #expect(next.profile.record == EngageRecord())
         #expect(bench.operations == ["token", "AddRecipient"])
     }

@@ -23,10 +23,10 @@ struct OrderTests {
 
     /// A sink, and the id of a user who is a recipient.
     private func sink() async throws -> (any EventSink, String) {
-        let provider = bench.provider { $0.recipients.optsOutOnDenial = true }
-        let user = try await provider.mobileIdentity.setupRecipient().mobileUserID
+        let engage = bench.engage { $0.recipients.optsOutOnDenial = true }
+        let user = try await engage.mobileIdentity.setupRecipient().mobileUserID
         bench.forgetExchanges()
-        return (try #require(provider.roles.events), user)
+        return (try #require(engage.events), user)
     }
 
     private var names: [String] {

@@ -10,11 +10,11 @@ struct TrackerTests {
     let bench = EngageWorkbench()
 
     private func start() async throws -> (ExperimentationClient, BehaviorTracker, UserSession) {
-        let provider = bench.provider()
-        let client = try await bench.client(provider)
-        let setup = try await provider.mobileIdentity.setupRecipient()
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let setup = try await engage.mobileIdentity.setupRecipient()
         let session = client.session(for: User(id: setup.mobileUserID))
-        return (client, provider.tracker(for: session), session)
+        return (client, engage.tracker(for: session), session)
     }
 
     private func codes(_ client: ExperimentationClient) async throws -> [String] {

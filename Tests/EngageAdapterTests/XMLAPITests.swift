@@ -113,13 +113,13 @@ struct XMLAPITests {
 
     @Test("E11 a value comes back as it was", arguments: values)
     func roundTrip(value: String) async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         let id = try #require(
-            try await provider.xmlapi.perform(XMLAPI(.addRecipient, ["LIST_ID": list], columns: ["Lname": value]))
+            try await engage.xmlapi.perform(XMLAPI(.addRecipient, ["LIST_ID": list], columns: ["Lname": value]))
                 .recipientID
         )
         #expect(try await bench.recipient(id)["Lname"] == value)
-        let result = try await provider.xmlapi.perform(.selectRecipient(id: id, list: list))
+        let result = try await engage.xmlapi.perform(.selectRecipient(id: id, list: list))
         // Short paths trim, as the reference does.
         let trimmed = value.trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(result.column("Lname") == (trimmed.isEmpty ? nil : trimmed))
@@ -127,26 +127,26 @@ struct XMLAPITests {
 
     @Test("E12 a value of a row comes back as it was", arguments: values)
     func rowRoundTrip(value: String) async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         let row: XMLAPIFields = ["Audit Record Id": "A-1", "Old Recipient Id": value]
-        #expect(try await provider.xmlapi.insertUpdate(rows: [row], table: "29392").isEmpty)
+        #expect(try await engage.xmlapi.insertUpdate(rows: [row], table: "29392").isEmpty)
         #expect(try await bench.auditRows().first?["Old Recipient Id"] == value)
     }
 
     @Test("characters that XML has no place for are left out")
     func controls() async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         let value = "a\u{0}b\u{1}c\u{FFFE}d\u{FFFF}e\u{FFFD}f\u{7F}"
         let call = XMLAPI(.addRecipient, ["LIST_ID": list], columns: ["Lname": value])
-        let id = try #require(try await provider.xmlapi.perform(call).recipientID)
+        let id = try #require(try await engage.xmlapi.perform(call).recipientID)
         #expect(try await bench.recipient(id)["Lname"] == "abcde\u{FFFD}f\u{7F}")
     }
 
     @Test("a column's name with quotes and line breaks reaches the vendor as it is, who refuses it")
     func columnNames() async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         let row: XMLAPIFields = ["Audit Record Id": "A", "a\"b\nc\t<d>&": "x"]
-        let failures = try await provider.xmlapi.insertUpdate(rows: [row], table: "29392")
+        let failures = try await engage.xmlapi.insertUpdate(rows: [row], table: "29392")
         #expect(failures.map(\.reason) == ["Unknown column: a\"b\nc\t<d>&"])
     }
 
@@ -160,8 +160,8 @@ struct XMLAPITests {
 
     @Test("E14 the body is a form with the single field xml")
     func form() async throws {
-        let provider = bench.provider()
-        try await provider.xmlapi.send(.addAnonymousRecipient(list: list))
+        let engage = bench.engage()
+        try await engage.xmlapi.send(.addAnonymousRecipient(list: list))
         let request = try #require(bench.exchanges("AddRecipient").first?.request)
         let fields = FormEncoding.decode(request.text)
         #expect(fields.map(\.name) == ["xml"])
@@ -197,14 +197,14 @@ struct XMLAPITests {
 
     @Test("E16 a fault is no success; its text is trimmed, its code read")
     func fault() async throws {
-        let provider = bench.provider()
-        let result = try await provider.xmlapi.send(.selectRecipient(id: "1", list: list))
+        let engage = bench.engage()
+        let result = try await engage.xmlapi.send(.selectRecipient(id: "1", list: list))
         #expect(!result.isSuccess)
         #expect(result.faultText == "Recipient is not a member of the list.")
         #expect(result.errorCode == 128)
         #expect(result.text(at: "Fault.Detail.Error.ErrorId") == "128")
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.xmlapi.perform(.selectRecipient(id: "1", list: list))
+            try await engage.xmlapi.perform(.selectRecipient(id: "1", list: list))
         }
         #expect(error?.code == .vendorFault)
         #expect(
@@ -242,9 +242,9 @@ struct XMLAPITests {
 
     @Test("E19 a column is found whatever the case of its name")
     func columnCase() async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         let id = try await bench.addRecipient(["Lname": "Lee"])
-        let result = try await provider.xmlapi.send(.selectRecipient(id: id, list: list))
+        let result = try await engage.xmlapi.send(.selectRecipient(id: id, list: list))
         #expect(result.column("LNAME") == "Lee")
         #expect(result.text(at: "COLUMNS.lname") == "Lee")
         #expect(result.text(at: "recipientid") == id)
@@ -295,10 +295,10 @@ struct XMLAPITests {
         ]
     )
     func noResult(status: Int, type: String, body: String, code: ErrorCode) async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         bench.plan(.status(status, body: body, type: type), on: "SelectRecipientData")
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.xmlapi.send(.selectRecipient(id: "1", list: list))
+            try await engage.xmlapi.send(.selectRecipient(id: "1", list: list))
         }
         #expect(error?.code == code)
         #expect(error?.message.hasPrefix("SelectRecipientData: ") == true)
@@ -312,7 +312,7 @@ struct XMLAPITests {
         let first = try await bench.addRecipient(["facebook_id": "100"])
         let second = try await bench.addRecipient(["facebook_id": "100"])
         #expect(first != second)
-        let result = try await bench.provider().xmlapi.send(
+        let result = try await bench.engage().xmlapi.send(
             .selectRecipientData(columns: ["facebook_id": "100"], list: list)
         )
         #expect(result.recipientID == first)
@@ -321,7 +321,7 @@ struct XMLAPITests {
     @Test("E24 two columns of which one differs match nobody")
     func allColumns() async throws {
         _ = try await bench.addRecipient(["facebook_id": "100", "twitter_id": "1"])
-        let result = try await bench.provider().xmlapi.send(
+        let result = try await bench.engage().xmlapi.send(
             .selectRecipientData(columns: ["facebook_id": "100", "twitter_id": "2"], list: list)
         )
         #expect(result.errorCode == .recipientNotListMember)
@@ -334,7 +334,7 @@ struct XMLAPITests {
         ]
     )
     func lists(id: String, code: Int) async throws {
-        let result = try await bench.provider().xmlapi.send(.addAnonymousRecipient(list: id))
+        let result = try await bench.engage().xmlapi.send(.addAnonymousRecipient(list: id))
         #expect(result.errorCode.rawValue == code)
         #expect(bench.exchanges("AddRecipient").first?.response?.status == 200)
     }
@@ -344,7 +344,7 @@ struct XMLAPITests {
         arguments: ["MakeCoffee", "LOGIN", "addRecipient"]
     )
     func unknownOperation(name: String) async throws {
-        let result = try await bench.provider().xmlapi.send(XMLAPI(XMLAPIOperation(rawValue: name)))
+        let result = try await bench.engage().xmlapi.send(XMLAPI(XMLAPIOperation(rawValue: name)))
         #expect(result.errorCode == .invalidXmlRequest && !result.isSuccess)
     }
 
@@ -370,14 +370,14 @@ struct XMLAPITests {
     @Test("E27 an empty value clears a column")
     func clearing() async throws {
         let id = try await bench.addRecipient(["Lname": "Lee"])
-        try await bench.provider().xmlapi.perform(.updateRecipient(id: id, list: list, columns: ["Lname": ""]))
+        try await bench.engage().xmlapi.perform(.updateRecipient(id: id, list: list, columns: ["Lname": ""]))
         #expect(try await bench.recipient(id)["Lname"] == "")
     }
 
     @Test("E28 a hundred and one rows go in two calls")
     func rows() async throws {
         let rows = (1...101).map { XMLAPIFields(["Audit Record Id": "A-\($0)"]) }
-        #expect(try await bench.provider().xmlapi.insertUpdate(rows: rows, table: "29392").isEmpty)
+        #expect(try await bench.engage().xmlapi.insertUpdate(rows: rows, table: "29392").isEmpty)
         let counts = bench.exchanges("InsertUpdateRelationalTable").map {
             $0.envelope.components(separatedBy: "<ROW>").count - 1
         }
@@ -391,7 +391,7 @@ struct XMLAPITests {
             ["Audit Record Id": "A-1", "Create Date": "yesterday"],
             ["Audit Record Id": "A-2", "Create Date": "02/03/2015 18:04:05 GMT"],
         ]
-        let failures = try await bench.provider().xmlapi.insertUpdate(rows: rows, table: "29392")
+        let failures = try await bench.engage().xmlapi.insertUpdate(rows: rows, table: "29392")
         #expect(
             failures == [
                 XMLAPIRowFailure(
@@ -406,21 +406,21 @@ struct XMLAPITests {
 
     @Test("E30 adding an address twice makes one recipient")
     func upsert() async throws {
-        let provider = bench.provider()
-        let first = try await provider.xmlapi.perform(.addRecipient(email: "ann@example.test", list: list))
-        let second = try await provider.xmlapi.perform(.addRecipient(email: "ann@example.test", list: list))
+        let engage = bench.engage()
+        let first = try await engage.xmlapi.perform(.addRecipient(email: "ann@example.test", list: list))
+        let second = try await engage.xmlapi.perform(.addRecipient(email: "ann@example.test", list: list))
         #expect(first.recipientID == second.recipientID)
         #expect(try await bench.recipients().count == 1)
     }
 
     @Test("no more calls than configured are under way", arguments: [1, 8])
     func concurrency(limit: Int) async throws {
-        let provider = bench.provider { $0.networking.concurrency = limit }
-        _ = try await provider.xmlapi.send(.selectRecipient(id: "0", list: list))
+        let engage = bench.engage { $0.networking.concurrency = limit }
+        _ = try await engage.xmlapi.send(.selectRecipient(id: "0", list: list))
         await bench.settings(#"{"latency":5}"#)
         await withTaskGroup(of: Void.self) { group in
             for number in 1...40 {
-                group.addTask { _ = try? await provider.xmlapi.send(.selectRecipient(id: "\(number)", list: "23949")) }
+                group.addTask { _ = try? await engage.xmlapi.send(.selectRecipient(id: "\(number)", list: "23949")) }
             }
         }
         struct State: Decodable { var mostUnderWay: Int }
@@ -430,30 +430,30 @@ struct XMLAPITests {
 
     @Test("a call that is cancelled while it waits is not sent")
     func cancelled() async throws {
-        let provider = bench.provider { $0.networking.patience = .seconds(600) }
+        let engage = bench.engage { $0.networking.patience = .seconds(600) }
         bench.plan(.status(503), on: "token")
-        let first = Task { try await provider.xmlapi.send(.selectRecipient(id: "1", list: "23949")) }
+        let first = Task { try await engage.xmlapi.send(.selectRecipient(id: "1", list: "23949")) }
         await bench.time.waitForSleepers(1)
-        let second = Task { try await provider.xmlapi.send(.selectRecipient(id: "2", list: "23949")) }
-        while provider.waitingCalls < 1 { await Task.yield() }
+        let second = Task { try await engage.xmlapi.send(.selectRecipient(id: "2", list: "23949")) }
+        while engage.waitingCalls < 1 { await Task.yield() }
         second.cancel()
         let error = await #expect(throws: ExperimentationError.self) { try await second.value }
         #expect(error?.code == .cancelled)
         bench.time.advance(by: .seconds(2))
         _ = try await first.value
         #expect(bench.exchanges("SelectRecipientData").count == 1)
-        _ = try await provider.xmlapi.send(.selectRecipient(id: "3", list: list))
+        _ = try await engage.xmlapi.send(.selectRecipient(id: "3", list: list))
     }
 
     @Test("errors hold neither the vendor's text nor what was sent")
     func secrets() async throws {
-        let provider = bench.provider()
+        let engage = bench.engage()
         bench.plan(
             .status(200, body: XMLAPITests.personalFault, type: "text/xml"),
             on: "SelectRecipientData"
         )
         let error = await #expect(throws: ExperimentationError.self) {
-            try await provider.xmlapi.perform(.selectRecipientData(email: "ann@example.test", list: list))
+            try await engage.xmlapi.perform(.selectRecipientData(email: "ann@example.test", list: list))
         }
         var printed = "\(error as Any) \(String(reflecting: error))"
         dump(error, to: &printed)

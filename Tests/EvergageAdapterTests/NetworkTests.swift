@@ -48,8 +48,7 @@ struct NetworkTests {
     @Test("the vendor can be reached without leaving a trace there")
     func reach() async throws {
         let app = try await App()
-        let provider = try #require(app.evergage.provider)
-        try await provider.reach()
+        try await EvergageProvider.reach(try #require(app.evergage.client))
         let flags: FlagValue = ["doNotTrack": true, "noCampaigns": true, "nonInteractive": true]
         #expect(app.transport.events.map { $0["flags"] } == [flags])
         #expect(await app.user("reach") == nil)
@@ -63,8 +62,8 @@ struct NetworkTests {
     func notReached(status: Int, code: ErrorCode) async throws {
         let app = try await App()
         script(app, [.made(status)])
-        let provider = try #require(app.evergage.provider)
-        let error = await #expect(throws: ExperimentationError.self) { try await provider.reach() }
+        let client = try #require(app.evergage.client)
+        let error = await #expect(throws: ExperimentationError.self) { try await EvergageProvider.reach(client) }
         #expect(error?.code == code)
     }
 
@@ -120,11 +119,8 @@ struct NetworkTests {
     func behind(status: Int, verdict: Verdict) async throws {
         let transport = VendorTransport(EvergageMock())
         let time = ManualTime()
-        let provider = EvergageProvider(
-            configuration: .test,
-            transport: transport,
-            environment: Environment(time: time)
-        )
+        let roles = try await EvergageProvider(configuration: .test, transport: transport)
+            .start(in: ProviderContext(environment: Environment(time: time)))
         let replies = Mutex([nil, HTTPReply.made(422), HTTPReply.made(status)])
         transport.setDetour { _, _ throws(ExperimentationError) in
             replies.withLock { $0.isEmpty ? nil : $0.removeFirst() }
@@ -132,7 +128,7 @@ struct NetworkTests {
         let batch = ["A", "A", "B", "B", "A", "C"].enumerated().map { place, user in
             Envelope(id: "\(place)", identity: Identity(id: user), event: .custom("\(place)"), date: time.now)
         }
-        let report = try #require(await provider.roles.events?.deliver(batch))
+        let report = try #require(await roles.events?.deliver(batch))
         #expect(transport.events.map { $0["action"] } == ["0", "1", "2"])
         #expect(report.verdicts == .each([.delivered, .rejected("status 422"), verdict, nil, nil, nil]))
     }
@@ -385,7 +381,11 @@ struct SettingsTests {
 
     @Test("every setting is read")
     func whole() throws {
-        var expected = EvergageConfiguration(account: "acme.us-1", dataset: "engage", baseURL: "http://127.0.0.1:8081/")
+        var expected = try EvergageConfiguration(
+            account: "acme.us-1",
+            dataset: "engage",
+            endpoint: Endpoint("http://127.0.0.1:8081/")
+        )
         expected.channel = "Kiosk"
         expected.application = "com.acme"
         expected.locale = "de_CH"

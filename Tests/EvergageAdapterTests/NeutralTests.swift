@@ -221,20 +221,29 @@ struct NeutralTests {
     }
 
     @Test(
-        "a configuration that can't work is refused when the client is made, with the setting's name",
+        "a configuration that can't work is refused at the latest when the client is made, with the setting's name",
         arguments: [
-            (EvergageConfiguration(account: " ", dataset: "d"), "account must not be blank"),
-            (EvergageConfiguration(account: "a", dataset: ""), "dataset must not be blank"),
-            (
-                EvergageConfiguration(account: "a", dataset: "d", baseURL: "http://example.com"),
-                "plain http is for loopback only; use https for example.com"
-            ),
-            (EvergageConfiguration(account: "a", dataset: "d", timeout: .zero), "timeout must be above zero"),
-        ]
+            (" ", "d", nil, 15, "account must not be blank"), ("a", "", nil, 15, "dataset must not be blank"),
+            ("a", "d", "http://example.com", 15, "plain http is for loopback only; use https for example.com"),
+            ("a", "d", nil, 0, "timeout must be above zero"),
+        ] as [(String, String, String?, Int, String)]
     )
-    func badConfiguration(configuration: EvergageConfiguration, message: String) async throws {
+    func badConfiguration(
+        account: String,
+        dataset: String,
+        address: String?,
+        timeout: Int,
+        message: String
+    ) async throws {
         do throws(ExperimentationError) {
-            try await EvergageProvider(configuration: configuration, transport: ScriptedTransport([])).start()
+            let configuration = try EvergageConfiguration(
+                account: account,
+                dataset: dataset,
+                endpoint: address.map { (text) throws(ExperimentationError) in try Endpoint(text) },
+                timeout: .seconds(timeout)
+            )
+            let provider = EvergageProvider(configuration: configuration, transport: ScriptedTransport([]))
+            _ = try await provider.start(in: ProviderContext())
             Issue.record("it was taken")
         } catch {
             #expect(error == ExperimentationError(.configuration, message))
@@ -243,7 +252,7 @@ struct NeutralTests {
 
     @Test("the host comes from the account, instance and all")
     func host() throws {
-        let endpoint = try EvergageConfiguration(account: "acme.us-1", dataset: "d").endpoint()
+        let endpoint = try EvergageConfiguration(account: "acme.us-1", dataset: "d").endpoint
         #expect(endpoint.description == "https://acme.us-1.evergage.com")
     }
 }

@@ -34,7 +34,7 @@ struct StartTests {
         let log = RecordingLog(level: level)
         let evergage = Evergage(environment: Environment(time: ManualTime(), log: log))
         // An error, a warning and a piece of information.
-        evergage.start(EvergageConfiguration(account: "", dataset: "engage"))
+        evergage.start(try EvergageConfiguration(account: "", dataset: "engage"))
         evergage.userID = " "
         evergage.globalContext?.trackClickthrough(notification: ["aps": [:]], actionIdentifier: nil)
         let expected: [LogLevel] = [.error, .warning, .info]
@@ -104,7 +104,7 @@ struct StartTests {
     @Test("V05 a blank data set starts nothing; a correct start works then")
     func blankDataset() async throws {
         let app = try await App(start: false)
-        app.evergage.start(EvergageConfiguration(account: "acme", dataset: " "))
+        app.evergage.start(try EvergageConfiguration(account: "acme", dataset: " "))
         try app.global.trackAction("A")
         await app.settle()
         #expect(app.transport.sent.isEmpty)

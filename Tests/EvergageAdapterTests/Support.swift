@@ -115,9 +115,17 @@ final class Shown {
 
 extension EvergageConfiguration {
     static let test: Self = {
-        var configuration = Self(account: "acme", dataset: "engage", application: "com.acme.shop", pace: nil)
-        configuration.baseURL = "http://127.0.0.1:1"
-        return configuration
+        do {
+            return try Self(
+                account: "acme",
+                dataset: "engage",
+                endpoint: Endpoint("http://127.0.0.1:1"),
+                application: "com.acme.shop",
+                pace: nil
+            )
+        } catch {
+            fatalError("\(error)")
+        }
     }()
 }
 
@@ -140,11 +148,7 @@ struct Bench {
         let counter = Counter()
         environment = Environment(time: time, makeID: { counter.next() }, jitter: { 0.5 }, log: log)
         client = try await ExperimentationClient(
-            provider: EvergageProvider(
-                configuration: configuration,
-                transport: transport,
-                environment: environment
-            ),
+            provider: EvergageProvider(configuration: configuration, transport: transport),
             store: store,
             environment: environment
         )

@@ -28,7 +28,9 @@
         let batching = BatchPolicy(count: 50, largest: 100, interval: .milliseconds(50))
         private let dice = Mutex(SplitMix(seed: 28))
 
-        var roles: ProviderRoles { ProviderRoles(events: self) }
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            ProviderRoles(events: self)
+        }
         func check(_ event: TrackingEvent) throws(ExperimentationError) {}
 
         func deliver(_ batch: [Envelope]) async -> DeliveryReport {

@@ -181,7 +181,9 @@ private struct MarkingProvider: ExperimentationProvider, DecisionSource, EventSi
     let capabilities: Set<Capability> = [.tracking]
     let freshness = Freshness()
     var batching: BatchPolicy { BatchPolicy(count: 1_000, interval: .seconds(3_600)) }
-    var roles: ProviderRoles { ProviderRoles(decisions: .asked(self), events: self) }
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(decisions: .asked(self), events: self)
+    }
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         let mail = context.user.identity.id

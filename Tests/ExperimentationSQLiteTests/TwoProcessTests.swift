@@ -44,7 +44,7 @@
 
         static let second = Destination(provider: "second", scope: "")
         let first: RecordingVendor
-        let roles: ProviderRoles
+        private let roles: ProviderRoles
         let name = "first"
         let scope = ""
         let capabilities: Set<Capability> = [.tracking]
@@ -56,6 +56,8 @@
             roles.furtherRoutes = [EventRoute(to: Self.second, by: sink)]
             self.roles = roles
         }
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles { roles }
     }
 
     @Suite("Two processes and two destinations", .serialized)

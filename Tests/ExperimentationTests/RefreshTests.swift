@@ -281,7 +281,9 @@ struct GatedProvider: ExperimentationProvider {
     let source: GatedSource
     var name: String { "gated" }
     var scope: String { "" }
-    var roles: ProviderRoles { ProviderRoles(decisions: .asked(source)) }
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(decisions: .asked(source))
+    }
     var capabilities: Set<Capability> { [.flags] }
 }
 

@@ -243,7 +243,9 @@ struct PoisonedProvider: ExperimentationProvider, EventSink {
     var name: String { "poisoned" }
     var scope: String { "" }
     var capabilities: Set<Capability> { [.tracking] }
-    var roles: ProviderRoles { ProviderRoles(events: self) }
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(events: self)
+    }
     var batching: BatchPolicy { BatchPolicy(count: 1_000, largest: 100, attempts: 1) }
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
@@ -275,7 +277,9 @@ struct HungProvider: ExperimentationProvider, EventSink {
     var name: String { "hung" }
     var scope: String { "" }
     var capabilities: Set<Capability> { [.tracking] }
-    var roles: ProviderRoles { ProviderRoles(events: self) }
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(events: self)
+    }
     var batching: BatchPolicy { BatchPolicy() }
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
     func release() async { await sink.release() }

@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Bucketing: the file")
 struct BucketingSourceTests {
-    static func source(_ bench: Bench) throws -> any RulesetSource {
-        guard case .computed(let source) = bench.provider(.bucketing).roles.decisions else {
+    static func source(_ bench: Bench) async throws -> any RulesetSource {
+        guard case .computed(let source) = try await bench.roles(.bucketing).decisions else {
             throw ExperimentationError(.general, "the role is missing")
         }
         return source
@@ -19,7 +19,7 @@ struct BucketingSourceTests {
     @Test("F38 a 304 keeps the file that is there")
     func unchanged() async throws {
         let bench = try await Bench()
-        let source = try Self.source(bench)
+        let source = try await Self.source(bench)
         guard case .replaced(let rules, let validator, let raw) = try await source.ruleset(ifNot: nil) else {
             Issue.record("the first file must be new")
             return
@@ -39,7 +39,7 @@ struct BucketingSourceTests {
     )
     func validator() async throws {
         let bench = try await Bench()
-        let source = try Self.source(bench)
+        let source = try await Self.source(bench)
         guard case .replaced(_, let validator, _) = try await source.ruleset(ifNot: nil) else {
             Issue.record("the first file must be new")
             return
@@ -59,7 +59,7 @@ struct BucketingSourceTests {
     func otherStatuses(status: Int) async throws {
         let bench = try await Bench()
         bench.transport.fail("bucketing", .status(status))
-        let source = try Self.source(bench)
+        let source = try await Self.source(bench)
         await #expect(throws: ExperimentationError.self) { _ = try await source.ruleset(ifNot: nil) }
     }
 
@@ -74,7 +74,7 @@ struct BucketingSourceTests {
     func badFiles(text: String) async throws {
         let bench = try await Bench()
         bench.transport.fail("bucketing", .body(text))
-        let source = try Self.source(bench)
+        let source = try await Self.source(bench)
         await #expect { _ = try await source.ruleset(ifNot: nil) } throws: { error in
             guard let error = error as? ExperimentationError else { return false }
             return error.code == .parseError && error.message.hasPrefix("the bucketing file: ")

@@ -122,7 +122,7 @@ struct DefectTests {
 
     @Test("a delivery has a limit in bytes")
     func batchesHaveALimit() async throws {
-        let sink = try #require(try await Bench().provider().roles.events)
+        let sink = try #require(try await Bench().roles().events)
         #expect(sink.batching.bytes == 2_500_000)
         #expect(sink.batching.maximumAge == .seconds(14_400))
     }
@@ -189,8 +189,8 @@ struct ConfigurationTests {
         )
         #expect(configuration.environmentID == "env" && configuration.apiKey.reveal() == "from-outside")
         #expect(configuration.mode == .bucketing && configuration.rules == .server)
-        #expect(configuration.endpoints?.decision.description == "http://127.0.0.1:8081/v2")
-        #expect(configuration.endpoints?.events.port == 8083)
+        #expect(configuration.endpoints.decision.description == "http://127.0.0.1:8081/v2")
+        #expect(configuration.endpoints.events.port == 8083)
         #expect(configuration.timeout == .seconds(1.5) && configuration.transferTimeout == .seconds(20))
         #expect(configuration.pollingInterval == .zero && configuration.batchInterval == .seconds(7))
         #expect(configuration.poolSize == 20 && configuration.maximumAge == .seconds(60))
@@ -204,9 +204,9 @@ struct ConfigurationTests {
     @Test("what is missing has the vendor's defaults")
     func defaults() throws {
         let configuration = try Self.read(#"{"environmentID":"env","apiKey":"key"}"#)
-        #expect(configuration.endpoints?.decision.description == "https://decision.flagship.io/v2")
-        #expect(configuration.endpoints?.cdn.host == "cdn.flagship.io")
-        #expect(configuration.endpoints?.events.host == "events.flagship.io")
+        #expect(configuration.endpoints.decision.description == "https://decision.flagship.io/v2")
+        #expect(configuration.endpoints.cdn.host == "cdn.flagship.io")
+        #expect(configuration.endpoints.events.host == "events.flagship.io")
         #expect(configuration.mode == .decisionAPI && configuration.timeout == .seconds(2))
         #expect(configuration.pollingInterval == .seconds(60) && configuration.poolSize == 10)
     }

@@ -212,7 +212,7 @@ struct EventSinkTests {
     @Test("F63 the queue time is in milliseconds, grows while a hit waits, and is never negative")
     func queueTime() async throws {
         let bench = try await Bench()
-        let sink = try #require(bench.provider().roles.events)
+        let sink = try #require(try await bench.roles().events)
         let hits = [-2.25, 60].map { offset in
             Envelope(
                 id: "\(offset)",
@@ -231,7 +231,7 @@ struct EventSinkTests {
     @Test("a refused batch is halved until the hit that is to blame stands alone")
     func split() async throws {
         let bench = try await Bench()
-        let sink = try #require(bench.provider().roles.events)
+        let sink = try #require(try await bench.roles().events)
         let envelopes = ["a", "b"].map {
             Envelope(id: $0, identity: Identity(id: "ada"), event: .screenView($0), date: bench.time.now)
         }
@@ -252,7 +252,7 @@ struct EventSinkTests {
     )
     func deliveries(failure: VendorTransport.Failure, isDelivered: Bool) async throws {
         let bench = try await Bench()
-        let sink = try #require(bench.provider().roles.events)
+        let sink = try #require(try await bench.roles().events)
         bench.transport.fail("hits", failure)
         let envelope = Envelope(id: "1", identity: Identity(id: "a"), event: .screenView("x"), date: bench.time.now)
         #expect(await sink.deliver([envelope]).verdicts == .each([isDelivered ? .delivered : .outage()]))

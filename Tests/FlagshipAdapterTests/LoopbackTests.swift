@@ -16,7 +16,7 @@ struct LoopbackTests {
     func story(index: Int) async throws {
         let subject = Self.subjects[index]
         let stage = try await subject.open(.shop)
-        let client = try await ExperimentationClient(provider: try await stage.makeProvider(Environment()))
+        let client = try await ExperimentationClient(provider: try await stage.makeProvider())
         let session = client.session(for: .ada)
         try await session.refresh()
         let details = session.details("checkout-color", default: "none")
@@ -49,7 +49,7 @@ struct LoopbackTests {
         var answers: [[String: FlagValue]] = []
         for subject in Self.subjects {
             let stage = try await subject.open(world)
-            let client = try await ExperimentationClient(provider: try await stage.makeProvider(Environment()))
+            let client = try await ExperimentationClient(provider: try await stage.makeProvider())
             var values: [String: FlagValue] = [:]
             for user in world.users {
                 let decisions = try await client.decisions(for: user)

@@ -22,7 +22,7 @@ struct OptionsTests {
         #expect(options.caches.visitors == nil && options.caches.hits == nil)
         #expect(options.caches.visitorLookupTimeout == .milliseconds(200))
         #expect(options.caches.hitLookupTimeout == .milliseconds(200))
-        #expect(options.reports == [] && options.endpoints == nil && options.device == .current)
+        #expect(options.reports == [] && options.endpoints == .vendor && options.device == .current)
     }
 
     @Test("each option reaches the adapter")
@@ -45,14 +45,14 @@ struct OptionsTests {
             options.device = device
             options.reports = .usage
         }
-        let settings = try #require(flagship.provider?.configuration)
+        let settings = try #require(flagship.service?.configuration)
         #expect(settings.environmentID == Bench.environmentID && settings.apiKey.reveal() == Bench.apiKey)
         #expect(settings.mode == .bucketing && settings.rules == .server && settings.reports == .usage)
         #expect(settings.timeout == .milliseconds(700) && settings.pollingInterval == .seconds(7))
         #expect(settings.poolSize == 4 && settings.batchInterval == .seconds(9) && settings.device == device)
         #expect(settings.onVisitorExposed != nil && settings.retry.attempts == 1)
-        #expect(settings.endpoints?.decision.port == 1 && settings.endpoints?.events.port == 3)
-        let batching = try #require(flagship.provider?.roles.events?.batching)
+        #expect(settings.endpoints.decision.port == 1 && settings.endpoints.events.port == 3)
+        let batching = try #require(flagship.service?.events.batching)
         #expect(batching.count == 4 && batching.largest == 4 && batching.interval == .seconds(9))
         await flagship.close(within: .zero)
     }

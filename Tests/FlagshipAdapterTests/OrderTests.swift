@@ -72,7 +72,7 @@ struct OrderTests {
     @Test("exposure, hit, exposure, hit of two users arrive in each one's order")
     func interleaved() async throws {
         let bench = try await Bench()
-        let sink = try #require(bench.provider().roles.events)
+        let sink = try #require(try await bench.roles().events)
         let batch = Self.batch("A.e B.h A.h B.e A.e B.h A.h B.e")
         let report = await sink.deliver(batch)
         #expect(report.verdicts == .each(batch.map { _ in .delivered }))
@@ -114,7 +114,7 @@ struct OrderTests {
     func failure(index: Int) async throws {
         let (operation, failure, text, requests, verdicts) = Self.failures[index]
         let bench = try await Bench()
-        let sink = try #require(bench.provider().roles.events)
+        let sink = try #require(try await bench.roles().events)
         bench.transport.fail(operation, failure)
         let report = await sink.deliver(Self.batch(text))
         #expect(Self.text(bench.transport.exchanges) == requests)
@@ -124,7 +124,7 @@ struct OrderTests {
     @Test("a hit that can't be translated any more is given up, alone, and keeps nothing back")
     func untranslatable() async throws {
         let bench = try await Bench()
-        let sink = try #require(bench.provider().roles.events)
+        let sink = try #require(try await bench.roles().events)
         let report = await sink.deliver(Self.batch("A.e A.x A.e A.h"))
         #expect(Self.text(bench.transport.exchanges) == ["activate A0", "activate A2", "hits A3"])
         let rejected = Verdict.rejected(
@@ -221,7 +221,7 @@ struct OrderTests {
     func journal() async throws {
         let stage = try await FlagshipSubject().open(.shop)
         let client = try await ExperimentationClient(
-            provider: try await stage.makeProvider(Environment()),
+            provider: try await stage.makeProvider(),
             options: ClientOptions(
                 exposurePolicy: .everyRead,
                 batching: BatchPolicy(count: 100, interval: .seconds(3_600))

@@ -52,7 +52,7 @@ struct ReportTests {
     func silent() async throws {
         let bench = try await Bench(Self.file())
         let flagship = await bench.flagship()
-        #expect(flagship.provider?.reporter == nil)
+        #expect(flagship.service?.reporter == nil)
         try await Self.live(bench, flagship, try Self.sample().wanted)
         #expect(await bench.mock.receivedReports.isEmpty)
     }
@@ -73,7 +73,7 @@ struct ReportTests {
         #expect(exchange.request.path == "/analytics" && exchange.status == 200)
         let report = exchange.json
         #expect(report["t"] == "USAGE" && report["cid"] == .string(Bench.environmentID) && report["ds"] == "APP")
-        #expect(report["vid"]?.stringValue == flagship.provider?.reporter?.sessionID && report["qt"] == 0)
+        #expect(report["vid"]?.stringValue == flagship.service?.reporter?.sessionID && report["qt"] == 0)
         var fields = try #require(report["cv"]?.objectValue)
         #expect(fields.removeValue(forKey: "flagshipInstanceId")?.stringValue?.count == 36)
         #expect(fields.removeValue(forKey: "timeZone")?.stringValue?.isEmpty == false)
@@ -116,7 +116,7 @@ struct ReportTests {
         func fields(_ label: String) async -> [String: FlagValue]? {
             await Self.received(bench).first { $0["cv"]?.objectValue?["label"] == .string(label) }?["cv"]?.objectValue
         }
-        let session = try #require(flagship.provider?.reporter?.sessionID)
+        let session = try #require(flagship.service?.reporter?.sessionID)
         let fetch = try #require(await fields("VISITOR_FETCH_CAMPAIGNS"))
         #expect(fetch["visitor.visitorId"] == "ada" && fetch["visitor.anonymousId"] == "null")
         #expect(fetch["visitor.sessionId"] == .string(session))

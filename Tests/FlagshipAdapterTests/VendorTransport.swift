@@ -147,7 +147,15 @@ struct Bench {
     ) -> FlagshipProvider {
         var configuration = configuration(mode)
         change(&configuration)
-        return FlagshipProvider(configuration: configuration, transport: transport, environment: environment)
+        return FlagshipProvider(configuration: configuration, transport: transport)
+    }
+
+    /// What a provider plays that is started by itself.
+    func roles(
+        _ mode: FlagshipConfiguration.Mode = .decisionAPI,
+        _ change: (inout FlagshipConfiguration) -> Void = { _ in }
+    ) async throws -> ProviderRoles {
+        try await provider(mode, change).start(in: ProviderContext(environment: environment, state: store.state))
     }
 
     func client(

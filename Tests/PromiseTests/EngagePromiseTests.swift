@@ -67,21 +67,22 @@ struct EngagePromiseTests {
 
     private func provider(_ transport: SwitchedTransport, concurrency: Int = 8) -> EngageProvider {
         var configuration = EngageConfiguration(
-            host: "https://example.com",
+            endpoint: Endpoint(https: "example.com"),
             credentials: .init(clientID: "client", clientSecret: "secret", refreshToken: "token-0"),
             listID: "1"
         )
         configuration.networking.concurrency = concurrency
-        return EngageProvider(
-            configuration: configuration,
-            transport: transport,
-            environment: .still(),
-            state: kept
-        )
+        return EngageProvider(configuration: configuration, transport: transport)
     }
 
-    private func deliver(_ count: Int, _ provider: EngageProvider) async {
-        guard let sink = provider.roles.events else { return }
+    /// What a provider plays that is started by itself.
+    private func roles(_ transport: SwitchedTransport, concurrency: Int = 8) async throws -> ProviderRoles {
+        let context = ProviderContext(environment: .still(), state: kept)
+        return try await provider(transport, concurrency: concurrency).start(in: context)
+    }
+
+    private func deliver(_ count: Int, _ roles: ProviderRoles) async {
+        guard let sink = roles.events else { return }
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<count {
                 group.addTask {
@@ -113,14 +114,13 @@ struct EngagePromiseTests {
             if !kept.holds(refresh) { unkept.withLock { $0 += 1 } }
             return .json("{}")
         }
-        let provider = provider(transport)
-        try await provider.start()
-        await deliver(500, provider)
+        let roles = try await roles(transport)
+        await deliver(500, roles)
         #expect(authority.state.withLock { $0.requests } == 1)
         // Now every token is refused.
         authority.state.withLock { $0.access += 1 }
         authority.state.withLock { $0.refresh = "token-1" }
-        await deliver(500, provider)
+        await deliver(500, roles)
         #expect(authority.state.withLock { $0.requests } == 2)
         #expect(authority.state.withLock { $0.reuses } == 0)
         #expect(unkept.withLock { $0 } == 0)
@@ -153,13 +153,12 @@ struct EngagePromiseTests {
             for _ in 0..<5 { await Task.yield() }
             return .json("{}")
         }
-        let provider = provider(transport, concurrency: limit)
-        try await provider.start()
+        let engage = try #require(try await roles(transport, concurrency: limit).extras as? Engage)
         // Calls that were made before there is a token go one by one, in their order; so one goes first.
-        _ = try? await provider.xmlapi.send(.selectRecipient(id: "first", list: "1"))
+        _ = try? await engage.xmlapi.send(.selectRecipient(id: "first", list: "1"))
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<500 {
-                group.addTask { _ = try? await provider.xmlapi.send(.selectRecipient(id: "\(number)", list: "1")) }
+                group.addTask { _ = try? await engage.xmlapi.send(.selectRecipient(id: "\(number)", list: "1")) }
             }
         }
         #expect(transport.requests.count >= 501)

@@ -33,7 +33,7 @@ struct LastGoodAnswerTests {
     func outlives(_ vendor: Vendor) async throws {
         let time = ManualTime()
         let transport = SwitchedTransport { _ in .json(vendor.answer(flags: 3)) }
-        let provider = vendor.provider(transport, environment: .still(time))
+        let provider = vendor.provider(transport)
         let client = try await ExperimentationClient(provider: provider, environment: .still(time))
         let session = client.session(for: User(id: "ada", consent: .granted))
         try await session.refresh(force: true)
@@ -67,7 +67,7 @@ struct LastGoodAnswerTests {
         let store = ClientStore.inMemory()
         let transport = SwitchedTransport { _ in .json(vendor.answer(flags: 3)) }
         func client(_ key: Secret = "key-canary") async throws -> ExperimentationClient {
-            let provider = vendor.provider(transport, environment: .still(), secrets: (key, ""))
+            let provider = vendor.provider(transport, secrets: (key, ""))
             return try await ExperimentationClient(provider: provider, store: store, environment: .still())
         }
         let first = try await client()
@@ -113,7 +113,7 @@ struct LastGoodAnswerTests {
         func client(_ scope: String) async throws -> ExperimentationClient {
             let provider: any ExperimentationProvider = vendor.provider(
                 transport,
-                environment: .still(),
+                account: scope,
                 secrets: (Secret(scope), "")
             )
             return try await ExperimentationClient(provider: provider, store: store, environment: .still())

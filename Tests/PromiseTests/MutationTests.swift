@@ -45,11 +45,11 @@ struct MutationTests {
         let list = vendor == .sigma ? "feature_flags" : "campaigns"
         let flags = try #require(whole.objectValue?[list]?.arrayValue)
         let transport = SwitchedTransport { _ in .status(500) }
-        let provider = vendor.provider(transport, environment: .still())
+        let roles = try await vendor.provider(transport).start(in: ProviderContext(environment: .still()))
         let user = User(id: "ada", consent: .granted)
         func decisions() async throws -> Decisions {
             let context = EvaluationContext(user: user, date: Date(timeIntervalSince1970: 1_795_255_200))
-            switch provider.roles.decisions {
+            switch roles.decisions {
             case .asked(let source):
                 guard case .decided(let decisions) = try await source.decisions(for: context) else { return .none }
                 return decisions
@@ -101,7 +101,7 @@ struct MutationTests {
             )
         }
         let sigma = try await ExperimentationClient(
-            provider: Vendor.sigma.provider(transport, environment: .still()),
+            provider: Vendor.sigma.provider(transport),
             environment: .still()
         )
         let other = sigma.session(for: User(id: "ada"))
@@ -143,7 +143,7 @@ struct MutationTests {
                 """#
             for (vendor, answer) in [(Vendor.flagshipComputed, flagship), (.sigma, sigma)] {
                 let transport = SwitchedTransport { _ in .json(answer) }
-                let provider = vendor.provider(transport, environment: .still())
+                let provider = vendor.provider(transport)
                 let client = try await ExperimentationClient(provider: provider, environment: .still())
                 let session = client.session(
                     for: User(id: "ada", attributes: ["city": "lyon"], consent: .granted)

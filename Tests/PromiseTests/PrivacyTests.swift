@@ -95,11 +95,7 @@ struct PrivacyTests {
             let environment = Environment.still(time, log: log)
             let dice = Mutex(Dice(seed))
             let transport = SwitchedTransport { exchange in dice.withLock { Self.answer(exchange, &$0) } }
-            let provider = vendor.provider(
-                transport,
-                environment: environment,
-                secrets: ("key-canary-7f3a", "token-canary-9b21")
-            )
+            let provider = vendor.provider(transport, secrets: ("key-canary-7f3a", "token-canary-9b21"))
             let store = try SQLiteStore(at: folder.appending(path: "store.sqlite"))
             let client = try await ExperimentationClient(
                 provider: provider,

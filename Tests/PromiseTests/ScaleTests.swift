@@ -75,7 +75,9 @@ struct ScaleTests {
             start = time.instant
         }
 
-        var roles: ProviderRoles { ProviderRoles(decisions: .computed(self)) }
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            ProviderRoles(decisions: .computed(self))
+        }
         func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
             let second = Int(start.duration(to: time.instant).components.seconds)
             fetches.withLock { $0[second, default: 0] += 1 }
@@ -240,7 +242,7 @@ struct ScaleTests {
         }.joined(separator: ",")
         let body = #"{"feature_flags":[\#(rules)],"experiments":[]}"#
         let transport = SwitchedTransport { _ in .json(body) }
-        let provider = Vendor.sigma.provider(transport, environment: .still())
+        let provider = Vendor.sigma.provider(transport)
         let client = try await ExperimentationClient(provider: provider, environment: .still())
         let session = client.session(for: User(id: "ada"))
         let before = memory()

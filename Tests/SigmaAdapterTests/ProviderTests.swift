@@ -95,7 +95,7 @@ struct ProviderTests {
     @Test("the same bytes are no new rules")
     func unchanged() async throws {
         let stage = try Stage()
-        guard case .computed(let source) = Self.provider(stage).roles.decisions else {
+        guard case .computed(let source) = try await Self.roles(stage).decisions else {
             Issue.record("expected rules")
             return
         }
@@ -117,7 +117,7 @@ struct ProviderTests {
     @Test("there is nowhere to send events to, so that none can be out of order, and that is said")
     func noEvents() async throws {
         let stage = try Stage()
-        #expect(Self.provider(stage).roles.events == nil)
+        #expect(try await Self.roles(stage).events == nil)
         let client = try await Self.client(stage)
         let session = client.session(for: User(id: "u-1"))
         await #expect(throws: ExperimentationError.self) { try await session.track(.custom("seen")) }
@@ -130,9 +130,9 @@ struct ProviderTests {
         arguments: [("", "https://a.example/"), ("t", "http://a.example/")]
     )
     func badSettings(token: String, apiURL: String) async throws {
-        let provider = SigmaProvider(configuration: .init(projectToken: Secret(token), apiURL: apiURL))
         do throws(ExperimentationError) {
-            try await provider.start()
+            let configuration = SigmaConfiguration(projectToken: Secret(token), endpoint: try Endpoint(apiURL))
+            _ = try await SigmaProvider(configuration: configuration).start(in: ProviderContext())
             Issue.record("expected an error")
         } catch {
             #expect(error.code == .configuration)
@@ -189,7 +189,7 @@ struct ProviderTests {
         let configuration = try SigmaConfiguration(reading: &reader)
         try reader.finish()
         #expect(configuration.projectToken == Secret("t"))
-        #expect(try configuration.endpoint() == Endpoint("http://127.0.0.1:8081/api/v1"))
+        #expect(try configuration.endpoint == Endpoint("http://127.0.0.1:8081/api/v1"))
         #expect(configuration.cacheLifetime == .seconds(10))
         #expect(configuration.retryCount == 2)
         #expect(configuration.fetchTimeout == .seconds(1.5))
@@ -230,7 +230,7 @@ struct ProviderTests {
         try await server.start()
         let configuration = SigmaConfiguration(
             projectToken: Secret(SigmaMock.token),
-            apiURL: server.endpoints["api"] ?? "",
+            endpoint: try Endpoint(server.endpoints["api"] ?? ""),
             retryCount: 1,
             fetchTimeout: .seconds(5),
             device: Reference.device
@@ -259,12 +259,16 @@ struct ProviderTests {
         SigmaProvider(
             configuration: SigmaConfiguration(
                 projectToken: Secret(SigmaMock.token),
-                apiURL: "https://sigma.example/api/v1/",
+                endpoint: Endpoint(https: "sigma.example", path: "/api/v1"),
                 device: Reference.device
             ),
-            transport: stage.transport,
-            environment: Environment(time: stage.time, jitter: { 0.5 })
+            transport: stage.transport
         )
+    }
+
+    private static func roles(_ stage: Stage) async throws -> ProviderRoles {
+        let environment = Environment(time: stage.time, jitter: { 0.5 })
+        return try await provider(stage).start(in: ProviderContext(environment: environment))
     }
 
     private static func client(

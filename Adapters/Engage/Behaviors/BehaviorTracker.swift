@@ -10,7 +10,7 @@ import Foundation
 /// try await tracker.handlePushReceived(payload)
 /// ```
 public struct BehaviorTracker: Sendable {
-    let engage: EngageProvider
+    let engage: Engage
     let session: UserSession
 
     private var profile: EngageProfile { engage.profile }

@@ -22,7 +22,7 @@ public struct EngageEventStates: Sendable, Hashable {
     public var incomplete: Int
 }
 
-extension EngageProvider {
+extension Engage {
     /// Counts events by the reference's states.
     public func eventStates(in client: ExperimentationClient) async throws(ExperimentationError) -> EngageEventStates {
         let status = try await client.outboxStatus()

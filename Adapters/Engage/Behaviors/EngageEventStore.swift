@@ -40,7 +40,7 @@ public struct EngageEvent: Sendable, Hashable, Identifiable {
 /// ```
 ///
 /// Events that wait are all there. Of those that the vendor has, and of those that were given up, the latest thousand
-/// are; ``EngageProvider/eventStates(in:)`` counts all of them.
+/// are; ``Engage/eventStates(in:)`` counts all of them.
 public struct EngageEventStore: Sendable {
     let client: ExperimentationClient
     let translation: EngageTranslation
@@ -126,7 +126,7 @@ public struct EngageEventStore: Sendable {
     }
 }
 
-extension EngageProvider {
+extension Engage {
     /// The queries and deletions of the reference's event store.
     ///
     /// - Parameter client: The client that was made with this provider.

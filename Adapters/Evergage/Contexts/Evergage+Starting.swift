@@ -11,12 +11,16 @@ extension Evergage {
     /// Starts sending; the first call counts, until ``reset()``, and one with settings that can't work doesn't.
     ///
     /// It doesn't throw: what is wrong with the settings is logged as an error.
-    public func start(_ configuration: EvergageConfiguration) {
-        guard self.configuration == nil else {
+    ///
+    /// - Parameter make: Makes the settings, as in `start(try EvergageConfiguration(account: "acme", dataset: "shop"))`.
+    public func start(_ make: @autoclosure () throws(ExperimentationError) -> EvergageConfiguration) {
+        guard configuration == nil else {
             return drop(.info, "started already; the second start was ignored")
         }
+        let configuration: EvergageConfiguration
         do throws(ExperimentationError) {
-            _ = try configuration.endpoint()
+            configuration = try make()
+            try configuration.validate()
         } catch {
             return drop(.error, "not started: \(error.message)")
         }
@@ -41,7 +45,7 @@ extension Evergage {
         }
         self.client = nil
         self.session = nil
-        provider = nil
+        events = nil
         configuration = nil
         preStart = []
         currentUserID = nil
@@ -69,7 +73,7 @@ extension Evergage {
     }
 
     private func open(_ configuration: EvergageConfiguration, _ generation: Int) async {
-        let provider = EvergageProvider(configuration: configuration, transport: transport, environment: environment)
+        let provider = EvergageProvider(configuration: configuration, transport: transport)
         let client: ExperimentationClient
         let anonymousID: String
         let launch: [String]
@@ -83,10 +87,10 @@ extension Evergage {
         }
         guard generation == self.generation else { return await client.shutdown(within: .zero) }
         knownAnonymousID = anonymousID
-        self.provider = provider
+        events = client.extras as? EvergageEventSink
         self.client = client
         let session = client.session(for: User(id: anonymousID, anonymousID: anonymousID))
-        provider.delivery.surfaces.open(session: session.id)
+        events?.surfaces.open(session: session.id)
         self.session = session
         for context in contexts { context.attach() }
         refreshAll(at: environment.time.instant)

@@ -39,7 +39,7 @@ public final class Evergage {
     var attention: Attention
     /// Set by ``start(_:)``, cleared by ``reset()``.
     var configuration: EvergageConfiguration?
-    var provider: EvergageProvider?
+    var events: EvergageEventSink?
     /// Counts up with each ``reset()``: what was begun before is over.
     var generation = 0
 
@@ -106,7 +106,7 @@ public final class Evergage {
     // MARK: Contexts
 
     /// What the vendor says of the application, or the defaults as long as nobody knows.
-    var remote: EvergageRemoteConfiguration { provider?.delivery.remote ?? EvergageRemoteConfiguration() }
+    var remote: EvergageRemoteConfiguration { events?.remote ?? EvergageRemoteConfiguration() }
 
     /// Whether the vendor has disabled the application.
     public var isDisabled: Bool { !remote.isEnabled }
@@ -137,10 +137,10 @@ public final class Evergage {
     /// All contexts that there are.
     var contexts: [EvergageContext] { [global].compactMap { $0 } + screens.compactMap(\.screen) }
 
-    func openSurface(_ surface: String) { provider?.delivery.surfaces.open(surface: surface) }
+    func openSurface(_ surface: String) { events?.surfaces.open(surface: surface) }
 
     func closeSurface(_ surface: String) {
-        provider?.delivery.surfaces.close(surface: surface)
+        events?.surfaces.close(surface: surface)
         session?.closeSurface(surface)
     }
 

@@ -9,10 +9,10 @@ extension FlagshipVisitor {
     }
 
     /// Makes this the visitor whom reports are about that name none.
-    func noteForReports() { flagship.provider?.reporter?.note(reported) }
+    func noteForReports() { flagship.service?.reporter?.note(reported) }
 
     private func report(_ label: FlagshipReport.Label, _ fields: () -> [String: String]) {
-        flagship.provider?.reporter?.report(label, of: reported, fields)
+        flagship.service?.reporter?.report(label, of: reported, fields)
     }
 
     private var contextFields: [String: String] {
@@ -67,15 +67,23 @@ extension FlagshipVisitor {
 
     /// Remembers that a flag's value was read, as far as somebody wants to hear of it.
     func noteRead(_ key: String) {
-        guard flagship.provider?.reporter != nil else { return }
+        guard flagship.service?.reporter != nil else { return }
         state.withLock { _ = $0.read.insert(key) }
     }
 }
 
 extension Flagship {
+    /// The address as the vendor writes its own, with a slash at the end.
+    private static func written(_ endpoint: Endpoint?) -> String {
+        guard let endpoint, endpoint != FlagshipConfiguration.Endpoints.vendor.decision else {
+            return FlagshipWire.decisionURL
+        }
+        return endpoint.description
+    }
+
     /// How Flagship is set up, as reports have it.
     var reportedFields: [String: String] {
-        let settings = provider?.configuration
+        let settings = service?.configuration
         return [
             "sdk.status": status.rawValue, "sdk.config.mode": options.mode == .bucketing ? "BUCKETING" : "DECISION_API",
             "sdk.config.timeout": FlagshipReport.milliseconds(options.timeout),
@@ -85,7 +93,7 @@ extension Flagship {
             "sdk.config.usingCustomVisitorCache": String(options.caches.visitors != nil),
             "sdk.config.usingOnVisitorExposed": String(options.onVisitorExposed != nil),
             "sdk.config.usingCustomLogManager": String(!((environment.log as? FlagshipLevelledLog)?.sink is NoLog)),
-            "sdk.config.decisionApiUrl": settings?.endpoints?.decision.description ?? FlagshipWire.decisionURL,
+            "sdk.config.decisionApiUrl": Self.written(settings?.endpoints.decision),
             "sdk.config.trackingManager.strategy": options.tracking.strategy.rawValue,
             "sdk.config.trackingManager.batchIntervals": FlagshipReport.milliseconds(options.tracking.batchInterval),
             "sdk.config.trackingManager.poolMaxSize": String(options.tracking.poolMaxSize),

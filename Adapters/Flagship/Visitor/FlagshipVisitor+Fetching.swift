@@ -45,7 +45,7 @@ extension FlagshipVisitor {
     }
 
     private func afterFetch(_ session: UserSession, isGood: Bool) async {
-        flagship.provider?.observations.note(context(), of: visitorID)
+        flagship.service?.observations.note(context(), of: visitorID)
         guard hasConsented else { return }
         if isGood {
             let record = record(of: session.decisions)
@@ -157,7 +157,7 @@ extension FlagshipVisitor {
             value: resolution.value,
             defaultValue: defaultValue
         )
-        flagship.provider?.observations.note(context(), of: mark.visitor)
+        flagship.service?.observations.note(context(), of: mark.visitor)
         do throws(ExperimentationError) {
             try session.note(TrackingEvent(.exposure(exposure)))
             reportExposure(origin)

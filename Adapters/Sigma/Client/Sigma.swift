@@ -32,7 +32,7 @@ public enum Sigma {
     public static func initializeClient(
         projectToken: String,
         initialUser: SigmaUser? = nil,
-        apiURL: String = SigmaConfiguration.defaultAPIURL,
+        apiURL: String = SigmaConfiguration.vendorEndpoint.description,
         cacheTTL: UInt = 10,
         retryCount: UInt = 0,
         fetchTimeout: TimeInterval = 60,

@@ -14,7 +14,13 @@ public final class SigmaClient: Sendable {
     private let time: any TimeSource
     private let failures: SigmaClientOptions.Failures
 
-    init(_ configuration: SigmaConfiguration, initialUser: SigmaUser?, tag: String, options: SigmaClientOptions) {
+    init(
+        _ configuration: SigmaConfiguration,
+        refusedURL: String? = nil,
+        initialUser: SigmaUser?,
+        tag: String,
+        options: SigmaClientOptions
+    ) {
         self.tag = tag
         let environment = options.environment
         time = environment.time
@@ -35,7 +41,8 @@ public final class SigmaClient: Sendable {
             SigmaService(
                 configuration,
                 transport: options.transport ?? DefaultTransport.make(),
-                environment: environment
+                environment: environment,
+                refusedURL: refusedURL
             ),
             records: records,
             profile: profile,

@@ -26,16 +26,17 @@ public final class SigmaClientRegistry: Sendable {
     public func initializeClient(
         projectToken: String,
         initialUser: SigmaUser? = nil,
-        apiURL: String = SigmaConfiguration.defaultAPIURL,
+        apiURL: String = SigmaConfiguration.vendorEndpoint.description,
         cacheTTL: UInt = 10,
         retryCount: UInt = 0,
         fetchTimeout: TimeInterval = 60,
         tag: String = Sigma.defaultClientTag,
         options: SigmaClientOptions = SigmaClientOptions()
     ) throws(SigmaError) -> SigmaClient {
+        let endpoint = try? Endpoint(apiURL)
         var configuration = SigmaConfiguration(
             projectToken: Secret(projectToken),
-            apiURL: apiURL,
+            endpoint: endpoint ?? SigmaConfiguration.vendorEndpoint,
             cacheLifetime: .seconds(Int64(clamping: cacheTTL)),
             retryCount: Int(clamping: retryCount),
             fetchTimeout: Self.duration(fetchTimeout),
@@ -45,7 +46,13 @@ public final class SigmaClientRegistry: Sendable {
         configuration.assumptions = options.assumptions
         let made = clients.withLock { clients -> SigmaClient? in
             guard clients[tag] == nil else { return nil }
-            let client = SigmaClient(configuration, initialUser: initialUser, tag: tag, options: options)
+            let client = SigmaClient(
+                configuration,
+                refusedURL: endpoint == nil ? apiURL : nil,
+                initialUser: initialUser,
+                tag: tag,
+                options: options
+            )
             clients[tag] = client
             return client
         }

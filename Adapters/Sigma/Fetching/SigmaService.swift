@@ -9,9 +9,17 @@ struct SigmaService: Sendable {
     let configuration: SigmaConfiguration
     private let client: HTTPClient
     private let log: any LogSink
+    /// What was given as an address and is none; every call fails with it then, as with the vendor's SDK.
+    private let refusedURL: String?
 
-    init(_ configuration: SigmaConfiguration, transport: any HTTPTransport, environment: Environment) {
+    init(
+        _ configuration: SigmaConfiguration,
+        transport: any HTTPTransport,
+        environment: Environment,
+        refusedURL: String? = nil
+    ) {
         self.configuration = configuration
+        self.refusedURL = refusedURL
         client = HTTPClient(transport: transport, environment: environment)
         log = environment.log
     }
@@ -47,12 +55,8 @@ struct SigmaService: Sendable {
     ) async throws(SigmaNetworkError) -> Value {
         // A field's value that isn't one would be sent as another value.
         guard configuration.hasUsableToken else { throw .customError("the project token can't be sent") }
-        let request: HTTPRequest
-        do throws(ExperimentationError) {
-            request = make(try configuration.endpoint(), configuration.projectToken, privateID)
-        } catch {
-            throw .incorrectURL(configuration.apiURL)
-        }
+        if let refusedURL { throw .incorrectURL(refusedURL) }
+        let request = make(configuration.endpoint, configuration.projectToken, privateID)
         var failure = SigmaNetworkError.noData
         for attempt in 0...configuration.retryCount {
             do throws(SigmaNetworkError) { return try await once(request, read) } catch { failure = error }

@@ -13,7 +13,9 @@ struct Vendor: ExperimentationProvider, EventSink {
     var batching = BatchPolicy(count: 100, largest: 100, interval: .seconds(1))
     var post: (@Sendable ([Envelope]) async -> Bool)?
 
-    var roles: ProviderRoles { ProviderRoles(events: self) }
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(events: self)
+    }
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         let isTaken = await post?(batch) ?? true

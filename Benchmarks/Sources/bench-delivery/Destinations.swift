@@ -44,6 +44,8 @@ enum Destinations {
         let scope = ""
         let capabilities: Set<Capability> = [.tracking]
         let roles: ProviderRoles
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles { roles }
     }
 
     static func measure(_ table: inout Table) async throws {

@@ -49,7 +49,7 @@ enum BehaviorRates {
     ) async throws -> (rate: Double, bodies: [[UInt8]]) {
         let server = MockServer(EngageMock())
         try await server.start()
-        let provider = EngageProvider(configuration: configuration(server.url, isAugmented: isAugmented))
+        let provider = EngageProvider(configuration: try configuration(server.url, isAugmented: isAugmented))
         let client = try await ExperimentationClient(provider: provider, store: store)
         let session = client.session(for: User(id: "u-1"))
         let rate = try await rate {
@@ -108,8 +108,8 @@ enum BehaviorRates {
         return rate
     }
 
-    private static func configuration(_ host: String, isAugmented: Bool) -> EngageConfiguration {
-        var configuration = EngageConfiguration(
+    private static func configuration(_ host: String, isAugmented: Bool) throws -> EngageConfiguration {
+        var configuration = try EngageConfiguration(
             host: host,
             credentials: .init(clientID: "client", clientSecret: "secret", refreshToken: "refresh"),
             listID: "23949"

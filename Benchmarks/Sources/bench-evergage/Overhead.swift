@@ -26,7 +26,7 @@ enum Overhead {
         let evergage = Evergage(anonymousID: "anonymous", sendsLifecycleEvents: false)
         // Without a pace: ten requests in five seconds are what is to be expected of an application, not of this.
         evergage.start(
-            EvergageConfiguration(account: "acme", dataset: "engage", baseURL: server.url, pace: nil)
+            try EvergageConfiguration(account: "acme", dataset: "engage", endpoint: Endpoint(server.url), pace: nil)
         )
         await evergage.flush()
         guard let screen = evergage.makeScreen(name: "Home") else { return }

@@ -1,3 +1,4 @@
+import AdapterKit
 import BenchmarkHarness
 import EvergageAdapter
 import Experimentation
@@ -9,7 +10,12 @@ enum Remains {
     static func measure(_ table: inout Table) async {
         let evergage = Evergage(anonymousID: "anonymous", sendsLifecycleEvents: false)
         evergage.start(
-            EvergageConfiguration(account: "acme", dataset: "engage", baseURL: "http://127.0.0.1:1", pace: nil)
+            try EvergageConfiguration(
+                account: "acme",
+                dataset: "engage",
+                endpoint: Endpoint("http://127.0.0.1:1"),
+                pace: nil
+            )
         )
         await evergage.flush(within: .milliseconds(100))
         await visit(evergage, screens: 20)

@@ -26,7 +26,7 @@ enum FlagshipBench {
                 mode: .bucketing
             )
         )
-        guard case .computed(let source) = provider.roles.decisions else { return }
+        guard case .computed(let source) = try await provider.start(in: ProviderContext()).decisions else { return }
         let ruleset = try source.ruleset(restoring: Array(file.utf8))
         let date = Date(timeIntervalSince1970: 1_795_255_200)
         let contexts = visitors.map {

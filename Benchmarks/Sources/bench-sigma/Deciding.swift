@@ -69,7 +69,7 @@ enum Deciding {
 
     /// A warm read, beside the same read of another provider's snapshot.
     static func reading(_ table: inout Table) async throws {
-        let configuration = SigmaConfiguration(projectToken: "token", apiURL: "https://sigma.example/api/v1/")
+        let configuration = SigmaConfiguration(projectToken: "token", endpoint: Endpoint(https: "sigma.example"))
         let sigma = try await ExperimentationClient(
             provider: SigmaProvider(configuration: configuration, transport: Canned(experiments: false))
         )
@@ -106,10 +106,10 @@ enum Deciding {
     }
 
     static func ruleset(_ bucketing: SigmaBucketing, experiments: Bool = true) async throws -> any Ruleset {
-        var configuration = SigmaConfiguration(projectToken: "token", apiURL: "https://sigma.example/api/v1/")
+        var configuration = SigmaConfiguration(projectToken: "token", endpoint: Endpoint(https: "sigma.example"))
         configuration.bucketing = bucketing
         let provider = SigmaProvider(configuration: configuration, transport: Canned(experiments: experiments))
-        guard case .computed(let source) = provider.roles.decisions,
+        guard case .computed(let source) = try await provider.start(in: ProviderContext()).decisions,
             case .replaced(let ruleset, _, _) = try await source.ruleset(ifNot: nil)
         else { throw ExperimentationError(.general, "no rules") }
         return ruleset

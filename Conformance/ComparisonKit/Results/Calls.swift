@@ -35,9 +35,9 @@ extension VendorStory {
     /// Notes which types of events the vendor's adapter has no word for, and why.
     ///
     /// Nothing is tracked for it: the adapter is asked what it would take.
-    mutating func noteRefusals(by provider: any ExperimentationProvider) {
+    mutating func noteRefusals(by sink: (any EventSink)?) {
         for event in TrackingEvent.examples {
-            guard let sink = provider.roles.events else {
+            guard let sink else {
                 refusedEvents[event.type] = reasons[Capability.tracking.rawValue] ?? "\(name) has no events"
                 continue
             }

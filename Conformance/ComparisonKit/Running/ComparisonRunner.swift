@@ -131,8 +131,8 @@ public struct ComparisonRunner: Sendable {
         }
         story.gaps = await stage.gaps
         let opened = stage
-        if let provider = try? await Bounded.run(for: stepLimit, { try await opened.makeProvider(Environment()) }) {
-            story.noteRefusals(by: provider)
+        if let provider = try? await Bounded.run(for: stepLimit, { try await opened.makeProvider() }) {
+            story.noteRefusals(by: try? await provider.start(in: ProviderContext()).events)
         }
         let performance = Performance(subject: subject, stage: stage, world: scenario.world, gaps: story.gaps)
         var durations: [Int: Duration] = [:]

@@ -132,7 +132,7 @@ actor Performance {
 
     private func makeClient() async throws -> ExperimentationClient {
         try await ExperimentationClient(
-            provider: stage.makeProvider(environment),
+            provider: stage.makeProvider(),
             store: store,
             environment: environment
         )

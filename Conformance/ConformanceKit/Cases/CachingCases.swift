@@ -273,10 +273,10 @@ extension ConformanceCase {
 extension Probe {
     /// How long this vendor's decisions are good; `nil` where there are none or nothing is said.
     public func lifetime() async throws -> Duration? {
-        switch try await provider().roles.decisions {
+        switch try await roles().decisions {
         case .asked(let source): source.freshness.lifetime
         case .computed(let source): source.freshness.lifetime
-        case .delivered, nil: nil
+        case nil: nil
         }
     }
 }

@@ -12,7 +12,7 @@ extension ConformanceCase {
             let session = try await probe.session(for: .cleo)
             try await probe.trackMarks(1...2, in: session)
             try await probe.deliverAll()
-            let isHeld = try await probe.provider().roles.needsConsent
+            let isHeld = try await probe.roles().needsConsent
             probe.expect(try await probe.marks(), equals: isHeld ? [] : [1, 2], "what the vendor took")
             probe.expect(try await probe.ledger().pending, equals: isHeld ? 2 : 0, "what waits")
         },
@@ -42,7 +42,7 @@ extension ConformanceCase {
         },
         delivery("consent/held-survives-a-restart", 16, "What is held for consent is still held after a kill") {
             probe in
-            guard try await probe.provider().roles.needsConsent else {
+            guard try await probe.roles().needsConsent else {
                 throw SubjectError.unsupported("\(probe.subject.name) doesn't need consent")
             }
             try await probe.trackMarks(1...2, in: try await probe.session(for: .cleo))
@@ -80,7 +80,7 @@ extension ConformanceCase {
         },
         delivery("consent/denied-purges-what-was-held", 16, "Denied instead of granted, held events are gone for good")
         { probe in
-            guard try await probe.provider().roles.needsConsent else {
+            guard try await probe.roles().needsConsent else {
                 throw SubjectError.unsupported("\(probe.subject.name) doesn't need consent")
             }
             let session = try await probe.session(for: .cleo)
@@ -184,7 +184,7 @@ extension ConformanceCase {
             needs: ["flags/welcome"],
             world: .oneFlag
         ) { probe in
-            guard case .asked = try await probe.provider().roles.decisions else {
+            guard case .asked = try await probe.roles().decisions else {
                 throw SubjectError.unsupported(
                     "\(probe.subject.name)'s rules are the same for everybody; nothing of a user is kept"
                 )
@@ -271,7 +271,7 @@ extension ConformanceCase {
             "Where linking takes no remote step, it is done at once and asks nobody",
             world: .oneFlag
         ) { probe in
-            guard try await probe.provider().roles.identity == nil else {
+            guard try await probe.roles().identity == nil else {
                 throw SubjectError.unsupported("\(probe.subject.name) links in steps")
             }
             let session = try await probe.session(for: guest)
@@ -292,7 +292,7 @@ extension ConformanceCase {
             probes: name == "identity/link" ? .identityLinking : nil,
             world: .oneFlag
         ) { probe in
-            guard try await probe.provider().roles.identity != nil else {
+            guard try await probe.roles().identity != nil else {
                 throw SubjectError.unsupported("\(probe.subject.name) links by sending both ids; there are no steps")
             }
             try await steps(probe)

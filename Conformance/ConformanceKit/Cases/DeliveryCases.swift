@@ -297,6 +297,6 @@ extension ConformanceCase {
 extension Probe {
     /// How long this vendor's events wait at most.
     public func interval() async throws -> Duration {
-        try await provider().roles.events?.batching.interval ?? .zero
+        try await roles().events?.batching.interval ?? .zero
     }
 }

@@ -312,11 +312,8 @@ extension ConformanceCase {
         ) { probe in
             let provider = try await probe.provider()
             probe.expect(provider.capabilities, equals: probe.subject.capabilities, "the capabilities")
-            let hasDecisions =
-                switch provider.roles.decisions {
-                case .asked, .computed: true
-                case .delivered, nil: false
-                }
+            let roles = try await probe.roles()
+            let hasDecisions = roles.decisions != nil
             probe.expect(
                 provider.capabilities.contains(.flags) == hasDecisions
                     || provider.capabilities.contains(.experiments) == hasDecisions,
@@ -324,12 +321,12 @@ extension ConformanceCase {
             )
             probe.expect(
                 provider.capabilities.contains(.tracking),
-                equals: provider.roles.events != nil && provider.capabilities.contains(.tracking),
+                equals: roles.events != nil && provider.capabilities.contains(.tracking),
                 "tracking needs a role for events"
             )
             probe.expect(
                 provider.capabilities.contains(.campaigns),
-                equals: provider.roles.campaigns != nil,
+                equals: roles.campaigns != nil,
                 "campaigns and their role"
             )
             probe.expect(

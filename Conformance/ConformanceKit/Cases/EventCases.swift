@@ -57,7 +57,7 @@ extension ConformanceCase {
                 let name = "mark-1 \"a\" <b> & 'c' ]]> Größe 🫖 %20 +"
                 let session = try await probe.session()
                 let candidates: [TrackingEvent] = [.custom(name), .screenView(name), .goalCompleted(name)]
-                let sink = try probe.unwrap(try await probe.provider().roles.events, "the sink")
+                let sink = try probe.unwrap(try await probe.roles().events, "the sink")
                 guard let event = candidates.first(where: { (try? sink.check($0)) != nil }) else {
                     throw SubjectError.unsupported("\(probe.subject.name) takes no such names")
                 }

@@ -49,7 +49,7 @@ extension ConformanceCase {
             probe.expect(failure?.error != nil, "the reason")
         },
         status("status/changed-configuration", "Other decisions are announced, unless they are the same") { probe in
-            guard case .computed = try await probe.provider().roles.decisions else {
+            guard case .computed = try await probe.roles().decisions else {
                 throw SubjectError.unsupported("\(probe.subject.name) decides for each user by itself")
             }
             let client = try await probe.client()

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 /// A provider in another process, as the client here sees it.
-struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, IdentityLinker, CampaignSource {
+struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, IdentityLinker {
     let stage: RemoteStage
     let id: String
 
@@ -11,17 +11,21 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
     var capabilities: Set<Capability> { stage.subject.capabilities }
     var freshness: Freshness { Freshness(lifetime: traits.lifetime.map { .seconds($0) }) }
     var batching: BatchPolicy { BatchPolicy() }
-    var limitPerTarget: Int { traits.campaignLimit ?? 1 }
     private var traits: RemoteTraits { stage.subject.traits }
 
-    var roles: ProviderRoles {
-        ProviderRoles(
-            decisions: traits.decides ? .asked(self) : traits.campaignLimit == nil ? nil : .delivered,
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        var roles = ProviderRoles(
+            decisions: traits.decides ? .asked(self) : nil,
             events: traits.events.isEmpty ? nil : self,
             identity: traits.links ? self : nil,
-            campaigns: traits.campaignLimit == nil ? nil : self,
+            campaigns: traits.campaignLimit.map { CampaignPolicy(limitPerTarget: $0) },
             needsConsent: traits.needsConsent
         )
+        roles.assignments = AssignmentPolicy(
+            isSticky: capabilities.contains(.stickyAssignments),
+            allowsOverrides: capabilities.contains(.overrides)
+        )
+        return roles
     }
 
     // MARK: Decisions

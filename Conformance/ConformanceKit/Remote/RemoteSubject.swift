@@ -129,7 +129,7 @@ struct RemoteStage: SubjectStage {
     let gaps: [WorldGap]
     let secrets: [String]
 
-    func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider {
+    func makeProvider() async throws -> any ExperimentationProvider {
         var reader = try await call("start")
         return RemoteProvider(stage: self, id: try reader.name("provider"))
     }

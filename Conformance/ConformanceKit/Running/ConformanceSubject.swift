@@ -54,10 +54,9 @@ public protocol SubjectStage: Sendable {
 
     /// Makes a fresh provider that talks to the stand-in; called again for a restart or a second device.
     ///
-    /// - Parameter environment: The time, the ids, the chance and the log of the case; hand all of it to the provider.
     /// - Returns: A provider that hasn't been started.
     /// - Throws: When the stand-in is gone.
-    func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider
+    func makeProvider() async throws -> any ExperimentationProvider
 
     /// Changes the world at the vendor's end, as somebody at its console would.
     ///

@@ -84,7 +84,7 @@ public final class Probe: Sendable {
         if let options { state.withLock { $0.options = options } }
         let environment = environment
         let cut = CutStore(state.withLock { $0.store })
-        let provider = try await stage.makeProvider(environment)
+        let provider = try await stage.makeProvider()
         let client = try await ExperimentationClient(
             provider: provider,
             store: cut.clientStore,
@@ -144,7 +144,7 @@ public final class Probe: Sendable {
     /// Waits, for a few seconds at most, until a client that asks by itself has an answer.
     private func waitForStart() async throws {
         let client = try await client()
-        guard case .computed(let source) = try await provider().roles.decisions, source.freshness.polling != nil else {
+        guard case .computed(let source) = try await roles().decisions, source.freshness.polling != nil else {
             return
         }
         let deadline = ContinuousClock.now.advanced(by: .seconds(3))
@@ -280,6 +280,9 @@ public final class Probe: Sendable {
         _ = try await client()
         return try unwrap(state.withLock { $0.provider }, "the provider")
     }
+
+    /// What the provider behind the client plays.
+    public func roles() async throws -> ProviderRoles { try await client().roles }
 
     /// Puts another store under the client that is made next.
     public func use(_ store: ClientStore) { state.withLock { $0.store = store } }

@@ -45,7 +45,8 @@ private func play(_ provider: any ExperimentationProvider) async {
     let user = User(id: "u", anonymousID: "a")
     let date = Date(timeIntervalSince1970: 1_795_255_200)
     let context = EvaluationContext(user: user, date: date)
-    switch provider.roles.decisions {
+    guard let roles = try? await provider.start(in: ProviderContext()) else { return }
+    switch roles.decisions {
     case .asked(let source):
         _ = try? await source.decisions(for: context)
     case .computed(let source):
@@ -55,12 +56,12 @@ private func play(_ provider: any ExperimentationProvider) async {
         }
     default: break
     }
-    if let sink = provider.roles.events {
+    if let sink = roles.events {
         let identity = Identity(id: "u", anonymousID: "a")
         let event = Envelope(id: "1", identity: identity, event: .custom("e"), date: date)
         _ = await sink.deliver([event])
     }
-    if let linker = provider.roles.identity {
+    if let linker = roles.identity {
         let progress = LinkProgress(from: Identity(id: "a"), to: Identity(id: "u", anonymousID: "a"))
         _ = try? await linker.advance(progress)
     }

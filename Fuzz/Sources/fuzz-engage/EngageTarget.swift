@@ -9,7 +9,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     readAnswer(start, count) { transport in
         EngageProvider(
             configuration: EngageConfiguration(
-                host: "https://example.com",
+                endpoint: Endpoint(https: "example.com"),
                 credentials: .init(clientID: "i", clientSecret: "s", refreshToken: "r"),
                 listID: "1"
             ),

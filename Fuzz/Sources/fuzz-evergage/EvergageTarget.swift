@@ -7,7 +7,7 @@ import FuzzVendor
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     readAnswer(start, count) { transport in
-        EvergageProvider(configuration: EvergageConfiguration(account: "a", dataset: "d"), transport: transport)
+        EvergageProvider(configuration: try EvergageConfiguration(account: "a", dataset: "d"), transport: transport)
     }
     return 0
 }

@@ -51,6 +51,18 @@ public struct Endpoint: Sendable, Hashable {
         self.path = try Self.trimmed(path, host: host)
     }
 
+    /// An `https` address that is a constant of an adapter; its tests compare it with ``init(_:)``.
+    ///
+    /// - Parameters:
+    ///   - host: The host, in lower case.
+    ///   - path: The path, which begins with a slash and doesn't end in one; empty for the root.
+    public init(https host: StaticString, path: StaticString = "") {
+        scheme = "https"
+        self.host = host.description
+        port = nil
+        self.path = path.description
+    }
+
     /// The host, and the port if one is written.
     public var authority: String { port.map { "\(host):\($0)" } ?? host }
 

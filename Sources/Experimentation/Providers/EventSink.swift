@@ -79,9 +79,3 @@ public struct LinkProgress: Sendable, Hashable, Codable {
         self.isComplete = isComplete
     }
 }
-
-/// A vendor whose campaigns come back as answers to events.
-public protocol CampaignSource: Sendable {
-    /// How many undelivered campaigns are held for each target of a context; the newest stay.
-    var limitPerTarget: Int { get }
-}

@@ -1,42 +1,34 @@
-/// A vendor, as the client sees it: a name, the roles that it plays, a start and an end.
+/// A vendor's account, as the client sees it: a name, what it can do, and a start that gives the roles that it plays.
 ///
 /// What is written once for all vendors stays above this seam: cache, validity, polling, coalescing, outbox, exposure
 /// rules, consent, retries of deliveries, hooks. An implementer states policies and translates, and never calls back.
+///
+/// A provider is a value that holds its configuration. Everything that lives while a client does comes into being in
+/// ``start(in:)``, with the clock, the chance and the store of that client.
 public protocol ExperimentationProvider: Sendable {
     /// The vendor's name as people write it, in lower case.
     var name: String { get }
 
     /// What tells one account of this vendor from another, for names of files and keys of caches.
     ///
-    /// It must differ whenever a cached answer of one must not be used for the other: another environment, another
-    /// credential. It may hold a secret; only a digest of it is ever written.
+    /// It must differ whenever a cached answer of one must not be used for the other, or an event of one must not be sent
+    /// to the other: another environment, another project. It must stay the same when a key of the same account is
+    /// renewed, or what waits would wait for the old one. It may hold a secret where that is all there is; only a digest
+    /// of it is ever written.
     var scope: String { get }
-
-    /// What the vendor does, as values; fixed from the beginning.
-    var roles: ProviderRoles { get }
 
     /// The finer points of what is supported, for the matrix and for the conformance suite.
     var capabilities: Set<Capability> { get }
 
-    /// Prepares the provider; called once, before anything else.
+    /// Makes what plays the vendor's roles; the client calls it once, before anything else.
     ///
     /// Checks the settings and opens what it needs. It doesn't wait for the vendor: that the vendor can't be reached is
     /// no reason to fail here.
     ///
+    /// - Parameter context: What the client lends: its environment, and a store of the provider's own.
+    /// - Returns: What the vendor does, as values; fixed from then on.
     /// - Throws: ``ErrorCode/configuration`` when a setting can't work.
-    func start() async throws(ExperimentationError)
-
-    /// Lets go of what ``start()`` opened; called once, after the last delivery.
-    ///
-    /// - Parameter deadline: When the caller stops waiting.
-    func stop(by deadline: ContinuousClock.Instant) async
-}
-
-extension ExperimentationProvider {
-    /// Does nothing.
-    public func start() async throws(ExperimentationError) {}
-    /// Does nothing.
-    public func stop(by deadline: ContinuousClock.Instant) async {}
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles
 }
 
 /// What a vendor does.
@@ -49,12 +41,12 @@ public struct ProviderRoles: Sendable {
         case asked(any DecisionSource)
         /// The vendor publishes rules; they are fetched once and evaluated here.
         case computed(any RulesetSource)
-        /// The vendor answers events with campaigns; there is nothing to ask for.
-        case delivered
     }
 
     /// How decisions come about, if there are any.
     public var decisions: Deciding?
+    /// How assignments are kept and forced.
+    public var assignments = AssignmentPolicy()
     /// Where events go, if there is such a place.
     public var events: (any EventSink)?
     /// Where events go besides: each has its own order, attempts, pauses and accounts.
@@ -64,17 +56,22 @@ public struct ProviderRoles: Sendable {
     public var furtherRoutes: [EventRoute] = []
     /// How an anonymous user becomes a known one, where that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
-    /// How campaigns are held, if the vendor has any.
-    public var campaigns: (any CampaignSource)?
+    /// How campaigns are held, if the vendor answers events with any.
+    public var campaigns: CampaignPolicy?
     /// Whether the vendor needs consent before it may be told anything: if so, unknown consent holds events back.
     public var needsConsent: Bool
+    /// What only this vendor has, for ``ExperimentationClient/extras``.
+    public var extras: (any Sendable)?
+    /// Lets go of what the start opened; called once, after the last delivery, with the moment at which the caller stops
+    /// waiting.
+    public var stop: @Sendable (_ deadline: ContinuousClock.Instant) async -> Void = { _ in }
 
     /// Creates roles.
     public init(
         decisions: Deciding? = nil,
         events: (any EventSink)? = nil,
         identity: (any IdentityLinker)? = nil,
-        campaigns: (any CampaignSource)? = nil,
+        campaigns: CampaignPolicy? = nil,
         needsConsent: Bool = false
     ) {
         self.decisions = decisions
@@ -83,6 +80,29 @@ public struct ProviderRoles: Sendable {
         self.campaigns = campaigns
         self.needsConsent = needsConsent
     }
+}
+
+/// How a vendor's assignments are kept and forced.
+public struct AssignmentPolicy: Sendable, Hashable {
+    /// Whether a user keeps the variant that they have once been given, over restarts too.
+    public var isSticky: Bool
+    /// Whether a device may force an assignment.
+    public var allowsOverrides: Bool
+
+    /// Creates a policy; by default nothing is kept and nothing can be forced.
+    public init(isSticky: Bool = false, allowsOverrides: Bool = false) {
+        self.isSticky = isSticky
+        self.allowsOverrides = allowsOverrides
+    }
+}
+
+/// How the campaigns are held that a vendor answers events with.
+public struct CampaignPolicy: Sendable, Hashable {
+    /// How many undelivered campaigns are held for each target of a surface; the newest stay.
+    public var limitPerTarget: Int
+
+    /// Creates a policy.
+    public init(limitPerTarget: Int = 1) { self.limitPerTarget = limitPerTarget }
 }
 
 /// One thing that a vendor's adapter can do; declared by the adapter, checked by the conformance suite.

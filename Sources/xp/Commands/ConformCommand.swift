@@ -94,7 +94,7 @@ struct ConformCommand: AsyncParsableCommand {
     private func chosenSubjects() async throws -> [any ConformanceSubject] {
         if let config {
             let configuration = try Configuration(at: config)
-            let subject = try LiveSubject(configuration.vendor) { try configuration.provider($0) }
+            let subject = try LiveSubject(configuration.vendor) { try configuration.provider() }
             do { try await subject.reach() } catch let error as ExperimentationError { throw Failure(error) }
             return [subject]
         }

@@ -106,7 +106,7 @@ struct OutboxCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try Configuration(at: config)
-            let account = try configuration.provider(Environment())
+            let account = try configuration.provider()
             let signals = Signals { [store] in
                 Failure(.input, "interrupted; everything that isn't delivered stays in \(Stores.unanswering(store))")
             }

@@ -59,7 +59,7 @@ struct TrackCommand: AsyncParsableCommand {
         let progress = Intake.Progress()
         let signals = Signals { [store] in Self.tooLate(progress.counts, store) }
         // One to say whose file it is; the client's own keeps its state in that file.
-        let account = try configuration.provider(Environment())
+        let account = try configuration.provider()
         let opening = Task { [store] in try await Stores.open(store, for: account) }
         guard let opened = try await Impatient.value(of: opening, unless: signals, orLater: .seconds(2)) else {
             throw Failure(.input, "interrupted before a line was read: \(Stores.unanswering(store ?? ""))")

@@ -45,12 +45,9 @@ struct Configuration: Sendable {
     }
 
     /// Makes the provider.
-    func provider(
-        _ environment: Environment,
-        state: (any StateStore)? = nil
-    ) throws -> any ExperimentationProvider {
+    func provider() throws -> any ExperimentationProvider {
         do {
-            return try vendor.provider(from: settings, environment: environment, state: state)
+            return try vendor.provider(from: settings)
         } catch let error as ExperimentationError {
             throw Failure(.input, error.message)
         }
@@ -58,14 +55,8 @@ struct Configuration: Sendable {
 
     /// Makes a client over a store.
     func client(store: ClientStore, options: ClientOptions = ClientOptions()) async throws -> ExperimentationClient {
-        let environment = Environment()
         do {
-            return try await ExperimentationClient(
-                provider: provider(environment, state: store.state),
-                store: store,
-                options: options,
-                environment: environment
-            )
+            return try await ExperimentationClient(provider: provider(), store: store, options: options)
         } catch let error as ExperimentationError {
             throw Failure(error)
         }

@@ -7,7 +7,9 @@ struct LanternProvider: ExperimentationProvider {
     var name: String { "lantern" }
     var scope: String { "example" }
     var capabilities: Set<Capability> { [.flags, .objectFlags, .targeting, .offlineStart, .tracking, .batching] }
-    var roles: ProviderRoles { ProviderRoles(decisions: .asked(self), events: self) }
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(decisions: .asked(self), events: self)
+    }
 }
 
 extension LanternProvider: DecisionSource {

@@ -23,7 +23,7 @@ struct LanternStage: SubjectStage {
             + (world.experiments.isEmpty ? [] : [WorldGap("experiments", "Lantern has no experiments")])
     }
 
-    func makeProvider(_ environment: Environment) -> any ExperimentationProvider { LanternProvider(back: back) }
+    func makeProvider() -> any ExperimentationProvider { LanternProvider(back: back) }
     func change(to world: World) async { await back.setWorld(world) }
     func setReachable(_ isReachable: Bool) async { await back.setReachable(isReachable) }
     func inject(_ faults: [WorldFault]) throws {

@@ -12,12 +12,11 @@ struct BentSubject: ConformanceSubject {
         var secrets: [String] = []
         var open: (@Sendable (World) async throws -> Void)?
         var store: (@Sendable (ClientStore) -> ClientStore)?
-        var provider:
-            @Sendable (any ExperimentationProvider, InMemoryStage, Environment) -> any ExperimentationProvider = {
-                provider,
-                _,
-                _ in provider
-            }
+        var provider: @Sendable (any ExperimentationProvider, InMemoryStage) -> any ExperimentationProvider = {
+            provider,
+            _ in
+            provider
+        }
     }
 
     var bend: Bend
@@ -44,9 +43,9 @@ struct BentStage: SubjectStage {
 
     var gaps: [WorldGap] { inner.gaps }
     var secrets: [String] { bend.secrets }
-    func makeProvider(_ environment: Environment) async throws -> any ExperimentationProvider {
-        let provider = try await inner.makeProvider(environment)
-        let bent = bend.provider(provider, inner, environment)
+    func makeProvider() async throws -> any ExperimentationProvider {
+        let provider = try await inner.makeProvider()
+        let bent = bend.provider(provider, inner)
         guard let capabilities = bend.providerCapabilities else { return bent }
         return BentProvider(bent, capabilities: capabilities)
     }
@@ -64,20 +63,26 @@ struct BentStage: SubjectStage {
 struct BentProvider: ExperimentationProvider {
     var name: String
     var scope: String
-    var roles: ProviderRoles
     var capabilities: Set<Capability>
+    private let inner: any ExperimentationProvider
+    private let change: @Sendable (inout ProviderRoles, ProviderContext) -> Void
 
     init(
         _ inner: any ExperimentationProvider,
         capabilities: Set<Capability>? = nil,
-        _ change: (inout ProviderRoles) -> Void = { _ in }
+        _ change: @escaping @Sendable (inout ProviderRoles, ProviderContext) -> Void = { _, _ in }
     ) {
         name = inner.name
         scope = inner.scope
         self.capabilities = capabilities ?? inner.capabilities
-        var roles = inner.roles
-        change(&roles)
-        self.roles = roles
+        self.inner = inner
+        self.change = change
+    }
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        var roles = try await inner.start(in: context)
+        change(&roles, context)
+        return roles
     }
 }
 
@@ -182,8 +187,8 @@ extension BentSubject.Bend {
     }
 
     static func rules(_ make: @escaping @Sendable (any RulesetSource) -> BentRules) -> Self {
-        Self(provider: { provider, _, _ in
-            BentProvider(provider) { roles in
+        Self(provider: { provider, _ in
+            BentProvider(provider) { roles, _ in
                 if case .computed(let source) = roles.decisions { roles.decisions = .computed(make(source)) }
             }
         })
@@ -191,8 +196,8 @@ extension BentSubject.Bend {
 
     /// Bends how events are sent.
     static func sending(_ send: @escaping @Sendable (any EventSink, [Envelope]) async -> DeliveryReport) -> Self {
-        Self(provider: { provider, _, _ in
-            BentProvider(provider) { roles in
+        Self(provider: { provider, _ in
+            BentProvider(provider) { roles, _ in
                 if let events = roles.events { roles.events = BentSink(inner: events, send: send) }
             }
         })
@@ -213,8 +218,8 @@ extension BentSubject.Bend {
 
     /// Takes an exchange that a fault befell for a success.
     static func acknowledging(_ fault: String) -> Self {
-        Self(provider: { provider, stage, _ in
-            BentProvider(provider) { roles in
+        Self(provider: { provider, stage in
+            BentProvider(provider) { roles, _ in
                 guard let events = roles.events else { return }
                 roles.events = BentSink(inner: events) { sink, batch in
                     let report = await sink.deliver(batch)

@@ -136,8 +136,8 @@ extension PlantedFault {
         ),
     ]
 
-    private static let deaf = BentSubject.Bend(provider: { provider, _, _ in
-        BentProvider(provider) { roles in
+    private static let deaf = BentSubject.Bend(provider: { provider, _ in
+        BentProvider(provider) { roles, _ in
             if case .computed(let source) = roles.decisions {
                 roles.decisions = .computed(
                     BentRules(inner: source) { inner, validator async throws(ExperimentationError) in

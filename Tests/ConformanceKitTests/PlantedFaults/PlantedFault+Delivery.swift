@@ -176,16 +176,16 @@ extension PlantedFault {
 
 extension BentSubject.Bend {
     /// Refuses whatever an application tracks, although it declares that it takes events.
-    fileprivate static let forgetful = BentSubject.Bend(provider: { provider, _, _ in
-        BentProvider(provider) { roles in
+    fileprivate static let forgetful = BentSubject.Bend(provider: { provider, _ in
+        BentProvider(provider) { roles, _ in
             guard let events = roles.events else { return }
             roles.events = BentSink(inner: events, refuses: { $0 != "exposure" && $0 != "consentChanged" })
         }
     })
 
     /// Gives an event another id whenever it is sent.
-    fileprivate static let renaming = BentSubject.Bend(provider: { provider, stage, _ in
-        BentProvider(provider) { roles in
+    fileprivate static let renaming = BentSubject.Bend(provider: { provider, stage in
+        BentProvider(provider) { roles, _ in
             guard let events = roles.events else { return }
             roles.events = BentSink(inner: events) { sink, batch in
                 let attempt = (try? await stage.exchanges().count) ?? 0

@@ -13,12 +13,13 @@ extension PlantedFault {
             accusations: ["a secret stands in the log"],
             BentSubject.Bend(
                 secrets: [key],
-                provider: { provider, _, environment in
-                    BentProvider(provider) { roles in
+                provider: { provider, _ in
+                    BentProvider(provider) { roles, context in
                         guard case .computed(let source) = roles.decisions else { return }
+                        let log = context.environment.log
                         roles.decisions = .computed(
                             BentRules(inner: source) { inner, validator async throws(ExperimentationError) in
-                                environment.log.log(.debug, "request", "GET /rules?key=\(key)")
+                                log.log(.debug, "request", "GET /rules?key=\(key)")
                                 return try await inner.ruleset(ifNot: validator)
                             }
                         )
@@ -45,7 +46,7 @@ extension PlantedFault {
             caughtBy: "privacy/no-secrets-in-dumps",
             BentSubject.Bend(
                 secrets: [key],
-                provider: { provider, _, _ in
+                provider: { provider, _ in
                     var copy = BentProvider(provider)
                     copy.scope = key
                     return copy
@@ -57,14 +58,15 @@ extension PlantedFault {
             caughtBy: "privacy/no-personal-data-in-the-log",
             alsoBlamedBy: ["privacy/*"],
             BentSubject.Bend(
-                provider: { provider, _, environment in
-                    BentProvider(provider) { roles in
+                provider: { provider, _ in
+                    BentProvider(provider) { roles, context in
                         guard case .computed(let source) = roles.decisions else { return }
+                        let log = context.environment.log
                         roles.decisions = .computed(
                             BentRules(
                                 inner: source,
                                 context: { context in
-                                    environment.log.log(.debug, "decide", "Deciding for \(context.user.id)")
+                                    log.log(.debug, "decide", "Deciding for \(context.user.id)")
                                     return context
                                 }
                             )

@@ -100,10 +100,10 @@ struct RemoteSubjectTests {
             "isControlGroup":true}]}
             """,
         ])
-        let provider = try await subject.open(.empty).makeProvider(Environment())
-        #expect(provider.roles.campaigns?.limitPerTarget == 3)
+        let roles = try await subject.open(.empty).makeProvider().start(in: ProviderContext())
+        #expect(roles.campaigns?.limitPerTarget == 3)
         let envelope = Envelope(id: "e-1", identity: Identity(id: "ada"), event: .installed, date: .now)
-        let report = await provider.roles.events?.deliver([envelope])
+        let report = await roles.events?.deliver([envelope])
         let campaign = Campaign(
             id: "c",
             name: "C",
@@ -128,11 +128,11 @@ struct RemoteSubjectTests {
             "e-1":{"verdict":"rejected","reason":"no"}},"disabled":true}
             """,
         ])
-        let provider = try await subject.open(.empty).makeProvider(Environment())
+        let roles = try await subject.open(.empty).makeProvider().start(in: ProviderContext())
         let batch = (1...3).map {
             Envelope(id: "e-\($0)", identity: Identity(id: "ada"), event: .installed, date: .now)
         }
-        let report = await provider.roles.events?.deliver(batch)
+        let report = await roles.events?.deliver(batch)
         #expect(report?.verdicts == .each([.rejected("no"), nil, .delivered]))
         #expect(report?.isDisabled == true)
     }
@@ -144,9 +144,9 @@ struct RemoteSubjectTests {
             "open": #"{"stage":"s"}"#, "start": #"{"provider":"p"}"#,
             "deliver": #"{"verdicts":{"e-1":{"verdict":"delivered"}},"campaigns":[{"event":"e-1","id":"c"}]}"#,
         ])
-        let provider = try await subject.open(.empty).makeProvider(Environment())
+        let roles = try await subject.open(.empty).makeProvider().start(in: ProviderContext())
         let envelope = Envelope(id: "e-1", identity: Identity(id: "ada"), event: .installed, date: .now)
-        #expect(await provider.roles.events?.deliver([envelope]).verdicts == .all(.outage()))
+        #expect(await roles.events?.deliver([envelope]).verdicts == .all(.outage()))
     }
 
     @Test("a service that never answers fails its cases by name, in bounded time, and no other subject's")

@@ -134,7 +134,9 @@
             self.delay = delay
         }
 
-        var roles: ProviderRoles { ProviderRoles(events: self) }
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            ProviderRoles(events: self)
+        }
         func check(_ event: TrackingEvent) throws(ExperimentationError) {}
 
         func deliver(_ batch: [Envelope]) async -> DeliveryReport {

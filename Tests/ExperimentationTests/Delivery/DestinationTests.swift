@@ -12,8 +12,8 @@ private struct Several: ExperimentationProvider {
     var name: String { first.name }
     var scope: String { first.scope }
     var capabilities: Set<Capability> { [.tracking] }
-    var roles: ProviderRoles {
-        var roles = first.roles
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        var roles = try await first.start(in: context)
         roles.furtherRoutes = others.map { EventRoute(to: $0.destination, by: $0, needsConsent: $0.needsConsent) }
         return roles
     }

@@ -33,7 +33,9 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
         state = Mutex((Record(), answer))
     }
 
-    var roles: ProviderRoles { ProviderRoles(events: self, needsConsent: needsConsent) }
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(events: self, needsConsent: needsConsent)
+    }
     var capabilities: Set<Capability> { [.tracking] }
     var record: Record { state.withLock { $0.record } }
 

@@ -66,49 +66,46 @@ enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     func provider(
         _ transport: any HTTPTransport,
-        environment: Environment = Environment(),
+        account: String = "bkk9glocmjcg0vtmdlng",
         secrets: (key: Secret, token: Secret) = ("key-canary", "token-canary")
     ) -> any ExperimentationProvider {
         switch self {
         case .flagshipAsked, .flagshipComputed:
             FlagshipProvider(
                 configuration: FlagshipConfiguration(
-                    environmentID: "bkk9glocmjcg0vtmdlng",
+                    environmentID: account,
                     apiKey: secrets.key,
                     mode: self == .flagshipAsked ? .decisionAPI : .bucketing
                 ),
-                transport: transport,
-                environment: environment
+                transport: transport
             )
         case .sigma:
             SigmaProvider(
                 configuration: SigmaConfiguration(projectToken: secrets.key),
-                transport: transport,
-                environment: environment
+                transport: transport
             )
-        case .engage: engage(transport, environment, secrets)
+        case .engage: engage(transport, secrets)
         case .evergage:
-            EvergageProvider(
-                configuration: EvergageConfiguration(account: "acme", dataset: "shop"),
-                transport: transport,
-                environment: environment
-            )
+            EvergageProvider(configuration: Self.shop, transport: transport)
         }
     }
 
+    private static let shop: EvergageConfiguration = {
+        do { return try EvergageConfiguration(account: "acme", dataset: "shop") } catch { fatalError("\(error)") }
+    }()
+
     private func engage(
         _ transport: any HTTPTransport,
-        _ environment: Environment,
         _ secrets: (key: Secret, token: Secret)
     ) -> EngageProvider {
         var configuration = EngageConfiguration(
-            host: "https://example.com",
+            endpoint: Endpoint(https: "example.com"),
             credentials: .init(clientID: "client", clientSecret: secrets.key, refreshToken: secrets.token),
             listID: "1"
         )
         // Time stands still here: nobody may wait for a token.
         configuration.networking.patience = .zero
-        return EngageProvider(configuration: configuration, transport: transport, environment: environment)
+        return EngageProvider(configuration: configuration, transport: transport)
     }
 
     /// An answer with flags `f0`, `f1` …, each of a campaign or rule of its own, whose value is the number of its version.

@@ -1,0 +1,118 @@
+import AdapterKit
+import Experimentation
+import Synchronization
+
+/// What Silverpop Engage has beside the neutral client: its XML interface, its identities, and what is kept of this
+/// installation.
+///
+/// ```swift
+/// let engage = try Engage(of: client)
+/// let recipients = try await engage.xmlapi.perform(.selectRecipient(id: "42", list: "23949"))
+/// ```
+public struct Engage: Sendable {
+    /// The configuration.
+    public let configuration: EngageConfiguration
+    /// What is kept of this installation.
+    public let profile: EngageProfile
+    /// The XML interface.
+    public let xmlapi: XMLAPIClient
+    /// Making and merging recipients.
+    public let mobileIdentity: MobileIdentity
+
+    let environment: Environment
+    let completed: CompletedEvents
+    let journal: EngageJournal
+    let events: EngageEventSink
+    let linker: EngageLinker
+    private let resuming: ResumingTask
+
+    /// Takes the vendor's own part from a client.
+    ///
+    /// - Parameter client: A client of an ``EngageProvider``.
+    /// - Throws: ``ErrorCode/unsupported`` by the client of another vendor.
+    public init(of client: ExperimentationClient) throws(ExperimentationError) {
+        guard let engage = client.extras as? Engage else {
+            throw ExperimentationError(.unsupported, "\(client.providerName) is not Engage.")
+        }
+        self = engage
+    }
+
+    /// Puts together what lives as long as a client does.
+    init(_ configuration: EngageConfiguration, transport: any HTTPTransport, in context: ProviderContext) {
+        self.configuration = configuration
+        environment = context.environment
+        resuming = ResumingTask()
+        profile = EngageProfile(store: context.state, key: "profile")
+        let requests = EngageRequests(endpoint: configuration.endpoint)
+        let authorization = EngageAuthorization(
+            configuration: configuration,
+            requests: requests,
+            transport: transport,
+            environment: environment,
+            profile: profile
+        )
+        let connection = EngageConnection(
+            configuration: configuration,
+            requests: requests,
+            transport: transport,
+            environment: environment,
+            authorization: authorization,
+            line: EngageCallLine(limit: configuration.networking.concurrency)
+        )
+        xmlapi = XMLAPIClient(connection: connection)
+        let execution = MergeExecution(client: xmlapi, profile: profile, environment: environment)
+        let mergeLine = EngageCallLine(limit: 1)
+        mobileIdentity = MobileIdentity(execution: execution, line: mergeLine)
+        linker = EngageLinker(execution: execution, line: mergeLine)
+        completed = CompletedEvents()
+        journal = EngageJournal(store: context.state, prefix: "events/")
+        events = EngageEventSink(
+            connection: connection,
+            profile: profile,
+            translation: EngageTranslation(configuration),
+            augmentation: AugmentationRun(
+                plugins: configuration.augmentation.plugins,
+                timeout: configuration.augmentation.timeout,
+                time: environment.time
+            ),
+            completed: completed,
+            journal: journal
+        )
+    }
+
+    /// The roles that the vendor plays.
+    var roles: ProviderRoles {
+        var roles = ProviderRoles(events: events, identity: linker)
+        roles.extras = self
+        roles.stop = { [resuming] _ in resuming.end() }
+        return roles
+    }
+
+    /// Reads what an earlier run kept, and takes up a merge that was interrupted, in the background.
+    func begin() async throws(ExperimentationError) {
+        try await profile.load()
+        guard profile.record.merge != nil else { return }
+        resuming.begin { [mobileIdentity, environment] in
+            do throws(ExperimentationError) {
+                try await mobileIdentity.resumePendingMerge()
+            } catch {
+                environment.log.log(
+                    .warning,
+                    "engage.merge.pending",
+                    "an interrupted merge still waits: \(error.message)"
+                )
+            }
+        }
+    }
+
+    /// The merge that is taken up in the background.
+    private final class ResumingTask: Sendable {
+        private let task = Mutex<Task<Void, Never>?>(nil)
+
+        func begin(_ work: @escaping @Sendable () async -> Void) {
+            task.withLock { $0 = Task { await work() } }
+        }
+
+        func end() { task.withLock { $0?.cancel() } }
+    }
+}
