@@ -13,7 +13,9 @@ public struct SigmaSubject: ConformanceSubject {
     public var name: String { SigmaMock.name }
 
     /// What the provider declares.
-    public var capabilities: Set<Capability> { SigmaProvider(configuration: SigmaConfiguration(projectToken: "any")).capabilities }
+    public var capabilities: Set<Capability> {
+        SigmaProvider(configuration: SigmaConfiguration(projectToken: "any")).capabilities
+    }
 
     /// Why the rest isn't there.
     public var reasons: [Capability: String] {

@@ -3,13 +3,36 @@ import Testing
 /// Four adapters that are read alike: the same files after the vendor's name, the same table in the README.
 @Suite("Adapter folders")
 struct AdapterFolderTests {
-    static let coreNames = ["Provider", "Configuration", "Requests", "Wire", "Translation", "Errors", "Extras"]
+    /// At the bottom: settings, addresses, shapes and failures.
+    static let wireNames = ["Configuration", "Requests", "Wire", "Errors"]
+    /// Where it fits, above what it knows.
+    static let otherNames = ["Translation", "Configuration+Reading"]
 
-    @Test("an adapter has the core files, named after its vendor", arguments: Tree.vendors)
+    @Test("an adapter has the core files, named after its vendor, in the same places", arguments: Tree.vendors)
     func hasCoreFiles(vendor: String) {
         let files = Set(Tree.files(in: "Adapters/\(vendor)").map(\.path))
-        let missing = Self.coreNames.map { "Adapters/\(vendor)/\(vendor)\($0).swift" }.filter { !files.contains($0) }
-        #expect(missing == [])
+        let folder = "Adapters/\(vendor)"
+        let fixed = ["\(folder)/\(vendor)Provider.swift"] + Self.wireNames.map { "\(folder)/Wire/\(vendor)\($0).swift" }
+        #expect(fixed.filter { !files.contains($0) } == [])
+        let names = Set(files.compactMap { $0.split(separator: "/").last })
+        #expect(Self.otherNames.filter { !names.contains("\(vendor)\($0).swift") } == [])
+    }
+
+    @Test("a provider is a value that is made of a configuration and a transport", arguments: Tree.vendors)
+    func followsTheRecipe(vendor: String) throws {
+        let source = try #require(
+            Tree.files(in: "Adapters/\(vendor)").first { $0.path.hasSuffix("/\(vendor)Provider.swift") }
+        )
+        let lines = Set(source.code.split(separator: "\n").map { $0.trimmingPrefix { $0 == " " } })
+        let recipe = [
+            "public struct \(vendor)Provider: ExperimentationProvider {",
+            "public let configuration: \(vendor)Configuration",
+            "private let transport: (any HTTPTransport)?",
+            "public init(configuration: \(vendor)Configuration, transport: (any HTTPTransport)? = nil) {",
+            "public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {",
+            "try configuration.validate()",
+        ]
+        #expect(recipe.filter { !lines.contains($0[...]) } == [])
     }
 
     @Test(

@@ -10,7 +10,9 @@ extension Probe {
     /// - Throws: ``SubjectError/unsupported(_:)`` if the vendor takes none of them.
     public func event(_ number: Int) async throws -> TrackingEvent {
         let provider = try await provider()
-        guard let sink = try await roles().events else { throw SubjectError.unsupported("\(provider.name) has no events") }
+        guard let sink = try await roles().events else {
+            throw SubjectError.unsupported("\(provider.name) has no events")
+        }
         let mark = "mark-\(number)"
         let item = CatalogItem(id: mark, name: "Item \(number)", price: 10, currency: "EUR")
         let candidates: [TrackingEvent] = [

@@ -31,6 +31,11 @@ public protocol ExperimentationProvider: Sendable {
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles
 }
 
+extension ExperimentationProvider {
+    /// Where this provider's events go.
+    public var destination: Destination { Destination(provider: name, scope: scope) }
+}
+
 /// What a vendor does.
 ///
 /// A role that isn't there is answered with ``ErrorCode/unsupported``, never with silence.

@@ -29,8 +29,3 @@ extension Destination: CustomStringConvertible {
     /// The provider's name, with the beginning of the account's digest.
     public var description: String { "\(provider)/\(account.prefix(8))" }
 }
-
-extension ExperimentationProvider {
-    /// Where this provider's events go.
-    public var destination: Destination { Destination(provider: name, scope: scope) }
-}

@@ -67,7 +67,7 @@ final class ClientCore: Sendable {
             roles.events = RebatchedSink(sink: events, batching: batching)
         }
         self.roles = roles
-        kept = KeptState(store: store.state, provider: provider, log: environment.log)
+        kept = KeptState(store: store.state, of: provider.destination, log: environment.log)
         let events = DeliveryEvents()
         outbox = Outbox(
             store: store.outbox,

@@ -10,9 +10,9 @@ struct KeptState: Sendable {
     private let scope: String
     private let log: any LogSink
 
-    init(store: any StateStore, provider: any ExperimentationProvider, log: any LogSink) {
+    init(store: any StateStore, of account: Destination, log: any LogSink) {
         self.store = store
-        scope = Digest.hex(provider.name, provider.scope)
+        scope = account.account
         prefix = String(scope.prefix(32)) + "/"
         self.log = log
     }

@@ -1,0 +1,15 @@
+/// What the reference calls the status of an event, by its number.
+public enum EngageEventState: Int, Sendable, Hashable, Codable, CaseIterable {
+    /// Ready, waiting after a failure, or waiting for consent, which the reference doesn't know.
+    case notPosted = 1
+    /// The vendor has it.
+    case successfullyPosted = 2
+    /// It was refused as often as allowed, or for good.
+    case failedPost = 3
+    /// Plug-ins are completing it.
+    case hold = 4
+    /// It had to go without some plug-in and waits to be posted.
+    case expired = 5
+    /// It is being posted.
+    case processing = 6
+}
