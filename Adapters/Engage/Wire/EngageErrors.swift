@@ -50,15 +50,17 @@ enum EngageErrors {
                 case .stated(let text): batch > 1 ? .split(text) : .failed(text)
                 }
             } ?? .delivered
-        case 401, 408, 425, 429, 500...: return .outage(after: wait(asked: reply, now: now))
-        case 300..<400: return .outage()
-        case 403:
-            return .stop(ExperimentationError(.unauthorized, "the account may not submit behaviours (403)"))
+        // The token's matter, and another one was tried already; the vendor's own fault, then.
+        case 401: return .outage(after: wait(asked: reply, now: now))
+        // The host is somebody else's: no event is to blame.
         case 404, 405:
             return .stop(ExperimentationError(.configuration, "the host takes no behaviours (\(reply.status))"))
-        case 413: return batch > 1 ? .split("413") : .rejected("413")
-        default:
-            return batch > 1 ? .split("status \(reply.status)") : .failed("status \(reply.status)")
+        default: break
+        }
+        switch DeliveryVerdict.of(reply, now: now) {
+        case .split(let reason): return batch > 1 ? .split(reason) : .rejected(reason)
+        case .failed(let reason): return batch > 1 ? .split(reason) : .failed(reason)
+        case let verdict: return verdict
         }
     }
 
