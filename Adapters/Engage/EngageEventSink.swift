@@ -202,7 +202,7 @@ struct EngageEventSink: EventSink {
         return report
     }
 
-    /// Opts the recipient of somebody out who withdrew consent.
+    /// Opts out the recipient of a user who withdrew consent.
     private func optOut(_ envelope: Envelope) async -> Verdict {
         do throws(ExperimentationError) {
             try await profile.load()

@@ -177,7 +177,7 @@ final class EvergageEventSink: EventSink {
         case closed(Verdict)
     }
 
-    /// What the vendor says of the application; `nil` as long as nobody knows.
+    /// What the vendor says of the application; `nil` while that is unknown.
     var remote: EvergageRemoteConfiguration? {
         configuration.usesRemoteConfiguration ? state.withLock { $0.remote } : EvergageRemoteConfiguration()
     }

@@ -33,8 +33,8 @@ extension EvergageProvider {
     ///
     /// It sends one event that says of itself that it isn't to be tracked, which the vendor takes and doesn't process.
     ///
-    /// - Throws: `ErrorCode.unauthorized` when nobody is let in, `ErrorCode.configuration` when the data set is unknown,
-    ///   `ErrorCode.transport` when nobody answers as the vendor does.
+    /// - Throws: `ErrorCode.unauthorized` if access is refused, `ErrorCode.configuration` if the data set is unknown,
+    ///   `ErrorCode.transport` if there is no answer that the vendor would give.
     ///
     /// - Parameter client: A client of this vendor.
     public static func reach(_ client: ExperimentationClient) async throws(ExperimentationError) {

@@ -3,7 +3,7 @@ import Experimentation
 
 /// The Decision API: the vendor decides, and is asked for each visitor.
 struct FlagshipDecisionSource: DecisionSource {
-    /// Asked whenever somebody asks: the vendor names no time for which an answer is good.
+    /// Every refresh asks the vendor, which doesn't say how long an answer is good.
     let freshness = Freshness()
     let requests: FlagshipRequests
     let client: HTTPClient

@@ -100,7 +100,7 @@ struct FlagshipEventSink: EventSink {
         orReport label: FlagshipReport.Label,
         of make: () throws(ExperimentationError) -> FlagshipRequests.Prepared
     ) async -> Verdict {
-        // Whoever has agreed; nothing is told of those who said no and of whom that alone may go out.
+        // Users who have agreed. Of those who refused, only the refusal itself may be sent.
         let visitor = envelopes.first { $0.event.kind != .consentChanged(granted: false) }
             .map { FlagshipReport.Visitor(identity: $0.identity, hasConsented: true) }
         let start = time.instant

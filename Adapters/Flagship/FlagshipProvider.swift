@@ -11,7 +11,7 @@ import Foundation
 /// ```
 ///
 /// Whether the vendor decides or this device does is a setting, ``FlagshipConfiguration/mode``. What Flagship alone has
-/// stands in ``Flagship``, which speaks its words.
+/// is in ``Flagship``, which uses its words.
 public struct FlagshipProvider: ExperimentationProvider {
     /// The vendor's name.
     public let name = "flagship"

@@ -4,7 +4,7 @@ import Experimentation
 public struct InMemoryFlag: Sendable {
     /// The flag's key.
     public var key: String
-    /// The values by name, in an order that matters to nobody.
+    /// The values by name, in no particular order.
     public var variants: [String: FlagValue]
     /// The name of the value for everybody whom ``target`` gives none; `nil` leaves the value to the caller.
     public var defaultVariant: String?
@@ -111,7 +111,7 @@ struct InMemoryRules: Ruleset {
     private let rules: [Rule]
     /// The outcome of each flag that has the same for everybody, or -1.
     private let constants: [Int]
-    /// Where each arm's place stands among the catalogue's assignments: first by how a user came to it.
+    /// The index of each arm among the catalogue's assignments, first by how a user came to it.
     private let places: [[Int]]
     private static let origins: [Assignment.Origin] = [.allocated, .sticky, .forcedByVendor, .forcedHere]
 

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Time that stands still until a test moves it.
+/// Time that moves only when a test advances it.
 ///
 /// ```swift
 /// let time = ManualTime()
@@ -38,7 +38,7 @@ public final class ManualTime: TimeSource {
 
     private let state: Mutex<State>
 
-    /// Creates time that stands at a date.
+    /// Creates time that is stopped at a date.
     ///
     /// - Parameter now: The date; 21 November 2026, 10:00 UTC, unless another is named.
     public init(now: Date = Date(timeIntervalSince1970: 1_795_255_200)) {
@@ -50,7 +50,7 @@ public final class ManualTime: TimeSource {
     /// The moment.
     public var instant: ContinuousClock.Instant { state.withLock { $0.instant } }
 
-    /// Moves both clocks and wakes whoever slept until then, the earliest first.
+    /// Moves both clocks and wakes due sleepers, the earliest first.
     public func advance(by duration: Duration) {
         let due = state.withLock { state -> [Sleeper] in
             state.instant = state.instant.advanced(by: duration)
@@ -62,13 +62,13 @@ public final class ManualTime: TimeSource {
         for sleeper in due { sleeper.gate.open() }
     }
 
-    /// Sets the time of day alone, as a user does who changes the clock; nobody wakes.
+    /// Sets the time of day alone, as a user does who changes the clock; wakes no sleeper.
     public func setNow(_ now: Date) { state.withLock { $0.now = now } }
 
     /// How many tasks are asleep.
     public var sleepers: Int { state.withLock { $0.sleepers.count } }
 
-    /// How long it is until the first sleeper wakes; `nil` if nobody sleeps.
+    /// The time until the first sleeper wakes; `nil` without sleepers.
     public var untilNextWake: Duration? {
         state.withLock { state in
             state.sleepers.values.map(\.deadline).min().map { state.instant.duration(to: $0) }

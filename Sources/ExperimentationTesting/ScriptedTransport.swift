@@ -121,7 +121,7 @@ public final class ScriptedTransport: HTTPTransport {
     /// What the transport was asked so far, in order.
     public var requests: [Exchange] { state.withLock { $0.exchanges } }
 
-    /// How many answers nobody has asked for yet.
+    /// How many answers haven't been requested yet.
     public var answersLeft: Int { state.withLock { $0.answers.count } }
 
     /// Adds answers at the end of the script.

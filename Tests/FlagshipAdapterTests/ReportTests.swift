@@ -188,9 +188,9 @@ struct ReportTests {
         let london = try #require(TimeZone(secondsFromGMT: 0))
         for index in 0..<2_000 {
             let id = "v-\(index)"
-            #expect(block.wants(id, at: Self.now) == (Murmur3.hash(id + end) % 100 < 30))
+            #expect(block.wants(id, at: Self.now) == (FlagshipMurmur3.hash(id + end) % 100 < 30))
             for (zone, day) in [(islands, "20300318"), (london, "20300317")] {
-                let isDrawn = Murmur3.hash(id + day) % 1_000 <= 1
+                let isDrawn = FlagshipMurmur3.hash(id + day) % 1_000 <= 1
                 #expect(FlagshipReports.wantsUsage(of: id, at: Self.now, in: zone) == isDrawn)
             }
         }

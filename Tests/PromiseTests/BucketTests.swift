@@ -32,7 +32,7 @@ struct BucketTests {
         #expect(vectors.count >= 1_000)
         #expect(Set(vectors.map(\.text.utf8.count)) == Set(0...64))
         for vector in vectors {
-            #expect(Murmur3.hash(vector.text) == vector.murmur, "\(vector.text.debugDescription)")
+            #expect(FlagshipMurmur3.hash(vector.text) == vector.murmur, "\(vector.text.debugDescription)")
             let first = try #require(UInt64(vector.md5.prefix(16), radix: 16))
             let expected = Double(first) / 18_446_744_073_709_551_616 * 100
             let bucket = SigmaBucketing.bucket(of: Array(vector.text.utf8))
@@ -46,7 +46,7 @@ struct BucketTests {
 
         func bucket(_ user: String, _ salt: String) -> Int {
             switch self {
-            case .flagship: Int(Murmur3.hash(salt + user) % 100)
+            case .flagship: Int(FlagshipMurmur3.hash(salt + user) % 100)
             case .sigma: Int(SigmaBucketing.inferred.position(in: .group, splitID: user, salt: salt))
             }
         }

@@ -8,13 +8,18 @@ import Testing
 struct ConditionTests {
     struct Row: CustomTestStringConvertible {
         var property = "custom.p"
-        var sign: Wire.Sign
+        var sign: SigmaWire.Sign
         var operands: [String]
         var text: String?
         var holds: Bool
 
-        init(_ sign: Wire.Sign, _ operands: [String], _ text: String?, _ holds: Bool, of property: String = "custom.p")
-        {
+        init(
+            _ sign: SigmaWire.Sign,
+            _ operands: [String],
+            _ text: String?,
+            _ holds: Bool,
+            of property: String = "custom.p"
+        ) {
             self.property = property
             self.sign = sign
             self.operands = operands
@@ -78,8 +83,8 @@ struct ConditionTests {
         #expect(condition.holds(for: row.text) == row.holds)
     }
 
-    @Test("an absent property and an empty list pass nothing, negations included", arguments: Wire.Sign.allCases)
-    func nothing(sign: Wire.Sign) throws {
+    @Test("an absent property and an empty list pass nothing, negations included", arguments: SigmaWire.Sign.allCases)
+    func nothing(sign: SigmaWire.Sign) throws {
         #expect(try !Self.condition("custom.p", sign.rawValue, ["2026-01-01"]).holds(for: nil))
         #expect(try !Self.condition("custom.p", sign.rawValue, []).holds(for: "2026-01-01"))
     }
@@ -103,8 +108,8 @@ struct ConditionTests {
     @Test("a bare text stands for a list of one")
     func bareText() throws {
         let json = #"{"name":"custom.p","condition_sign":"equal","value":"a"}"#
-        let wire = try JSONDecoder().decode(Wire.Condition.self, from: Data(json.utf8))
-        #expect(Condition(wire, assuming: SigmaAssumptions()).holds(for: "a"))
+        let wire = try JSONDecoder().decode(SigmaWire.Condition.self, from: Data(json.utf8))
+        #expect(SigmaCondition(wire, assuming: SigmaAssumptions()).holds(for: "a"))
     }
 
     @Test(
@@ -117,7 +122,7 @@ struct ConditionTests {
     func joining(statement: String, operands: [String], holds: Bool) throws {
         let conditions = operands.map { #"{"name":"custom.p","condition_sign":"equal","value":["\#($0)"]}"# }
         let json = #"{"conditional_statement":"\#(statement)","conditions":[\#(conditions.joined(separator: ","))]}"#
-        let wire = try JSONDecoder().decode(Wire.Targets.self, from: Data(json.utf8))
+        let wire = try JSONDecoder().decode(SigmaWire.Targets.self, from: Data(json.utf8))
         let audience = Audience(wire.statement, wire.conditions, assuming: SigmaAssumptions())
         let reading = try Reference.ruleset().evaluation(for: Reference.context("u", ["p": "1"])).reading
         #expect(audience.includes(reading) == holds)
@@ -128,11 +133,11 @@ struct ConditionTests {
         _ sign: String,
         _ operands: [String],
         assuming assumptions: SigmaAssumptions = SigmaAssumptions()
-    ) throws -> Condition {
+    ) throws -> SigmaCondition {
         let object: FlagValue = [
             "name": .string(name), "condition_sign": .string(sign), "value": .array(operands.map { .string($0) }),
         ]
-        let wire = try JSONDecoder().decode(Wire.Condition.self, from: JSONEncoder().encode(object))
-        return Condition(wire, assuming: assumptions)
+        let wire = try JSONDecoder().decode(SigmaWire.Condition.self, from: JSONEncoder().encode(object))
+        return SigmaCondition(wire, assuming: assumptions)
     }
 }

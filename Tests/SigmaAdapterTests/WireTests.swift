@@ -9,7 +9,7 @@ struct WireTests {
     @Test("S22 broken elements are lost alone, and spoil what holds them where the vendor's SDK is strict")
     func brokenElements() throws {
         let root = try JSONDecoder().decode(
-            Wire.Root.self,
+            SigmaWire.Root.self,
             from: Data(try Reference.bytes("config-broken-elements.json"))
         )
         #expect(root.featureFlags.map(\.name) == ["good", "after"])
@@ -43,7 +43,7 @@ struct WireTests {
             as [(String, Double?)]
     )
     func numbers(text: String, expected: Double?) {
-        let number = try? JSONDecoder().decode(Wire.NumberOrText.self, from: Data(text.utf8))
+        let number = try? JSONDecoder().decode(SigmaWire.NumberOrText.self, from: Data(text.utf8))
         #expect(number?.value == expected)
     }
 
@@ -52,7 +52,7 @@ struct WireTests {
         arguments: ["[]", "{\"feature_flags\":{}}", "{\"experiments\":\"\"}", "{\"use_geo\":\"no\"}", "", "{", "null"]
     )
     func wrongShape(text: String) {
-        #expect(throws: (any Error).self) { try JSONDecoder().decode(Wire.Root.self, from: Data(text.utf8)) }
+        #expect(throws: (any Error).self) { try JSONDecoder().decode(SigmaWire.Root.self, from: Data(text.utf8)) }
     }
 
     @Test(
@@ -69,7 +69,7 @@ struct WireTests {
     @Test("the list of platforms goes before the single one")
     func platformKeys() throws {
         func flag(_ keys: String) throws -> [String] {
-            try JSONDecoder().decode(Wire.Flag.self, from: Data("{\"name\":\"f\",\(keys)}".utf8)).platforms
+            try JSONDecoder().decode(SigmaWire.Flag.self, from: Data("{\"name\":\"f\",\(keys)}".utf8)).platforms
         }
         #expect(try flag(#""platforms":["ios"],"platform":"web""#) == ["ios"])
         #expect(try flag(#""platform":"web""#) == ["web"])

@@ -20,7 +20,7 @@ final class CompletedEvents: Sendable {
     /// How many events plug-ins are working on, and how many had to go without some, ever.
     var counts: (underWay: Int, expired: Int) { state.withLock { ($0.underWay.count, $0.expired) } }
 
-    /// How it stands with an event that waits.
+    /// The state of a waiting event.
     func state(of id: String) -> EngageEventState {
         state.withLock { state in
             if state.underWay.contains(id) { return .hold }

@@ -9,7 +9,7 @@ public struct EngageEvent: Sendable, Hashable, Identifiable {
     public var type: BehaviorType
     /// When it happened.
     public var date: Date
-    /// How it stands with it.
+    /// Its state.
     public var state: EngageEventState
     /// Why it hasn't been taken yet, or why it was given up.
     public var reason: String?

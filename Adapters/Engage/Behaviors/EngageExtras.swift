@@ -14,8 +14,8 @@ extension Engage {
     ///
     /// Nothing of any recipient is read or written.
     ///
-    /// - Throws: `ErrorCode.unauthorized` when the credentials are refused, `ErrorCode.transport` or `ErrorCode.timeout` when
-    ///   nobody answers.
+    /// - Throws: `ErrorCode.unauthorized` when the credentials are refused, `ErrorCode.transport` or `ErrorCode.timeout` without
+    ///   an answer.
     public func reach() async throws(ExperimentationError) {
         let connection = xmlapi.connection
         _ = try await connection.authorization.token(

@@ -70,7 +70,7 @@ actor EngageAuthorization {
         }
     }
 
-    /// How long the vendor asks to wait, if its last answer did; otherwise whoever tries again has a schedule of their own.
+    /// How long the vendor asks to wait, if its last answer did; otherwise callers that retry have a schedule of their own.
     var patience: Duration? {
         guard let askedUntil else { return nil }
         let rest = environment.time.instant.duration(to: askedUntil)

@@ -13,7 +13,7 @@ import Foundation
 ///
 /// The first component of a route is the link's host; `:name` takes a component. A parameter of the query counts only if it
 /// is declared. A regular expression must match a value exactly once, anywhere in it: `[0-9]` takes `5` and `a5`, not `55`.
-/// If no route matches, the link's last component is dropped, and so on; in the end stands the default route. Of several
+/// If no route matches, the link's last component is dropped, and so on; at the end, the default route applies. Of several
 /// routes that match, the one with the most literal components is taken, then the first by name.
 public struct DeepLinkRoutes: Sendable, Hashable {
     /// The handler that takes a link's parameters into the behaviour.

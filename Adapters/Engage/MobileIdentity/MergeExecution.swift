@@ -14,7 +14,7 @@ struct MergeExecution: Sendable {
     ///
     /// - Parameter intent: The merge, stored as it is.
     /// - Returns: The merge after the step, to be stored.
-    /// - Throws: When the step wasn't taken, or nobody knows; it may be taken again.
+    /// - Throws: When the step wasn't taken or its outcome is unknown; it may be taken again.
     func take(_ intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
         var next = intent
         let list = configuration.listID

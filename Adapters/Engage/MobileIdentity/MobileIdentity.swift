@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Recipients: making one for this installation, and merging it with the one of somebody who signs in.
+/// Recipients: making one for this installation, and merging it with that of a user who signs in.
 ///
 /// Calls run one after the other. A merge that was interrupted, by a fault, a lost connection or the end of the process,
 /// is taken up by the next call and by the next start of the provider, from the step that it came to.
@@ -50,7 +50,7 @@ public struct MobileIdentity: Sendable {
 
     /// Looks for a recipient that has all of these values, and goes by it from now on.
     ///
-    /// If nobody has them, they are written to this installation's own recipient. If somebody has, the two are merged:
+    /// If no recipient has them, they are written to this installation's own. Otherwise the two are merged:
     /// the ids change, and the recipient that is given up is marked. Nothing else is copied.
     ///
     /// - Parameter fields: Columns and values, such as `["facebook_id": "100"]`; not empty.
@@ -197,7 +197,7 @@ public struct MobileIdentity: Sendable {
 
 /// Where a merge stopped, as the cause of an error.
 public struct MergeInterruption: Error, Sendable {
-    /// The step that wasn't taken, or of which nobody knows: `search`, `updateCurrent`, `claimCurrent`, `claimExisting`,
+    /// The step that wasn't taken, or whose outcome is unknown: `search`, `updateCurrent`, `claimCurrent`, `claimExisting`,
     /// `releaseCurrent`, `switchIDs`, `audit`.
     public var step: String
     /// Whether the next call or start goes on from here.

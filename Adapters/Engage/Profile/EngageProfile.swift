@@ -130,7 +130,7 @@ public final class EngageProfile: Sendable {
                 let isMine = underWay == nil
                 let round = underWay ?? begin(newest, in: store)
                 let result = await round.task.value
-                // Whoever gets here first ends the round: a task that has ended is waited for without a pause, so that
+                // The first caller to get here ends the round: a task that has ended is waited for without a pause, so that
                 // a caller who left this to another would go round for ever and never let the other in.
                 if underWay?.number == round.number {
                     underWay = nil

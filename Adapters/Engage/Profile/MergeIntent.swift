@@ -13,7 +13,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         case setUp
         /// Look for a recipient that has the fields.
         case search
-        /// Write the fields to the user's own recipient, since nobody has them.
+        /// Write the fields to the user's own recipient, because no recipient has them.
         case updateCurrent
         /// Write the mobile user id to the user's own recipient, which was found but has none.
         case claimCurrent
@@ -31,7 +31,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
 
     /// How the search came out.
     enum Scenario: String, Sendable, Hashable, Codable {
-        /// Nobody has the fields.
+        /// No recipient has the fields.
         case noMatch
         /// The user's own recipient has them.
         case itself
@@ -78,7 +78,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
 
     /// Takes note of how the search came out, and plans the rest.
     ///
-    /// `existing` is the recipient that has the fields, with its mobile user id; `nil` if nobody has them.
+    /// `existing` is the recipient that has the fields, with its mobile user id; `nil` if there is none.
     mutating func found(
         _ existing: (recipient: String, mobileUserID: String)?,
         moment: Date,
@@ -142,7 +142,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
 
     /// The mobile user id that the user has after the merge.
     ///
-    /// Somebody who was looked for by the column of the mobile user id, and not found, is known by the value from now on.
+    /// A user who was looked for by the column of the mobile user id, and not found, is known by that value from now on.
     func survivingMobileUserID(column: String) -> String {
         switch scenario {
         case .claimed: existingMobileUserID

@@ -10,7 +10,7 @@ public struct BehaviorType: RawRepresentable, Sendable, Hashable, Codable, Expre
     public init(rawValue: Int) { self.rawValue = rawValue }
     /// Creates a type from its code.
     public init(integerLiteral value: Int) { rawValue = value }
-    /// The code in digits, as it stands on the wire.
+    /// The code in digits, as on the wire.
     public var description: String { String(rawValue) }
 
     /// The application was installed.

@@ -32,7 +32,7 @@ final class EngageCallLine: Sendable {
 
     /// Waits for one's turn.
     ///
-    /// Whoever gets it must ``leave()``.
+    /// The caller must ``leave()`` afterwards.
     func enter() async throws(ExperimentationError) {
         guard waiting < longest else { throw ExperimentationError(.tooLarge, "too many calls wait already") }
         let isEarly = state.withLock { state in

@@ -2,7 +2,7 @@ import Foundation
 
 /// What behaviours tell of the device and the application; each can be replaced.
 public struct EngageDevice: Sendable, Hashable {
-    /// What stands where the application has no name or version.
+    /// The placeholder where the application has no name or version.
     public static let unknown = "__UNKNOWN__"
 
     /// The family of devices.

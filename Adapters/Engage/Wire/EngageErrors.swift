@@ -52,7 +52,7 @@ enum EngageErrors {
             } ?? .delivered
         // The token's matter, and another one was tried already; the vendor's own fault, then.
         case 401: return .outage(after: wait(asked: reply, now: now))
-        // The host is somebody else's: no event is to blame.
+        // The host isn't Engage's: no event is to blame.
         case 404, 405:
             return .stop(ExperimentationError(.configuration, "the host takes no behaviours (\(reply.status))"))
         default: break

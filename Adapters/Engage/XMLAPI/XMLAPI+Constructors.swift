@@ -66,7 +66,7 @@ extension XMLAPI {
 
     /// Writes where a recipient was last seen to its two columns.
     ///
-    /// The reference finds the recipient by its address, which it sets to the mobile user id and so hits nobody, or the
+    /// The reference finds the recipient by its address, which it sets to the mobile user id and so matches no recipient, or the
     /// wrong one; here it is the recipient's id.
     ///
     /// The address is the place in one line, `UNKNOWN` where there is none; the date is the day in the configured format.

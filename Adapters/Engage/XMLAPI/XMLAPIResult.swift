@@ -8,7 +8,7 @@ import Experimentation
 /// if result.isSuccess {
 ///     let name = result.column("Lname")
 /// } else if result.errorCode == .recipientNotListMember {
-///     // nobody
+///     // no such recipient
 /// }
 /// ```
 public struct XMLAPIResult: Sendable, Hashable {
@@ -104,7 +104,7 @@ public struct XMLAPIResult: Sendable, Hashable {
 
     private func columnName(in path: String) -> String? {
         guard path.lowercased().hasPrefix("columns.") else { return nil }
-        // The reference compares only what stands before the next dot and can't name a column with one; the whole rest
+        // The reference compares only the part before the next dot and can't name a column with one; the whole rest
         // finds both.
         return String(path.dropFirst("columns.".count))
     }

@@ -31,7 +31,7 @@ enum EvergageView: String, Sendable, Hashable, CaseIterable {
     case tag = "View Tag"
 }
 
-/// What somebody did with an item, other than looking.
+/// What a user did with an item, other than view it.
 enum EvergageActivity: String, Sendable, Hashable, CaseIterable {
     case review = "Review"
     case share = "Share"
@@ -90,7 +90,7 @@ extension EvergageAction {
         guard let order else { throw Refusal(level: .error, text: "View Cart: no order; dropped") }
         var notes: [EvergageNote] = []
         guard let lines = order.wireLines(&notes) else {
-            // An empty list would empty the mirrored cart, which nobody asked for.
+            // An empty list would empty the mirrored cart, which wasn't requested.
             throw Refusal(level: .error, text: "View Cart: not one line may be sent; dropped")
         }
         return Self(
@@ -107,7 +107,7 @@ extension EvergageAction {
         guard let order else { throw Refusal(level: .error, text: "Purchase: no order; dropped") }
         var notes: [EvergageNote] = []
         guard let lines = order.wireLines(&notes) else {
-            // Without lines the vendor would take the cart's, which nobody bought.
+            // Without lines the vendor would take the cart's, which weren't bought.
             throw Refusal(level: .error, text: "Purchase: not one line may be sent; dropped")
         }
         var wire: [String: FlagValue] = [:]
@@ -124,7 +124,7 @@ extension EvergageAction {
         )
     }
 
-    /// What somebody did with an item, other than looking.
+    /// What a user did with an item, other than view it.
     static func activity(
         _ activity: EvergageActivity,
         _ item: EvergageItem?,

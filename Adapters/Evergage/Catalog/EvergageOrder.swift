@@ -46,7 +46,7 @@ public struct EvergageOrder: Sendable, Hashable {
     }
 }
 
-/// What somebody thinks of an item.
+/// A user's review of an item.
 public struct EvergageReview: Sendable, Hashable {
     /// The item's id; the reviewed item's own wins.
     public var itemID: String?

@@ -105,7 +105,7 @@ public final class Evergage {
 
     // MARK: Contexts
 
-    /// What the vendor says of the application, or the defaults as long as nobody knows.
+    /// What the vendor says of the application, or the defaults while that is unknown.
     var remote: EvergageRemoteConfiguration { events?.remote ?? EvergageRemoteConfiguration() }
 
     /// Whether the vendor has disabled the application.
@@ -124,7 +124,7 @@ public final class Evergage {
 
     /// Makes a screen; `nil` while the vendor has disabled the application.
     ///
-    /// Keep it for as long as what it stands for.
+    /// Keep it for as long as the screen exists.
     public func makeScreen(name: String? = nil) -> EvergageScreen? {
         if isDisabled { return nil }
         screenCount += 1

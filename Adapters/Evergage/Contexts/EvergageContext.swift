@@ -32,7 +32,7 @@ public class EvergageContext {
     /// Whether this context is active: it can be seen, and the application isn't in the background.
     public var isActive: Bool { canBeSeen && (owner?.attention.isForeground ?? false) }
 
-    /// Whether handlers may be called: this context is active, and somebody uses the application.
+    /// Whether handlers may be called: this context is active, and the application is in use.
     var isDeliverable: Bool { canBeSeen && (owner?.attention.isThere ?? false) }
 
     // MARK: Campaigns
@@ -40,7 +40,7 @@ public class EvergageContext {
     /// Registers, replaces or, with `nil`, removes what is done with campaigns for a target.
     ///
     /// Campaigns may come as answers to what this context tracks. The handler runs on the main actor, later, while this
-    /// context is active and somebody uses the application. Until then, and while there is no handler, the latest
+    /// context is active and the application is in use. Until then, and while there is no handler, the latest
     /// campaign of each target is held.
     ///
     /// - Parameters:

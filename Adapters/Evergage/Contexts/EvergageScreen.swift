@@ -24,7 +24,7 @@ public final class EvergageScreen: EvergageContext {
         super.init(owner: owner, surface: Self.surface(number, 0))
     }
 
-    // Each visibility has a surface of its own, so that answers to an earlier one find nobody.
+    // Each visibility has a surface of its own, so that answers to an earlier one find no handler.
     private static func surface(_ number: Int, _ epoch: Int) -> String {
         "\(EvergageSurfaces.prefix)\(number).\(epoch)"
     }

@@ -2,7 +2,7 @@ import Experimentation
 
 /// How long what is being viewed has been looked at, and when that is told: pure, in moments that are passed in.
 ///
-/// Time runs while somebody says that it does. It is told when a minute is full, when something else is viewed, and when
+/// Time runs only between a start and a stop. It is told when a minute is full, when something else is viewed, and when
 /// time stops; never more than a minute at once, and less than two seconds only together with what follows.
 struct ViewTimer: Sendable {
     /// What is being viewed, as pings name it.
@@ -81,7 +81,7 @@ struct ViewTimer: Sendable {
     }
 }
 
-/// Whether the application is in front and somebody uses it: pure, in moments that are passed in.
+/// Whether the application is in the foreground and in use: pure, in moments that are passed in.
 struct Attention: Sendable {
     private(set) var isForeground = true
     private(set) var isUserActive = true

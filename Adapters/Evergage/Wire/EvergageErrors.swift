@@ -14,7 +14,7 @@ enum EvergageErrors {
     /// | `errorCode` 3 | busy: again |
     /// | any other `errorCode` | refused |
     /// | 407, 408, 425, 429, 5xx, a redirect | again, after `Retry-After` if there is one |
-    /// | 401, 403 | nobody is let in here: everything stops and is kept |
+    /// | 401, 403 | access refused: delivery stops and everything is kept |
     /// | any other 4xx | refused |
     static func verdict(on reply: HTTPReply, answer: EvergageAnswer?, now: Date) -> Verdict {
         guard (200..<300).contains(reply.status) else { return verdict(onStatus: reply, now: now) }

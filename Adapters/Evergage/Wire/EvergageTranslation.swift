@@ -117,7 +117,7 @@ enum EvergageTranslation {
 
     /// The vendor's two ids of a user.
     ///
-    /// Somebody whose only id is the anonymous one has no name yet.
+    /// A user whose only id is the anonymous one has no name yet.
     static func ids(of identity: Identity) -> (named: String?, anonymous: String?) {
         let isAnonymous = !identity.isAuthenticated && identity.id == identity.anonymousID
         return (isAnonymous ? nil : identity.id, identity.anonymousID)

@@ -17,7 +17,7 @@ struct BucketingRuleset: Ruleset {
     struct Group: Sendable {
         var id: String
         /// The hash of the id, to be fed with a visitor's id.
-        var hash: Murmur3
+        var hash: FlagshipMurmur3
         var targeting: [[BucketingRule]]
         /// For each variation its number, its id, and the part of a hundred below which it is chosen.
         var variations: [Variation]
@@ -98,7 +98,7 @@ struct BucketingRuleset: Ruleset {
     private func variation(of campaign: Campaign, for context: EvaluationContext, hasTest: Bool) -> Variation? {
         if rules == .server {
             if isOneTestPerVisitor, campaign.isTest, hasTest { return nil }
-            let bucket = Double(Murmur3.hash(context.user.id) % 100)
+            let bucket = Double(FlagshipMurmur3.hash(context.user.id) % 100)
             guard campaign.isOpenTo.contains(where: { $0.contains(bucket) }) else { return nil }
         }
         for group in campaign.groups where isMeant(group, context) {
@@ -178,7 +178,7 @@ private struct BucketingRulesetBuilder {
         )
         let count = campaign.groups.reduce(0) { $0 + $1.variations.count }
         for group in campaign.groups {
-            var hash = Murmur3()
+            var hash = FlagshipMurmur3()
             hash.feed(group.id)
             var preparedGroup = BucketingRuleset.Group(
                 id: group.id,

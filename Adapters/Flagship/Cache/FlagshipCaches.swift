@@ -54,10 +54,10 @@ struct FlagshipStateCache: FlagshipVisitorCache {
     let scope: String
 
     private func key(_ visitorID: String) -> String {
-        // The store's keys must not tell who somebody is; two hashes of 32 bits over different beginnings keep apart
+        // The store's keys must not identify a user; two hashes of 32 bits over different beginnings keep apart
         // what one would not, and the record names its visitor besides.
-        let one = Murmur3.hash("\(scope)/a/\(visitorID)")
-        let two = Murmur3.hash("\(scope)/b/\(visitorID)")
+        let one = FlagshipMurmur3.hash("\(scope)/a/\(visitorID)")
+        let two = FlagshipMurmur3.hash("\(scope)/b/\(visitorID)")
         // The slash keeps one visitor's key from being the beginning of another's: forgetting goes by beginnings.
         return "flagship/visitor/\(String(one, radix: 36))-\(String(two, radix: 36))/"
     }

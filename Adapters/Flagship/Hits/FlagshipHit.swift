@@ -130,8 +130,8 @@ public struct FlagshipHit: Sendable, Hashable {
     ///   - transactionID: The transaction's id.
     ///   - name: The product's name.
     ///   - code: The product's code.
-    ///   - price: What one costs; always sent, 0 if nobody says more.
-    ///   - quantity: How many; always sent, 0 if nobody says more.
+    ///   - price: What one costs; always sent, 0 by default.
+    ///   - quantity: How many; always sent, 0 by default.
     ///   - category: The product's category.
     ///   - common: What all hits share.
     /// - Returns: The hit.

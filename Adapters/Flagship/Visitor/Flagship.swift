@@ -56,7 +56,7 @@ public final class Flagship: Sendable {
 
     /// Starts Flagship.
     ///
-    /// It doesn't wait for the vendor, and never fails: ``status`` says how it stands.
+    /// It doesn't wait for the vendor, and never fails: ``status`` tells the outcome.
     ///
     /// - Parameters:
     ///   - environmentID: The environment, 20 characters from `0` to `9` and `a` to `v`; with another one nothing is
@@ -126,7 +126,7 @@ public final class Flagship: Sendable {
 
     // MARK: Status
 
-    /// How it stands.
+    /// The status.
     public var status: FlagshipStatus { machine.withLock { $0.status } }
 
     func set(_ status: FlagshipStatus) {
@@ -206,7 +206,7 @@ public final class Flagship: Sendable {
 
     // MARK: Upgrading
 
-    /// Takes over what the vendor's SDK for iOS kept of a visitor, so that nobody changes variations by the upgrade.
+    /// Takes over what the vendor's SDK for iOS kept of a visitor, so that no visitor changes variations by the upgrade.
     ///
     /// - Parameter record: The value of the column `data_visitor` of its table of visitors.
     /// - Throws: `ErrorCode.parseError` for what isn't a record.

@@ -57,7 +57,7 @@ public struct FlagshipFlag: Sendable {
     public let key: String
     let visitor: FlagshipVisitor?
 
-    /// How it stands with the flag now.
+    /// The flag's current status.
     public var status: FlagshipFlagStatus {
         guard let visitor else { return .notFound }
         return FlagshipFlagStatus(fetchStatus: visitor.fetchStatus, isKnown: exists())

@@ -13,7 +13,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     private let strategy: FlagshipOptions.Tracking.Strategy
     private let environmentID: String
     private let waiting = Waiting()
-    /// Whether the cache may hold hits of an earlier run that weren't taken over: nobody but the next start may delete those.
+    /// Whether the cache may hold hits of an earlier run that weren't taken over: only the next start may delete those.
     private let mayHoldOthers: Bool
 
     /// The events that wait, with the ids of their records.

@@ -12,7 +12,7 @@ struct FlagshipIdentity: Sendable, Hashable {
     ///   - visitorID: The id; a made one in its place if it is empty.
     ///   - isAuthenticated: Whether the id names a signed-in person.
     ///   - makeID: Makes an id.
-    ///   - deviceID: The id of this installation, which stands for the anonymous visitor where somebody signed in.
+    ///   - deviceID: The id of this installation, used for the anonymous visitor once a user has signed in.
     init(visitorID: String, isAuthenticated: Bool, makeID: () -> String, deviceID: () -> String) {
         self.visitorID = visitorID.isEmpty ? makeID().uppercased() : visitorID
         self.isAuthenticated = isAuthenticated

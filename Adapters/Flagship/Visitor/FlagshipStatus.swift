@@ -1,4 +1,4 @@
-/// How it stands with Flagship as a whole.
+/// The status of Flagship as a whole.
 public enum FlagshipStatus: String, Sendable, Hashable, Codable, CaseIterable {
     /// It hasn't been started, or couldn't be.
     case notInitialized = "SDK_NOT_INITIALIZED"
@@ -10,7 +10,7 @@ public enum FlagshipStatus: String, Sendable, Hashable, Codable, CaseIterable {
     case panic = "SDK_PANIC"
 }
 
-/// How it stands with the flags of a visitor.
+/// The status of a visitor's flags.
 public enum FlagshipFetchStatus: String, Sendable, Hashable, Codable, CaseIterable {
     /// They are up to date.
     case fetched = "FETCHED"
@@ -40,13 +40,13 @@ public enum FlagshipFetchReason: String, Sendable, Hashable, Codable, CaseIterab
     case none = "NONE"
 }
 
-/// How it stands with one flag, at the moment of asking.
+/// The status of one flag when it is asked for.
 public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterable {
     /// It is up to date.
     case fetched = "FETCHED"
     /// It is known, but has to be fetched again.
     case fetchRequired = "FETCH_REQUIRED"
-    /// Nobody knows it.
+    /// The flag is unknown.
     case notFound = "NOT_FOUND"
     /// The vendor's kill switch is on, and reads give defaults.
     case panic = "PANIC"
@@ -54,7 +54,7 @@ public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterabl
     /// Works out a flag's status.
     ///
     /// - Parameters:
-    ///   - fetchStatus: How it stands with all flags of the visitor.
+    ///   - fetchStatus: The status of all flags of the visitor.
     ///   - isKnown: Whether this flag is among them.
     init(fetchStatus: FlagshipFetchStatus, isKnown: Bool) {
         self =

@@ -53,7 +53,7 @@ extension FlagshipVisitor {
             await flagship.visitors.cacheVisitor(record.visitorID, record.json)
         }
         guard flagship.options.mode == .bucketing else { return }
-        // The vendor learns of the context by a hit, since nobody asks it; once for each context.
+        // The vendor isn't asked for decisions, so a hit tells it the context, once for each.
         let context = context()
         let isNews = state.withLock { state in
             defer { state.sentContext = context }
@@ -134,7 +134,7 @@ extension FlagshipVisitor {
         return session.decisions
     }
 
-    /// A flag by its key; one that nobody knows reads as its default.
+    /// A flag by its key; an unknown one reads as its default.
     public func flag(_ key: String) -> FlagshipFlag { FlagshipFlag(key: key, visitor: self) }
 
     /// All flags that are there now.

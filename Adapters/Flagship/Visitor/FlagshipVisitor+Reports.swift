@@ -56,7 +56,7 @@ extension FlagshipVisitor {
         report(.exposure) { ["hit.caid": origin.variationGroupID, "hit.vaid": origin.variationID] }
     }
 
-    /// Reports that a flag was shown that nobody knows, or whose value nobody has read.
+    /// Reports that a flag was shown that is unknown, or whose value was never read.
     func reportOddExposure(of key: String, isKnown: Bool) {
         let isRead = state.withLock { $0.read.contains(key) }
         guard !isKnown || !isRead else { return }
@@ -65,7 +65,7 @@ extension FlagshipVisitor {
         }
     }
 
-    /// Remembers that a flag's value was read, as far as somebody wants to hear of it.
+    /// Remembers that a flag's value was read, if reports are enabled.
     func noteRead(_ key: String) {
         guard flagship.service?.reporter != nil else { return }
         state.withLock { _ = $0.read.insert(key) }

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Somebody who uses the application, in Flagship's words.
+/// A user of the application, in Flagship's words.
 ///
 /// Reading is synchronous and never fails; fetching, hits and consent are asynchronous. A visitor may be used from any task.
 public final class FlagshipVisitor: Sendable {
@@ -99,7 +99,7 @@ public final class FlagshipVisitor: Sendable {
     public var isAuthenticated: Bool { state.withLock { $0.identity.isAuthenticated } }
     /// Whether the visitor has agreed.
     public var hasConsented: Bool { state.withLock { $0.hasConsented } }
-    /// How it stands with the flags.
+    /// The status of the flags.
     public var fetchStatus: FlagshipFetchStatus { state.withLock { $0.machine.current.status } }
     /// Why the flags have to be fetched.
     public var fetchReason: FlagshipFetchReason { state.withLock { $0.machine.current.reason } }

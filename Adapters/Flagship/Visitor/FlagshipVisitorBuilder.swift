@@ -32,7 +32,7 @@ public struct FlagshipVisitorBuilder: Sendable {
         return copy
     }
 
-    /// Says whether the id names somebody who is signed in.
+    /// Says whether the id names a signed-in user.
     public func authenticated(_ isAuthenticated: Bool) -> Self {
         var copy = self
         copy.isAuthenticated = isAuthenticated
@@ -84,7 +84,7 @@ public struct FlagshipVisitorBuilder: Sendable {
     }
 }
 
-/// What is known of this installation: whether it runs for the first time, the id that stands for its anonymous visitor,
+/// What is known of this installation: whether it runs for the first time, the id of its anonymous visitor,
 /// and which consent the vendor has heard of.
 struct FlagshipInstallation: Sendable {
     let state: any StateStore
@@ -122,6 +122,6 @@ struct FlagshipInstallation: Sendable {
     }
 
     private static func consentKey(_ visitorID: String) -> String {
-        "flagship/consent/\(String(Murmur3.hash("a/" + visitorID), radix: 36))-\(String(Murmur3.hash("b/" + visitorID), radix: 36))"
+        "flagship/consent/\(String(FlagshipMurmur3.hash("a/" + visitorID), radix: 36))-\(String(FlagshipMurmur3.hash("b/" + visitorID), radix: 36))"
     }
 }

@@ -40,7 +40,7 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     case appVersionName = "sdk_versionName"
     /// The application's version as a number.
     case appVersionCode = "sdk_versionCode"
-    /// The version of the vendor's SDK that this adapter stands for.
+    /// The version of the vendor's SDK that this adapter replaces.
     case flagshipVersion = "sdk_fsVersion"
     /// The part of the application that is in front.
     case interfaceName = "sdk_interfaceName"

@@ -3,7 +3,7 @@ import Foundation
 
 /// What the application lets the vendor's developers hear; nothing unless it is named.
 ///
-/// The original reports by default. Here nobody does without having been asked.
+/// The original reports by default. Here reports are opt-in.
 public struct FlagshipReports: OptionSet, Sendable, Hashable {
     /// The kinds as bits.
     public let rawValue: Int
@@ -32,19 +32,19 @@ extension FlagshipReports {
         calendar.timeZone = timeZone
         let day = calendar.dateComponents([.year, .month, .day], from: date)
         let number = (day.year ?? 0) * 10_000 + (day.month ?? 0) * 100 + (day.day ?? 0)
-        return Murmur3.hash("\(visitorID)\(number)") % 1_000 <= 1
+        return FlagshipMurmur3.hash("\(visitorID)\(number)") % 1_000 <= 1
     }
 }
 
 extension AccountSettings.Troubleshooting {
     /// Whether the vendor wants to hear of a visitor now.
     ///
-    /// A share of none is nobody; the original takes one visitor of a hundred too many.
+    /// A share of zero selects no visitor; the original takes one of a hundred too many.
     func wants(_ visitorID: String, at date: Date) -> Bool {
         guard let start = Self.date(startDate), let end = Self.date(endDate), start < date, date < end else {
             return false
         }
-        return Int(Murmur3.hash(visitorID + endDate) % 100) < traffic
+        return Int(FlagshipMurmur3.hash(visitorID + endDate) % 100) < traffic
     }
 
     /// A date as the vendor writes it: with and without milliseconds, with a letter for the zone or with digits.

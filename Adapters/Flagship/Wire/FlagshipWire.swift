@@ -2,7 +2,7 @@ import Experimentation
 
 /// The vendor's words on the wire that are the same in every request.
 enum FlagshipWire {
-    /// The SDK that this adapter stands for: the vendor's server tells SDKs apart by it.
+    /// The SDK that this adapter replaces: the vendor's server tells SDKs apart by it.
     static let sdkClient = "iOS"
     /// The version of that SDK.
     static let sdkVersion = "4.0.3"

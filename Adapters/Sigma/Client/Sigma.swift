@@ -11,7 +11,7 @@ import Foundation
 ///
 /// New code does better with the neutral client and a ``SigmaProvider``, or with a ``SigmaClientRegistry`` of its own.
 public enum Sigma {
-    /// The tag of a client that nobody gave another.
+    /// The tag of a client without a tag of its own.
     public static let defaultClientTag = "default"
 
     private static let registry = SigmaClientRegistry()
@@ -88,9 +88,9 @@ public struct SigmaClientOptions: Sendable {
     public var failures = Failures.thrown
     /// Whether a call fails when the configuration wants the place and the place can't be had; if not, it goes on without.
     public var failsWithoutPlace = true
-    /// Where a user stands in a draw.
+    /// A user's position in a draw.
     public var bucketing = SigmaBucketing.inferred
-    /// The answers to what nobody outside the vendor knows for certain.
+    /// The answers to what the vendor hasn't documented.
     public var assumptions = SigmaAssumptions()
 
     /// Creates the defaults.

@@ -5,7 +5,7 @@ extension SigmaClient {
 
     /// The user's places in experiments, to be sent to one's own analytics: `name.index|name.index`.
     ///
-    /// Names may hold dots; the index stands behind the last one.
+    /// Names may contain dots; the index follows the last one.
     ///
     /// - Parameter estimateHoldouts: Whether places in holdouts are listed too, with index 0.
     /// - Returns: The text, or `nil` if there are no places.
@@ -102,7 +102,7 @@ extension SigmaClient {
 
     private struct Place {
         let index: Int
-        let experiment: ProjectExperiment
+        let experiment: SigmaProjectExperiment
         let group: Int
         let object: SigmaExperiment
         /// The index that is told.

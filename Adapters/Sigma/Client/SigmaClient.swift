@@ -130,7 +130,7 @@ public final class SigmaClient: Sendable {
     }
 }
 
-extension Project {
+extension SigmaProject {
     /// The text behind an answer, and the type that it was declared with; `nil` for an answer without a text.
     func text(of answer: FlagAnswer, forFlag index: Int) -> (text: String, type: ValueType)? {
         let flag = flags[index]

@@ -2,8 +2,8 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// A client's configuration and place: valid while they are there and young enough, fetched by whoever needs them and by
-/// no one else, one request for all who ask at once, kept over restarts.
+/// A client's configuration and place: valid while they are there and young enough, fetched on demand,
+/// with one request for all concurrent callers, and kept over restarts.
 ///
 /// Nothing outlives its validity: with the service away, an overdue configuration is no configuration.
 actor SigmaConfigurationCache {
@@ -104,13 +104,13 @@ actor SigmaConfigurationCache {
             place = (value, entry.date)
         }
         if let entry = await records.entry(.configuration), isValid(entry.date),
-            let root = try? JSON.decode(Wire.Root.self, from: entry.value)
+            let root = try? JSON.decode(SigmaWire.Root.self, from: entry.value)
         {
             rules = (ruleset(root), entry.date)
         }
     }
 
-    private func ruleset(_ root: Wire.Root) -> SigmaRuleset {
+    private func ruleset(_ root: SigmaWire.Root) -> SigmaRuleset {
         let place = root.useGeo && service.configuration.asksForPlace ? place?.value : nil
         return SigmaRuleset(root, place: place ?? [:], configuration: service.configuration)
     }

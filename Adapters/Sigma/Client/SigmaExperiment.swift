@@ -17,7 +17,7 @@ public struct SigmaExperiment: Sendable {
         self.context = context
     }
 
-    private var experiment: ProjectExperiment { ruleset.project.experiments[index] }
+    private var experiment: SigmaProjectExperiment { ruleset.project.experiments[index] }
 
     /// The name, which the vendor's documentation also calls its id.
     public var name: String { experiment.name }

@@ -3,7 +3,7 @@ import Experimentation
 extension Sigma {
     /// A user's places in experiments as the vendor's SDK writes them, to be sent to one's own analytics.
     ///
-    /// `name.index|name.index`, in the configuration's order; names may hold dots, the index stands behind the last one.
+    /// `name.index|name.index`, in the configuration's order; names may contain dots, the index follows the last one.
     ///
     /// ```swift
     /// analytics.set("experiments", Sigma.experiments(of: session.assignments))

@@ -64,7 +64,7 @@ final class SigmaProfile: Sendable {
 
     // MARK: Reading
 
-    /// The id that stands in for a user id that nobody set, and that requests carry.
+    /// The id used in place of an unset user id, which requests carry.
     func privateID() async -> String {
         await load()
         return state.withLock { $0.privateID }
@@ -77,7 +77,7 @@ final class SigmaProfile: Sendable {
     }
 
     /// The user as rules see them.
-    func context(for project: Project) async -> EvaluationContext {
+    func context(for project: SigmaProject) async -> EvaluationContext {
         await load()
         let (user, privateID, forced) = state.withLock { ($0.user, $0.privateID, $0.forced) }
         return EvaluationContext(
@@ -89,7 +89,7 @@ final class SigmaProfile: Sendable {
     }
 
     /// An entry of the list, unless it names a group that the configuration no longer has.
-    private static func override(_ name: String, _ index: Int?, in project: Project) -> AssignmentOverride? {
+    private static func override(_ name: String, _ index: Int?, in project: SigmaProject) -> AssignmentOverride? {
         guard let index else { return .include(experiment: name, variation: nil) }
         guard let experiment = project.experiment(named: name).map({ project.experiments[$0] }),
             experiment.groups.indices.contains(index)
@@ -164,7 +164,7 @@ final class SigmaProfile: Sendable {
     }
 }
 
-/// The id that is made for a user whom nobody named.
+/// The id that is made for an unnamed user.
 enum SigmaPrivateID {
     private static let symbols = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 

@@ -26,7 +26,7 @@ enum FlagAnswer: Sendable, Hashable {
 /// Pure, but for remembering within itself: one draw of a layer, one place in an experiment is worked out once, however
 /// many flags ask for it.
 struct Evaluation {
-    let project: Project
+    let project: SigmaProject
     let reading: PropertyReading
     let bucketing: SigmaBucketing
     private let splitIDs: SplitIDs?
@@ -35,7 +35,7 @@ struct Evaluation {
     private var bytes: [UInt8] = []
 
     /// Creates an evaluation, which should remember unless only one flag will be asked for.
-    init(_ project: Project, _ reading: PropertyReading, _ bucketing: SigmaBucketing, remembering: Bool = true) {
+    init(_ project: SigmaProject, _ reading: PropertyReading, _ bucketing: SigmaBucketing, remembering: Bool = true) {
         self.project = project
         self.reading = reading
         self.bucketing = bucketing
@@ -73,7 +73,7 @@ struct Evaluation {
     }
 
     /// The id that an experiment splits this user by, or `nil`.
-    func splitID(for experiment: ProjectExperiment) -> String? {
+    func splitID(for experiment: SigmaProjectExperiment) -> String? {
         let id =
             switch (splitIDs, experiment.splitBy) {
             case (let ids?, .userID): ids.user
@@ -132,7 +132,7 @@ struct Evaluation {
     }
 
     /// What this device forces; the last word on an experiment counts, and one about a group that is gone counts for nothing.
-    private func localPlace(in experiment: ProjectExperiment) -> LocalPlace? {
+    private func localPlace(in experiment: SigmaProjectExperiment) -> LocalPlace? {
         guard let override = reading.context.overrides.last(where: { $0.experiment == experiment.name }) else {
             return nil
         }
@@ -143,7 +143,7 @@ struct Evaluation {
         }
     }
 
-    private mutating func vendorPlace(in experiment: ProjectExperiment, of id: String) -> Membership? {
+    private mutating func vendorPlace(in experiment: SigmaProjectExperiment, of id: String) -> Membership? {
         if let group = experiment.forcedGroups[id] { return .inside(group: group, .forcedByVendor) }
         if experiment.forced.contains(id) { return drawnGroup(in: experiment, for: id, .forcedByVendor) }
         return nil
@@ -152,7 +152,7 @@ struct Evaluation {
     // MARK: Draws
 
     private mutating func drawnGroup(
-        in experiment: ProjectExperiment,
+        in experiment: SigmaProjectExperiment,
         for id: String?,
         _ origin: Assignment.Origin
     ) -> Membership {
@@ -162,14 +162,14 @@ struct Evaluation {
         return experiment.group(at: position).map { .inside(group: $0, origin) } ?? .out
     }
 
-    private mutating func isInTraffic(of experiment: ProjectExperiment, _ id: String) -> Bool {
+    private mutating func isInTraffic(of experiment: SigmaProjectExperiment, _ id: String) -> Bool {
         // Positions lie from 0 up to 100: at either end the draw can't change anything.
         if experiment.allocation >= 100 { return true }
         if experiment.allocation <= 0 { return false }
         return position(in: .traffic, splitID: id, salt: experiment.salt) < experiment.allocation
     }
 
-    private mutating func layerPosition(in layer: ProjectExperiment.Layer, for id: String) -> Double {
+    private mutating func layerPosition(in layer: SigmaProjectExperiment.Layer, for id: String) -> Double {
         if !layerPositions.isEmpty, let known = layerPositions[layer.draw] { return known }
         let position = position(in: .layer, splitID: id, salt: layer.id)
         if !layerPositions.isEmpty { layerPositions[layer.draw] = position }

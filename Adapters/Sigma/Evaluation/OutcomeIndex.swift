@@ -22,7 +22,7 @@ struct OutcomeIndex: Sendable {
 
     private static let origins: [Assignment.Origin] = [.allocated, .forcedByVendor, .forcedHere]
 
-    init(_ project: Project) {
+    init(_ project: SigmaProject) {
         var assignments: [Assignment] = []
         var places: [Places] = []
         for experiment in project.experiments {

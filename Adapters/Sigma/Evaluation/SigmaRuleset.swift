@@ -7,12 +7,12 @@ public final class SigmaRuleset: Ruleset {
     /// All flags with every value that they can have.
     public let catalogue: FlagCatalogue
 
-    let project: Project
+    let project: SigmaProject
     let surroundings: PropertyReading.Surroundings
     let bucketing: SigmaBucketing
     private let index: OutcomeIndex
 
-    init(_ project: Project, surroundings: PropertyReading.Surroundings, bucketing: SigmaBucketing) {
+    init(_ project: SigmaProject, surroundings: PropertyReading.Surroundings, bucketing: SigmaBucketing) {
         self.project = project
         self.surroundings = surroundings
         self.bucketing = bucketing

@@ -11,7 +11,8 @@ enum SigmaTranslation {
     /// A place in an experiment.
     ///
     /// The group of a holdout is told as its first: the vendor reports index 0 whatever the group.
-    static func assignment(in experiment: ProjectExperiment, group: Int, _ origin: Assignment.Origin) -> Assignment {
+    static func assignment(in experiment: SigmaProjectExperiment, group: Int, _ origin: Assignment.Origin) -> Assignment
+    {
         let told = experiment.isHoldout ? 0 : group
         let place = experiment.groups[told]
         return Assignment(
@@ -28,7 +29,7 @@ enum SigmaTranslation {
     }
 
     /// What one of a flag's own rules gives.
-    static func resolution(of rule: ProjectRule, in flag: ProjectFlag) -> Resolution {
+    static func resolution(of rule: SigmaProjectRule, in flag: SigmaProjectFlag) -> Resolution {
         let reason: Reason =
             if !rule.isDefault {
                 .targetingMatch
@@ -42,9 +43,9 @@ enum SigmaTranslation {
 
     /// What a rule gives to a group of an experiment.
     static func resolution(
-        of rule: ProjectRule,
+        of rule: SigmaProjectRule,
         type: ValueType,
-        in experiment: ProjectExperiment,
+        in experiment: SigmaProjectExperiment,
         group: Int,
         _ origin: Assignment.Origin,
         assignment: Int
@@ -77,13 +78,13 @@ enum SigmaTranslation {
 
     /// Places in experiments as the vendor's SDK writes them for analytics: `name.index`, joined by bars; `nil` for none.
     ///
-    /// Names may hold dots; the index stands behind the last one.
+    /// Names may contain dots; the index follows the last one.
     static func joined(_ places: [(name: String, index: Int)]) -> String? {
         places.isEmpty ? nil : places.map { "\($0.name).\($0.index)" }.joined(separator: "|")
     }
 }
 
-extension Wire.Kind {
+extension SigmaWire.Kind {
     /// The vendor's word for the kind, as its SDK tells it.
     var word: String {
         switch self {

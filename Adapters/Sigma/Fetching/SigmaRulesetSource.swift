@@ -51,7 +51,7 @@ struct SigmaRulesetSource: RulesetSource {
         }
         let place = try JSON.decode([String: String].self, from: Array(raw[..<end]))
         lastPlace.value.withLock { $0 = place }
-        return ruleset(try JSON.decode(Wire.Root.self, from: Array(raw[(end + 1)...])), place)
+        return ruleset(try JSON.decode(SigmaWire.Root.self, from: Array(raw[(end + 1)...])), place)
     }
 
     private func place(wanted: Bool) async -> [String: String] {
@@ -66,7 +66,7 @@ struct SigmaRulesetSource: RulesetSource {
         }
     }
 
-    private func ruleset(_ root: Wire.Root, _ place: [String: String]) -> SigmaRuleset {
+    private func ruleset(_ root: SigmaWire.Root, _ place: [String: String]) -> SigmaRuleset {
         SigmaRuleset(root, place: place, configuration: service.configuration)
     }
 
@@ -79,9 +79,9 @@ struct SigmaRulesetSource: RulesetSource {
 
 extension SigmaRuleset {
     /// Makes rules of a configuration that has been read.
-    convenience init(_ root: Wire.Root, place: [String: String], configuration: SigmaConfiguration) {
+    convenience init(_ root: SigmaWire.Root, place: [String: String], configuration: SigmaConfiguration) {
         self.init(
-            Project(root, assuming: configuration.assumptions),
+            SigmaProject(root, assuming: configuration.assumptions),
             surroundings: .init(place: place, device: configuration.device),
             bucketing: configuration.bucketing
         )

@@ -27,14 +27,14 @@ struct SigmaService: Sendable {
     /// A configuration as it came, and as it is read.
     struct Fetched: Sendable {
         let raw: [UInt8]
-        let root: Wire.Root
+        let root: SigmaWire.Root
     }
 
     /// Fetches the project's configuration.
     func configuration(privateID: String) async throws(SigmaNetworkError) -> Fetched {
         try await attempts("configuration", SigmaRequests.configuration, privateID: privateID) {
             (raw) throws(ExperimentationError) in
-            Fetched(raw: raw, root: try JSON.decode(Wire.Root.self, from: raw))
+            Fetched(raw: raw, root: try JSON.decode(SigmaWire.Root.self, from: raw))
         }
     }
 

@@ -1,4 +1,4 @@
-/// What nobody outside the vendor knows for certain: each open question is one switch, set to the likeliest answer.
+/// What isn't documented: each open question is one switch, set to the likeliest answer.
 ///
 /// ```swift
 /// configuration.assumptions.textIgnoresCase = true

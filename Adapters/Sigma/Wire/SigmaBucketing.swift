@@ -1,6 +1,6 @@
 import Crypto
 
-/// Where a user stands between 0 and 100 in one draw: the one place to plug in the vendor's own formula.
+/// A user's position between 0 and 100 in one draw: the one place to plug in the vendor's own formula.
 ///
 /// The vendor's formula is not public. ``inferred`` is a stand-in with the same inputs and the same properties (even,
 /// independent, stable), so **parity with the production service is unproven**. Who knows the real one passes it:
@@ -43,7 +43,7 @@ public struct SigmaBucketing: Sendable {
     /// The first eight bytes of an MD5 sum as a share of all that they could be.
     public static let inferred = SigmaBucketing()
 
-    /// Where a user stands in a draw, from 0 up to 100.
+    /// A user's position in a draw, from 0 up to 100.
     public func position(in draw: Draw, splitID: String, salt: String) -> Double {
         if let formula { return formula(draw, splitID, salt) }
         return Self.bucket(of: Array((splitID + salt + draw.suffix.description).utf8))

@@ -55,10 +55,10 @@ public struct SigmaConfiguration: Sendable {
     /// What is known of the device without the user's attributes.
     public var device: SigmaDevice
 
-    /// Where a user stands in a draw; replace it if you know the vendor's formula.
+    /// A user's position in a draw; replace it if you know the vendor's formula.
     public var bucketing = SigmaBucketing.inferred
 
-    /// The answers to what nobody outside the vendor knows for certain.
+    /// The answers to what the vendor hasn't documented.
     public var assumptions = SigmaAssumptions()
 
     /// Creates a configuration.

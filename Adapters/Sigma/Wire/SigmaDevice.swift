@@ -2,7 +2,7 @@ import Foundation
 
 /// What is known of the device without anybody saying it.
 ///
-/// Each value stands in for a property that the user doesn't have. What is `nil` is simply not there: an experiment
+/// Each value is used for a property that the user doesn't have. What is `nil` is simply not there: an experiment
 /// that splits by device then has no id to go by.
 public struct SigmaDevice: Sendable, Hashable {
     /// The property `deviceId`.

@@ -2,7 +2,7 @@
 ///
 /// Which lists lose only their broken elements and which spoil what holds them is part of the wire: the service hands
 /// out configurations that older SDKs can't read in full.
-enum Wire {
+enum SigmaWire {
     /// The whole document.
     struct Root: Decodable, Sendable {
         var useGeo: Bool
@@ -310,7 +310,7 @@ extension KeyedDecodingContainer {
             if let element = try? list.decode(Element.self) {
                 elements.append(element)
             } else {
-                _ = try list.decode(Wire.Skipped.self)
+                _ = try list.decode(SigmaWire.Skipped.self)
             }
         }
         return elements

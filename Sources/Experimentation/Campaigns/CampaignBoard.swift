@@ -3,7 +3,7 @@
 /// A pure state machine. A *surface* is a part of the application (`nil` is the whole of it), a *target* the name that
 /// a handler goes by. A campaign is handed out when its surface is deliverable, the application is in use, and the
 /// target has a handler; until then the newest of each surface and target are held, and older ones are forgotten.
-/// Whoever owns the board calls the handlers, on the main actor and never within the call that made them due.
+/// The board's owner calls the handlers, on the main actor and never within the call that made them due.
 struct CampaignBoard: Sendable {
     /// A campaign that is due, and the handler that it is due to.
     struct Delivery: Sendable {
@@ -43,7 +43,7 @@ struct CampaignBoard: Sendable {
     ///
     /// - Parameters:
     ///   - limitPerTarget: How many campaigns are held for each surface and target; none if it is below one.
-    ///   - isDeliverableUnlessSaid: Whether a surface that nobody has spoken of may be delivered to.
+    ///   - isDeliverableUnlessSaid: Whether a surface without an explicit state may be delivered to.
     init(limitPerTarget: Int = 1, isDeliverableUnlessSaid: Bool = true) {
         self.limitPerTarget = max(0, limitPerTarget)
         self.isDeliverableUnlessSaid = isDeliverableUnlessSaid
@@ -112,7 +112,7 @@ struct CampaignBoard: Sendable {
         return drain([key])
     }
 
-    /// Says whether the application is in front and somebody uses it; nothing is handed out otherwise.
+    /// Says whether the application is in the foreground and in use; nothing is handed out otherwise.
     mutating func setInUse(_ isInUse: Bool) -> [Delivery] {
         self.isInUse = isInUse
         return drain(Array(surfaces.keys))

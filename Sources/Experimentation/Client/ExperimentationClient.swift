@@ -103,12 +103,12 @@ public final class ExperimentationClient: Sendable {
     /// What only this vendor has; its adapter says of what type it is, and has a shorter way to it.
     public var extras: (any Sendable)? { core.roles.extras }
 
-    /// How it stands with the provider.
+    /// The provider's status.
     public var status: ProviderStatus { core.status.status }
 
     /// The changes of the provider's status from now on, the present one first.
     ///
-    /// The sequence ends with ``shutdown(within:)``, or when whoever iterates it stops.
+    /// The sequence ends with ``shutdown(within:)``, or when its consumer stops iterating.
     public func statusEvents() -> AsyncStream<ProviderEvent> { core.status.events() }
 
     /// Fetches rules, for a vendor that publishes them; ``bool(_:default:for:)`` and its siblings read them.
@@ -193,7 +193,7 @@ public final class ExperimentationClient: Sendable {
         try await core.outbox.waitingEvents(after: sequence, limit: limit)
     }
 
-    /// Removes every event that waits, whoever's it is.
+    /// Removes every waiting event, of all users.
     ///
     /// What is under way is stopped first, and what is removed counts as purged. Signals of withdrawn consent stay: they are owed to the users.
     ///

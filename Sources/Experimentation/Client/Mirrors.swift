@@ -1,12 +1,12 @@
 // A dump goes through whatever an object holds, and a client holds who its users are. What is shown is what may be read anyhow.
 
 extension ExperimentationClient: CustomReflectable {
-    /// A mirror that shows how the client stands, and nobody's data.
+    /// A mirror that shows the client's state without user data.
     public var customMirror: Mirror { Mirror(self, children: ["provider": providerName, "status": status]) }
 }
 
 extension UserSession: CustomReflectable {
-    /// A mirror that shows how the session stands, and not whose it is.
+    /// A mirror that shows the session's state without its user.
     public var customMirror: Mirror {
         Mirror(self, children: ["provider": core.provider.name, "status": core.status.status])
     }

@@ -96,7 +96,7 @@ extension UserSession {
 
     /// Has the user's consent, as the session knows it, take its place on the way to the store.
     ///
-    /// Under the session's lock, so that everything stands in the order in which it was said.
+    /// Under the session's lock, so that everything is queued in the order in which it was said.
     func stateConsent(of state: inout State) {
         let (userID, consent) = (state.user.id, state.user.consent)
         state.statementFailure = nil

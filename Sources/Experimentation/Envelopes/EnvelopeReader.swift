@@ -5,7 +5,7 @@ import Foundation
 /// It takes only what ``EnvelopeWriter`` writes by itself, without space between, and gives up at the first token that it
 /// doesn't expect, so that it never has an opinion of its own on what is valid.
 struct EnvelopeReader {
-    /// The bytes are for somebody else to read, or to refuse.
+    /// The bytes are left to another reader, which may refuse them.
     private struct GivesUp: Error {}
 
     private var lexer: JSONLexer

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Keeps the first value that comes; whoever wants it waits for it.
+/// Keeps the first value that arrives, and hands it to everyone who waits.
 package final class AsyncRace<Value: Sendable>: Sendable {
     private let first = Mutex<Value?>(nil)
     private let gate = AsyncGate()
 
-    /// Creates a race that nobody has won.
+    /// Creates a race without a winner.
     package init() {}
 
     /// Comes in with a value, which counts if it is the first.

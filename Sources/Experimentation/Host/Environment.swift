@@ -39,7 +39,7 @@ public enum ApplicationState: String, Sendable, Hashable, Codable {
 
 /// Whether the host believes that it has a network.
 public enum Connectivity: String, Sendable, Hashable, Codable {
-    /// Nobody has said.
+    /// Not stated.
     case unknown
     /// There is one.
     case online

@@ -39,7 +39,7 @@ final class Lanes<Value: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// The value, for whoever needs it longer.
+    /// The value, for callers that keep it beyond the lock.
     var current: Value { owner.withLock { $0 } }
 
     /// Replaces the value, if the change still wants to when it sees the present one.

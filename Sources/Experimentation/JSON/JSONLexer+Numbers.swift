@@ -27,7 +27,7 @@ extension JSONLexer {
         let first = position
         var magnitude: UInt64 = 0
         while let digit {
-            // Wrong after nineteen digits, when nobody asks for it.
+            // Wrong after nineteen digits, where it isn't used.
             magnitude = magnitude &* 10 &+ digit
             position += 1
         }

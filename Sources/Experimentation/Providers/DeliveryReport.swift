@@ -107,7 +107,7 @@ public enum Verdict: Sendable, Hashable {
     case split(String)
     /// The vendor will never take it.
     case rejected(String)
-    /// Nothing can be delivered until somebody mends the settings; keep everything and say so.
+    /// Nothing can be delivered until the settings are fixed; keep everything and report it.
     case stop(ExperimentationError)
 
     /// Compares by case and text.

@@ -83,7 +83,7 @@ actor RulesetKeeper {
     private func isGood(_ kept: Kept) -> Bool {
         if let lifetime = source.freshness.lifetime {
             let age = environment.time.now.timeIntervalSince(kept.date)
-            // Rules from the future mean that the clock was set back: nobody knows how old they are.
+            // Rules from the future mean that the clock was set back, so their age is unknown.
             return age >= 0 && age <= lifetime.seconds
         }
         return source.freshness.polling != nil && !kept.isRestored

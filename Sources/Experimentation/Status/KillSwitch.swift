@@ -46,7 +46,7 @@ final class KillSwitch: Sendable {
     private func carryOut(_ isOn: Bool) async {
         await outbox.set(.disabled, isOn)
         await kept.write(isOn ? true : nil, .killSwitch)
-        // Told last: whoever hears of it may end the process. Meanwhile it may have been thrown back.
+        // Announced last, because a listener may end the process. The switch may have been reset meanwhile.
         guard self.isOn == isOn else { return }
         if isOn {
             status.announce(.disabled, .disabled)

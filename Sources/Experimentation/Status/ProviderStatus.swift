@@ -1,4 +1,4 @@
-/// How it stands with a provider.
+/// The status of a provider.
 public enum ProviderStatus: String, Sendable, Hashable, Codable {
     /// It has no decisions yet.
     case notReady = "NOT_READY"

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Announces changes of the provider's status: each once, in order, and the present one to whoever comes late.
+/// Announces changes of the provider's status: each once, in order, and the current status to late subscribers.
 final class StatusBoard: Sendable {
     private struct State {
         var latest = ProviderEvent(.reconciling, status: .notReady)

@@ -124,7 +124,7 @@ public struct Order: Sendable, Hashable, Codable {
     }
 }
 
-/// What somebody thinks of an item.
+/// A user's review of an item.
 public struct Review: Sendable, Hashable, Codable {
     /// From 1 to 100.
     public var rating: Int?

@@ -1,6 +1,6 @@
 /// Whether the user lets this application track.
 public enum Consent: String, Sendable, Hashable, Codable {
-    /// Nobody has asked yet. Events are held where the vendor needs consent, and flow elsewhere.
+    /// The user hasn't been asked. Events are held where the vendor needs consent, and sent otherwise.
     case unknown
     /// The user has agreed. Held events are sent with their original times.
     case granted

@@ -2,7 +2,7 @@
 public struct User: Sendable, Hashable, Codable {
     /// The id that the vendor decides by.
     ///
-    /// What it is in a vendor's words stands in that adapter's README.
+    /// Each adapter's README gives the vendor's own term.
     public var id: String
 
     /// The id from before the user was known, if there was such a time.

@@ -104,7 +104,7 @@ struct CompareCommand: AsyncParsableCommand {
     }
 }
 
-/// The subjects that somebody named.
+/// The subjects named on the command line.
 enum Chosen {
     static func subjects(
         _ names: [String],

@@ -49,7 +49,7 @@ struct EvaluateCommand: AsyncParsableCommand {
         while !isAtEnd {
             var block: [LineReader.Line] = []
             while block.count < width * 4 {
-                // Somebody who types, or a slow pipe, gets an answer to each line at once.
+                // Interactive input and slow pipes get an answer to each line at once.
                 if !block.isEmpty, await lines.wouldWait { break }
                 guard let line = try await lines.next() else {
                     isAtEnd = true

@@ -16,7 +16,7 @@ final class Intake: Sendable {
         var storeFailure: ExperimentationError?
     }
 
-    /// Counts that somebody looks at from elsewhere.
+    /// Counters that other threads read.
     final class Progress: Sendable {
         fileprivate let state = Mutex(Counts())
         var counts: Counts { state.withLock { $0 } }
@@ -62,7 +62,7 @@ final class Intake: Sendable {
                 }
                 block.append(line)
             }
-            // What was read after the signal is not accepted: nobody waits for it any more.
+            // What was read after the signal isn't accepted, because no caller waits for it any more.
             if signals.hasCome { return }
             let errors = await accept(block)
             if !errors.isEmpty { try Terminal.write(errors.map { JSONLine.text($0) + "\n" }.joined()) }
@@ -149,7 +149,7 @@ final class Intake: Sendable {
         return try await !isFull() || signals.hasCome
     }
 
-    /// Delivers what waits for as long as there is progress, and gives how it stands then.
+    /// Delivers what waits for as long as there is progress, and returns the resulting state.
     ///
     /// - Parameters:
     ///   - patience: How long to go on without progress.

@@ -99,7 +99,7 @@ struct TrackCommand: AsyncParsableCommand {
         return Failure(.input, "\(beginning), which are kept in \(Stores.unanswering(store))")
     }
 
-    /// How it stands at the end.
+    /// The state at the end.
     private struct Ending {
         var counts: Intake.Counts
         var pending: Int

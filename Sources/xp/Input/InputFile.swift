@@ -3,7 +3,7 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// A file that somebody named.
+/// A file named on the command line.
 enum InputFile {
     /// Reads a whole file.
     static func bytes(of path: String) throws -> [UInt8] {

@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationSQLite
 import Foundation
 
-/// Store files that somebody named.
+/// Store files named on the command line.
 enum Stores {
     // A file of events is not an application's outbox: it may be as large as the disk allows.
     private static let limits = StoreLimits(maximumCount: 50_000_000, maximumBytes: 16_000_000_000)
@@ -26,7 +26,7 @@ enum Stores {
         return try await opened(path, for: provider)
     }
 
-    /// Refuses what isn't a store, before it would be set aside as a damaged one: somebody may have named their events.
+    /// Refuses what isn't a store, before it would be set aside as a damaged one: the argument may be the file of events.
     private static func check(_ path: String, mayBeEmpty: Bool) throws {
         var isFolder: ObjCBool = false
         _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)

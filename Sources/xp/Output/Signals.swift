@@ -43,7 +43,7 @@ final class Signals: Sendable {
     private static func endLater(_ lastWord: @escaping @Sendable () -> Failure?) {
         DispatchQueue.global().asyncAfter(deadline: .now() + grace) {
             guard let failure = lastWord() else { exit(0) }
-            // Nobody may be reading what is said.
+            // The output may have no reader.
             DispatchQueue.global().asyncAfter(deadline: .now() + timeToSpeak) { _exit(failure.status.rawValue) }
             failure.report()
         }

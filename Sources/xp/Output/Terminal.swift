@@ -35,7 +35,7 @@ enum Terminal {
         try? FileHandle.standardError.write(contentsOf: Data((clear + line + "\n").utf8))
     }
 
-    /// Replaces the line of progress; writes nothing where nobody would see it change.
+    /// Replaces the line of progress; writes nothing unless it is shown on a terminal.
     static func progress(_ line: String) {
         guard showsProgress else { return }
         try? FileHandle.standardError.write(contentsOf: Data("\r\u{1B}[K\(line.prefix(100))".utf8))

@@ -38,9 +38,9 @@ enum Reference {
         bucketing: SigmaBucketing = .inferred,
         assuming assumptions: SigmaAssumptions = SigmaAssumptions()
     ) throws -> SigmaRuleset {
-        let root = try JSONDecoder().decode(Wire.Root.self, from: Data(bytes))
+        let root = try JSONDecoder().decode(SigmaWire.Root.self, from: Data(bytes))
         return SigmaRuleset(
-            Project(root, assuming: assumptions),
+            SigmaProject(root, assuming: assumptions),
             surroundings: .init(place: place, device: device),
             bucketing: bucketing
         )

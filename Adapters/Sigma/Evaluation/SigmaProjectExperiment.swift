@@ -1,5 +1,5 @@
 /// An experiment of any kind, ready to decide.
-final class ProjectExperiment: Sendable {
+final class SigmaProjectExperiment: Sendable {
     /// The part of a layer that the experiment has.
     struct Layer: Sendable {
         let id: String
@@ -33,9 +33,9 @@ final class ProjectExperiment: Sendable {
     }
 
     let name: String
-    let kind: Wire.Kind?
+    let kind: SigmaWire.Kind?
     let salt: String
-    let splitBy: Wire.SplitID
+    let splitBy: SigmaWire.SplitID
     let allocation: Double
     let layer: Layer?
     let groups: [Group]
@@ -61,7 +61,7 @@ final class ProjectExperiment: Sendable {
         }
     }
 
-    init(_ wire: Wire.Experiment, layer: Layer?, holdouts: [String: Int], assuming assumptions: SigmaAssumptions) {
+    init(_ wire: SigmaWire.Experiment, layer: Layer?, holdouts: [String: Int], assuming assumptions: SigmaAssumptions) {
         name = wire.name
         kind = wire.type
         salt = wire.salt

@@ -1,7 +1,7 @@
 /// The vendor's hash, MurmurHash3 in its 32-bit variant for x86 with seed 0, fed piece by piece.
 ///
 /// A half-fed hash is a value: the part that many ids share is fed once and copied.
-package struct Murmur3: Sendable {
+package struct FlagshipMurmur3: Sendable {
     private var state: UInt32 = 0
     private var tail: UInt32 = 0
     private var tailBits: UInt32 = 0
@@ -24,7 +24,7 @@ package struct Murmur3: Sendable {
 
     /// The hash of a text's UTF-8 form.
     package static func hash(_ text: String) -> UInt32 {
-        var hash = Murmur3()
+        var hash = FlagshipMurmur3()
         hash.feed(text)
         return hash.value
     }

@@ -1,5 +1,5 @@
 /// One test of one property, with its operands read beforehand.
-struct Condition: Sendable {
+struct SigmaCondition: Sendable {
     /// What is tested.
     let property: Property
     private let test: Test
@@ -44,7 +44,7 @@ struct Condition: Sendable {
         }
     }
 
-    init(_ wire: Wire.Condition, assuming assumptions: SigmaAssumptions) {
+    init(_ wire: SigmaWire.Condition, assuming assumptions: SigmaAssumptions) {
         property = Property(wire.name)
         ignoresCase = assumptions.textIgnoresCase
         test = Self.test(for: wire, of: property, ignoringCase: assumptions.textIgnoresCase)
@@ -86,7 +86,7 @@ struct Condition: Sendable {
     }
 
     private static func test(
-        for wire: Wire.Condition,
+        for wire: SigmaWire.Condition,
         of property: Property,
         ignoringCase: Bool
     ) -> Test {
@@ -125,7 +125,7 @@ struct Condition: Sendable {
     }
 }
 
-extension Wire.Sign {
+extension SigmaWire.Sign {
     /// Whether the operator says what must not be.
     var isNegation: Bool {
         switch self {
@@ -137,17 +137,18 @@ extension Wire.Sign {
 
 /// Conditions, and how they are joined.
 struct Audience: Sendable {
-    private let statement: Wire.Statement
-    private let conditions: [Condition]
+    private let statement: SigmaWire.Statement
+    private let conditions: [SigmaCondition]
 
-    init(_ statement: Wire.Statement, _ conditions: [Wire.Condition], assuming assumptions: SigmaAssumptions) {
+    init(_ statement: SigmaWire.Statement, _ conditions: [SigmaWire.Condition], assuming assumptions: SigmaAssumptions)
+    {
         self.statement = statement
-        self.conditions = conditions.map { Condition($0, assuming: assumptions) }
+        self.conditions = conditions.map { SigmaCondition($0, assuming: assumptions) }
     }
 
     /// Whether a user with these properties belongs to it.
     ///
-    /// No conditions joined by `AND` let everybody in, joined by `OR` nobody.
+    /// An empty list joined by `AND` matches every user, joined by `OR` none.
     func includes(_ reading: PropertyReading) -> Bool {
         switch statement {
         case .unconditional: true

@@ -1,9 +1,9 @@
 /// A configuration made ready: what other platforms have is gone, names are resolved, operands are read.
 ///
 /// A class, as flags and experiments are: evaluating then counts one reference, not one for each of their parts.
-final class Project: Sendable {
-    let flags: [ProjectFlag]
-    let experiments: [ProjectExperiment]
+final class SigmaProject: Sendable {
+    let flags: [SigmaProjectFlag]
+    let experiments: [SigmaProjectExperiment]
     /// Whether the configuration wants the place of the user to be asked for.
     let wantsPlace: Bool
     /// How many different draws of layers there are.
@@ -17,7 +17,7 @@ final class Project: Sendable {
     /// Where an experiment of any kind is, by name.
     func experiment(named name: String) -> Int? { experimentIndices[name] }
 
-    init(_ root: Wire.Root, assuming assumptions: SigmaAssumptions) {
+    init(_ root: SigmaWire.Root, assuming assumptions: SigmaAssumptions) {
         self.assumptions = assumptions
         wantsPlace = root.useGeo
         let kept = root.experiments.filter { Platform.isOurs($0.platforms) }
@@ -37,17 +37,17 @@ final class Project: Sendable {
                 let key = wire.splitBy.rawValue + " " + id
                 let draw = layers[key] ?? layers.count
                 layers[key] = draw
-                return ProjectExperiment.Layer(
+                return SigmaProjectExperiment.Layer(
                     id: id,
                     draw: draw,
                     bounds: wire.layerBounds.map { .init(lower: $0.lower, upper: $0.upper) }
                 )
             }
-            return ProjectExperiment(wire, layer: layer, holdouts: holdouts, assuming: assumptions)
+            return SigmaProjectExperiment(wire, layer: layer, holdouts: holdouts, assuming: assumptions)
         }
         layerDraws = layers.count
 
-        var builder = ProjectFlag.Collection(assuming: assumptions)
+        var builder = SigmaProjectFlag.Collection(assuming: assumptions)
         for flag in root.featureFlags where Platform.isOurs(flag.platforms) { builder.add(flag) }
         for (index, experiment) in kept.enumerated() where experiment.type != .holdout {
             for flag in experiment.featureFlags where Platform.isOurs(flag.platforms) {
@@ -68,19 +68,19 @@ enum Platform {
 }
 
 /// A value, and for whom it is.
-struct ProjectRule: Sendable {
+struct SigmaProjectRule: Sendable {
     let text: String
     let isDefault: Bool
     let audience: Audience
 
-    init(_ wire: Wire.Rule, assuming assumptions: SigmaAssumptions) {
+    init(_ wire: SigmaWire.Rule, assuming assumptions: SigmaAssumptions) {
         text = wire.value
         isDefault = wire.isDefault
         audience = Audience(wire.statement, wire.conditions, assuming: assumptions)
     }
 }
 
-extension [ProjectRule] {
+extension [SigmaProjectRule] {
     /// The first rule whose conditions hold, or else the first default rule.
     func chosen(by reading: PropertyReading) -> Int? {
         for index in indices where !self[index].isDefault && self[index].audience.includes(reading) {
@@ -91,7 +91,7 @@ extension [ProjectRule] {
 }
 
 /// A flag, with its own rules and its places in experiments.
-final class ProjectFlag: Sendable {
+final class SigmaProjectFlag: Sendable {
     /// What an experiment does with the flag.
     struct Placement: Sendable {
         /// The experiment's index.
@@ -99,7 +99,7 @@ final class ProjectFlag: Sendable {
         /// The flag's type there.
         let type: ValueType
         /// The rules for each group of the experiment; `nil` where the flag has none for it.
-        let rules: [[ProjectRule]?]
+        let rules: [[SigmaProjectRule]?]
         /// The names of the groups that the flag has rules for, in the vendor's order.
         let groupNames: [String]
     }
@@ -107,11 +107,11 @@ final class ProjectFlag: Sendable {
     let name: String
     let type: ValueType
     /// The rules outside experiments; `nil` if the flag is only known to experiments.
-    let rules: [ProjectRule]?
+    let rules: [SigmaProjectRule]?
     /// In the order of the experiments.
     let placements: [Placement]
 
-    init(name: String, type: ValueType, rules: [ProjectRule]?, placements: [Placement]) {
+    init(name: String, type: ValueType, rules: [SigmaProjectRule]?, placements: [Placement]) {
         self.name = name
         self.type = type
         self.rules = rules
@@ -120,37 +120,37 @@ final class ProjectFlag: Sendable {
 
     /// Brings together what the project and the experiments say of flags.
     struct Collection {
-        private(set) var flags: [ProjectFlag] = []
+        private(set) var flags: [SigmaProjectFlag] = []
         private(set) var indices: [String: Int] = [:]
         private let assumptions: SigmaAssumptions
 
         init(assuming assumptions: SigmaAssumptions) { self.assumptions = assumptions }
 
-        mutating func add(_ wire: Wire.Flag) {
+        mutating func add(_ wire: SigmaWire.Flag) {
             guard indices[wire.name] == nil else { return }
             indices[wire.name] = flags.count
-            let rules = wire.rules.map { ProjectRule($0, assuming: assumptions) }
-            flags.append(ProjectFlag(name: wire.name, type: ValueType(wire.type), rules: rules, placements: []))
+            let rules = wire.rules.map { SigmaProjectRule($0, assuming: assumptions) }
+            flags.append(SigmaProjectFlag(name: wire.name, type: ValueType(wire.type), rules: rules, placements: []))
         }
 
-        mutating func add(_ wire: Wire.Flag, of experiment: Int, groups: [String]) {
+        mutating func add(_ wire: SigmaWire.Flag, of experiment: Int, groups: [String]) {
             let type = ValueType(wire.type)
             let placement = Placement(
                 experiment: experiment,
                 type: type,
                 rules: groups.map { group in
-                    wire.groups.first { $0.group == group }?.rules.map { ProjectRule($0, assuming: assumptions) }
+                    wire.groups.first { $0.group == group }?.rules.map { SigmaProjectRule($0, assuming: assumptions) }
                 },
                 groupNames: wire.groups.map(\.group)
             )
             guard let index = indices[wire.name] else {
                 indices[wire.name] = flags.count
-                flags.append(ProjectFlag(name: wire.name, type: type, rules: nil, placements: [placement]))
+                flags.append(SigmaProjectFlag(name: wire.name, type: type, rules: nil, placements: [placement]))
                 return
             }
             let flag = flags[index]
             guard flag.placements.last?.experiment != experiment else { return }
-            flags[index] = ProjectFlag(
+            flags[index] = SigmaProjectFlag(
                 name: flag.name,
                 type: flag.type,
                 rules: flag.rules,
