@@ -1,7 +1,7 @@
 .PHONY: help setup clients compare test lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
-SOURCES = Package.swift Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
+SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
   Fuzz/Package.swift Fuzz/Sources
 # Tests that hold a deadline need the processor now and then: more at once than this starve one another on two cores.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
@@ -18,8 +18,9 @@ clients:         ## Installs the third-party clients that mocks are tried with, 
 compare: setup   ## Runs the shop scenario through all four vendors and lays the outcomes side by side
 	@$(SWIFT) run -q xp compare
 
-test: setup      ## Runs all tests, then every conformance case for every subject, by name
+test: setup      ## Compiles as if for iOS, runs all tests, then every conformance case for every subject, by name
 	@$(SWIFT) build --build-tests
+	@SWIFT="$(SWIFT)" AppleChecks/check
 	@bash -o pipefail -c '$(SWIFT) test --skip-build 2>&1 | tee .build/tests.log' \
 	  || { echo "test: what failed, once more:"; grep -aE "^✘|recorded an issue|error:" .build/tests.log | cut -c 1-400; exit 1; }
 	@$(SWIFT) run -q --skip-build xp conform
@@ -32,7 +33,7 @@ format:          ## Formats the sources
 
 bench: setup     ## Measures, in release mode, and prints the figures beside their bars
 	@$(SWIFT) build -c release --product xp
-	@export XP="$$($(SWIFT) build -c release --show-bin-path)/xp"; cd Benchmarks && for each in reading parsing delivery flagship sigma engage evergage; do \
+	@export XP="$$($(SWIFT) build -c release --show-bin-path)/xp"; cd Benchmarks && for each in reading parsing transport delivery flagship sigma engage evergage; do \
 	  if grep -q "\"bench-$$each\"" Package.swift; then $(SWIFT) run -q -c release "bench-$$each" || exit 1; fi; \
 	done
 

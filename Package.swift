@@ -12,12 +12,6 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Packages that only one adapter needs.
-let vendorDependencies: [String: [Target.Dependency]] = [
-    // Sigma's buckets are MD5 sums.
-    "Sigma": [.product(name: "Crypto", package: "swift-crypto")]
-]
-
 let package = Package(
     name: "swift-experimentation",
     platforms: [.iOS(.v18), .macOS(.v15)],
@@ -35,7 +29,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -166,7 +159,7 @@ let package = Package(
                     dependencies: [
                         "Experimentation", "AdapterKit",
                         .product(name: "HTTPTypes", package: "swift-http-types"),
-                    ] + vendorDependencies[vendor, default: []],
+                    ],
                     path: "Adapters/\(vendor)",
                     exclude: ["README.md"]
                 ),

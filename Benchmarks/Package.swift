@@ -15,7 +15,20 @@ let package = Package(
     targets: [
         // Counts allocations by standing in for malloc.
         .target(name: "BenchmarkCounting"),
-        .target(name: "BenchmarkHarness", dependencies: ["BenchmarkCounting"]),
+        // A server in a process of its own.
+        .target(name: "BenchmarkCollector"),
+        .target(name: "BenchmarkHarness", dependencies: ["BenchmarkCollector", "BenchmarkCounting"]),
+        // What the engine is held against.
+        .target(name: "BareHTTP", linkerSettings: [.linkedLibrary("curl")]),
+        .executableTarget(
+            name: "bench-transport",
+            dependencies: [
+                "BareHTTP", "BenchmarkHarness",
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
         .executableTarget(
             name: "bench-delivery",
             dependencies: [

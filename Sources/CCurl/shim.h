@@ -2,7 +2,23 @@
 #ifndef CCURL_SHIM_H
 #define CCURL_SHIM_H
 
+#include <stdbool.h>
+
 #include <curl/curl.h>
+
+#if defined(__linux__)
+// Not part of Swift's module for glibc.
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+// Takes a signal of the set that is pending, if there is one; it must be blocked. Returns whether there was one.
+static inline bool ccurl_discard_signal(const sigset_t *signals) {
+    struct timespec now = {0, 0};
+    return sigtimedwait(signals, NULL, &now) > 0;
+}
+#endif
 
 typedef size_t (*ccurl_data_callback)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*ccurl_ready_callback)(void *context, char *, char *, int, int);
@@ -43,12 +59,51 @@ static inline CURLMcode ccurl_multi_set_long(CURLM *handle, CURLMoption option, 
     return curl_multi_setopt(handle, option, value);
 }
 
+static inline CURLMcode ccurl_multi_set_socket_callback(CURLM *handle, curl_socket_callback value, void *context) {
+    CURLMcode code = curl_multi_setopt(handle, CURLMOPT_SOCKETFUNCTION, value);
+    return code == CURLM_OK ? curl_multi_setopt(handle, CURLMOPT_SOCKETDATA, context) : code;
+}
+
+static inline CURLMcode ccurl_multi_set_timer_callback(CURLM *handle, curl_multi_timer_callback value, void *context) {
+    CURLMcode code = curl_multi_setopt(handle, CURLMOPT_TIMERFUNCTION, value);
+    return code == CURLM_OK ? curl_multi_setopt(handle, CURLMOPT_TIMERDATA, context) : code;
+}
+
 // Only http and https, whatever a server or a setting says.
 static inline CURLcode ccurl_allow_http_only(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500
     return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
     return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+// Whether libcurl reads a file of certificate authorities once for many handshakes, and only if it is given no folder.
+// Since 7.87.
+static inline bool ccurl_keeps_authorities(void) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    return true;
+#else
+    return false;
+#endif
+}
+
+// The file of certificate authorities that libcurl was built with.
+static inline const char *ccurl_default_authorities(void) {
+#if LIBCURL_VERSION_NUM >= 0x074600
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    return info->age >= CURLVERSION_SEVENTH ? info->cainfo : NULL;
+#else
+    return NULL;
+#endif
+}
+
+// Whether the next callback exists.
+static inline bool ccurl_has_ready_callback(void) {
+#if LIBCURL_VERSION_NUM >= 0x075000
+    return true;
+#else
+    return false;
 #endif
 }
 

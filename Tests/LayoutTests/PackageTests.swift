@@ -15,7 +15,7 @@ struct PackageTests {
         "ComparisonKit": [],
         "MockVendors": ["swift-nio"],
         "FlagshipAdapter": ["swift-http-types"],
-        "SigmaAdapter": ["swift-http-types", "swift-crypto"],
+        "SigmaAdapter": ["swift-http-types"],
         "EngageAdapter": ["swift-http-types"],
         "EvergageAdapter": ["swift-http-types"],
     ]

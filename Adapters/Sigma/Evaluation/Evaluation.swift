@@ -1,4 +1,3 @@
-import Crypto
 import Experimentation
 
 /// A user's place in an experiment.

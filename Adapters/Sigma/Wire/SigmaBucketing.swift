@@ -1,5 +1,3 @@
-import Crypto
-
 /// A user's position between 0 and 100 in one draw: the one place to plug in the vendor's own formula.
 ///
 /// The vendor's formula is not public. ``inferred`` is a stand-in with the same inputs and the same properties (even,
@@ -51,10 +49,7 @@ public struct SigmaBucketing: Sendable {
 
     /// The inferred formula over the bytes of a text.
     package static func bucket(of text: [UInt8]) -> Double {
-        var sum = Insecure.MD5()
-        text.withUnsafeBytes { sum.update(bufferPointer: $0) }
-        let first = sum.finalize().withUnsafeBytes { $0.loadUnaligned(as: UInt64.self).bigEndian }
         // The quotient rounds up to 1 for the highest sums; a position must stay below 100.
-        return min(Double(first) / 18_446_744_073_709_551_616 * 100, (100.0).nextDown)
+        min(Double(MD5(of: text).prefix) / 18_446_744_073_709_551_616 * 100, (100.0).nextDown)
     }
 }

@@ -55,7 +55,6 @@ struct Delivery {
         if isWanted("denying") { try await denying(&table) }
         if isWanted("destinations") { try await Destinations.measure(&table) }
         if isWanted("offline") { try await offline(&table) }
-        if isWanted("transport") { try await Transport.measure(&table) }
         if table.missedBars > 0 {
             print("\n\(table.missedBars) bars missed")
             try? FileManager.default.removeItem(at: folder)

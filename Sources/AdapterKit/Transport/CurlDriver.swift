@@ -2,57 +2,29 @@
     import CCurl
     import Experimentation
     import Foundation
-    import Glibc
     import Synchronization
 
-    /// Drives libcurl's multi interface on a thread of its own; everything else only leaves notes in the inbox.
+    /// Brings callers and libcurl's loop together.
+    ///
+    /// The engine's thread waits for sockets and times and hands out the answers. While it is awake, callers leave their transfers
+    /// for it. While it sleeps, a caller begins its own, up to the first bytes on the wire, which saves waking the thread for it.
+    /// No caller ever waits for the loop: what it does, a slow handshake for example, keeps no thread but its own.
     final class CurlDriver: Sendable {
-        private struct Inbox {
-            var submitted: [CurlExchange] = []
-            var cancelled: [CurlTicket] = []
-            var isStopped = false
-            var hasThread = false
-            /// Whether there has ever been a thread, and so perhaps connections that are kept.
-            var hasRun = false
-            /// Whether the thread has been woken for what lies here.
-            var isAnnounced = false
-
-            /// Notes that there is something to wake the thread for; returns whether nobody else has.
-            mutating func announce() -> Bool {
-                defer { isAnnounced = true }
-                return hasThread && !isAnnounced
-            }
-
-            /// Notes that a thread is about to start.
-            mutating func beginThread() {
-                hasThread = true
-                hasRun = true
-                isAnnounced = true
-            }
-        }
-
         private let configuration: CurlTransport.Configuration
-        private let idleTime: Duration
-        private let inbox = Mutex(Inbox())
-        // Touched by the thread alone, but for `curl_multi_wakeup`, which libcurl allows from anywhere. It is released when
-        // neither the transport nor the thread is left.
-        private nonisolated(unsafe) let multi: UnsafeMutableRawPointer?
+        private let poller: SocketPoller?
+        private let inbox: Mutex<CurlInbox>
+        private let loop: Mutex<CurlLoop>
 
         init(_ configuration: CurlTransport.Configuration, idleTime: Duration) {
             self.configuration = configuration
-            self.idleTime = idleTime
             _ = Self.isInitialised
-            multi = curl_multi_init()
-            if let multi {
-                _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.connectionsPerHost))
-                _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, configuration.connectionsPerHost) * 2)
-                _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
-            }
+            let poller = SocketPoller()
+            self.poller = poller
+            inbox = Mutex(CurlInbox(idleTime: idleTime))
+            loop = Mutex(CurlLoop(poller, connectionsPerHost: configuration.connectionsPerHost))
         }
 
-        deinit {
-            if let multi { curl_multi_cleanup(multi) }
-        }
+        deinit { poller?.close() }
 
         /// libcurl's global state, once for the process.
         private static let isInitialised = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
@@ -60,63 +32,63 @@
         // MARK: From any thread
 
         func submit(_ exchange: CurlExchange) {
-            enum Next { case wake, wait, start, refuse(ExperimentationError) }
-            let next = inbox.withLock { inbox -> Next in
-                guard !inbox.isStopped, multi != nil else {
-                    return .refuse(ExperimentationError(.shutDown, "the transport has been released"))
-                }
-                guard !exchange.ticket.isCancelled.load(ordering: .sequentiallyConsistent) else {
-                    return .refuse(CurlOutcome.cancelled)
-                }
-                inbox.submitted.append(exchange)
-                guard inbox.hasThread else {
-                    inbox.beginThread()
-                    return .start
-                }
-                return inbox.announce() ? .wake : .wait
+            guard let entry = inbox.withLock({ $0.enter() }) else {
+                return exchange.answer(.failure(CurlOutcome.released))
             }
-            switch next {
-            case .wait: break
-            case .wake: wake()
-            case .start: start()
-            case .refuse(let error): exchange.continuation.resume(returning: .failure(error))
+            if entry.startsThread { start() }
+            guard let transfer = entry.transfer ?? CurlTransfer(exchange) else {
+                leave(1, [])
+                return exchange.answer(.failure(CurlOutcome.exhausted))
+            }
+            guard transfer.prepare(exchange, configuration) else {
+                return settle([(transfer, .failed(CurlOutcome.refused))])
+            }
+            switch inbox.withLock({ $0.submit(transfer) }) {
+            case .left: break
+            case .toBegin: if !begins(transfer) { leave(transfer) }
+            case .refused: settle([(transfer, .failed(CurlOutcome.released))])
+            }
+        }
+
+        private func leave(_ transfer: CurlTransfer) {
+            switch inbox.withLock({ $0.leave(transfer) }) {
+            case true?: poller?.wake()
+            case false?: break
+            case nil: settle([(transfer, .failed(CurlOutcome.released))])
+            }
+        }
+
+        /// Begins a transfer on the caller's thread; false if the loop isn't free.
+        private func begins(_ transfer: CurlTransfer) -> Bool {
+            BrokenPipes.ignored {
+                let turn = loop.withLockIfAvailable { loop in
+                    loop.begin(transfer)
+                    loop.perform()
+                    return (ended: loop.takeEnded(), needsThread: loop.isDueBeforePlan())
+                }
+                guard let turn else { return false }
+                if turn.needsThread { poller?.wake() }
+                settle(turn.ended)
+                return true
             }
         }
 
         func cancel(_ ticket: CurlTicket) {
-            // First the ticket, for a submission that is still to come; then the note, for one that has been.
+            // First the ticket, for a transfer that is still to begin; then the note, for one that has begun.
             ticket.isCancelled.store(true, ordering: .sequentiallyConsistent)
-            let wakes = inbox.withLock { inbox -> Bool in
-                guard inbox.hasThread else { return false }
-                inbox.cancelled.append(ticket)
-                return inbox.announce()
-            }
-            if wakes { wake() }
+            if inbox.withLock({ $0.cancel(ticket) }) { poller?.wake() }
         }
 
         func stop() {
-            enum Next { case wake, start, nothing }
-            let next = inbox.withLock { inbox -> Next in
-                inbox.isStopped = true
-                if inbox.hasThread { return .wake }
-                guard inbox.hasRun else { return .nothing }
-                // Kept connections are closed on a thread where that can't raise a signal.
-                inbox.beginThread()
-                return .start
-            }
-            switch next {
-            case .wake: wake()
-            case .start: start()
+            switch inbox.withLock({ $0.stop() }) {
+            case .wakeThread: poller?.wake()
+            case .startThread: start()
             case .nothing: break
             }
         }
 
         /// Whether the engine has a thread at this moment.
         var hasThread: Bool { inbox.withLock { $0.hasThread } }
-
-        private func wake() {
-            if let multi { curl_multi_wakeup(multi) }
-        }
 
         private func start() {
             let thread = Thread { self.run() }
@@ -125,59 +97,42 @@
             thread.start()
         }
 
+        /// Gives the callers of transfers that are over their answers.
+        private func settle(_ endings: [CurlLoop.Ending]) {
+            guard !endings.isEmpty else { return }
+            let answers = endings.map { $0.transfer.end($0.result) }
+            // First the transfers, for whoever calls again at once.
+            leave(endings.count, endings.map(\.transfer))
+            for (exchange, outcome) in answers { exchange.answer(outcome) }
+        }
+
+        private func leave(_ count: Int, _ transfers: [CurlTransfer]) {
+            if inbox.withLock({ $0.leave(count, transfers) }) { poller?.wake() }
+        }
+
         // MARK: On the thread
 
         private func run() {
-            guard let multi else { return }
-            // With a connection closed under it, OpenSSL writes in a way that would raise this signal and end the process.
-            var signals = sigset_t()
-            sigemptyset(&signals)
-            sigaddset(&signals, SIGPIPE)
-            pthread_sigmask(SIG_BLOCK, &signals, nil)
-
-            var transfers = CurlTransfers(multi: multi, configuration: configuration)
-            var idleSince: ContinuousClock.Instant?
+            BrokenPipes.ignore()
+            var ready: [SocketPoller.Ready] = []
             while true {
-                let notes = takeNotes()
-                for exchange in notes.submitted { transfers.begin(exchange) }
-                for ticket in notes.cancelled { transfers.end(ticket, with: CurlOutcome.cancelled) }
-                guard !notes.isStopped else { break }
-                transfers.perform()
-                // The timeout is no more than a safety net: libcurl shortens it for its own timers, and notes wake it.
-                var patience: Duration = .seconds(60)
-                if transfers.isEmpty {
-                    let now = ContinuousClock.now
-                    let since = idleSince ?? now
-                    idleSince = since
-                    patience = idleTime - since.duration(to: now)
-                    if patience <= .zero, endsThread() { break }
-                } else {
-                    idleSince = nil
+                let notes = inbox.withLock { $0.take() }
+                let turn = loop.withLock { loop in
+                    for transfer in notes.submitted { loop.begin(transfer) }
+                    for ticket in notes.cancelled { loop.cancel(ticket) }
+                    if notes.isStopped { loop.close() } else { loop.perform(ready) }
+                    return (ended: loop.takeEnded(), plan: loop.plan())
                 }
-                curl_multi_poll(multi, nil, 0, Int32(clamping: max(1, patience.wholeMilliseconds)), nil)
-            }
-            transfers.endAll(with: ExperimentationError(.shutDown, "the transport has been released"))
-        }
-
-        /// Lets the thread end if nothing has come; the next request starts another, and finds the connections that are kept.
-        private func endsThread() -> Bool {
-            inbox.withLock { inbox in
-                guard inbox.submitted.isEmpty, !inbox.isStopped else { return false }
-                inbox.cancelled = []
-                inbox.isAnnounced = false
-                inbox.hasThread = false
-                return true
-            }
-        }
-
-        private func takeNotes() -> (submitted: [CurlExchange], cancelled: [CurlTicket], isStopped: Bool) {
-            inbox.withLock { inbox in
-                defer {
-                    inbox.submitted = []
-                    inbox.cancelled = []
-                    inbox.isAnnounced = false
+                settle(turn.ended)
+                if notes.isStopped { return }
+                var patience = turn.plan.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(60)
+                switch inbox.withLock({ $0.rest() }) {
+                case .none: patience = .zero
+                case .sleep(let most): patience = min(patience, most)
+                case .end: return
                 }
-                return (inbox.submitted, inbox.cancelled, inbox.isStopped)
+                let milliseconds = patience <= .zero ? 0 : Int32(clamping: patience.wholeMilliseconds)
+                poller?.wait(milliseconds: milliseconds, &ready)
             }
         }
     }

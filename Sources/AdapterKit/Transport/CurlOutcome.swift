@@ -7,6 +7,9 @@
     /// Texts come from libcurl's own table and never from the exchange, since an address may hold a user's id.
     enum CurlOutcome {
         static let cancelled = ExperimentationError(.cancelled, "the task was cancelled")
+        static let released = ExperimentationError(.shutDown, "the transport has been released")
+        static let refused = ExperimentationError(.transport, "libcurl refused the request's options")
+        static let exhausted = ExperimentationError(.transport, "the process has no descriptor or memory left")
 
         static func tooLarge(_ limit: Int) -> ExperimentationError {
             ExperimentationError(.tooLarge, "the response's body is larger than \(limit) bytes")

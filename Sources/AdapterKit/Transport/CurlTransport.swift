@@ -96,8 +96,10 @@
     struct CurlExchange: Sendable {
         let ticket: CurlTicket
         let request: HTTPRequest
-        let body: [UInt8]
+        var body: [UInt8]
         let limits: HTTPLimits
         let continuation: CheckedContinuation<Result<HTTPReply, ExperimentationError>, Never>
+
+        func answer(_ outcome: Result<HTTPReply, ExperimentationError>) { continuation.resume(returning: outcome) }
     }
 #endif

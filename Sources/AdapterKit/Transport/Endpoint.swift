@@ -25,21 +25,26 @@ public struct Endpoint: Sendable, Hashable {
     /// - Throws: `ErrorCode.configuration` with the reason; the message repeats the host at most, since an address
     ///   may hold a password.
     public init(_ address: String) throws(ExperimentationError) {
-        var rest = Substring(address)
-        guard let separator = rest.range(of: "://") else {
-            throw Self.refusal("an address begins with https://")
-        }
-        let scheme = rest[..<separator.lowerBound].lowercased()
+        guard let colon = address.utf8.firstIndex(of: UInt8(ascii: ":")),
+            address.utf8[colon...].starts(with: "://".utf8)
+        else { throw Self.refusal("an address begins with https://") }
+        let scheme = address[..<colon].lowercased()
         guard scheme == "https" || scheme == "http" else {
             throw Self.refusal("an address begins with https://, not with another scheme")
         }
-        rest = rest[separator.upperBound...]
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != "\\" }
-        guard !authority.contains("@") else { throw Self.refusal("an address holds no user and no password") }
+        let rest = address[address.utf8.index(colon, offsetBy: 3)...]
+        let end = rest.utf8.firstIndex { byte in
+            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+                || byte == UInt8(ascii: "\\")
+        }
+        let authority = rest[..<(end ?? rest.endIndex)]
+        guard !authority.utf8.contains(UInt8(ascii: "@")) else {
+            throw Self.refusal("an address holds no user and no password")
+        }
         let (host, port) = try Self.split(authority)
         try HostRules.check(host)
         let path = rest[authority.endIndex...]
-        guard !path.contains("?"), !path.contains("#") else {
+        guard !path.utf8.contains(UInt8(ascii: "?")), !path.utf8.contains(UInt8(ascii: "#")) else {
             throw Self.refusal("the address of \(host) holds a query or a fragment")
         }
         guard scheme == "https" || HostRules.isLoopback(host) else {
@@ -102,15 +107,19 @@ public struct Endpoint: Sendable, Hashable {
     private static func split(_ authority: Substring) throws(ExperimentationError) -> (host: String, port: Int?) {
         var host = authority
         var port: Substring?
-        if authority.first == "[" {
-            guard let end = authority.firstIndex(of: "]") else { throw refusal("an IPv6 address ends with ]") }
+        if authority.utf8.first == UInt8(ascii: "[") {
+            guard let end = authority.utf8.firstIndex(of: UInt8(ascii: "]")) else {
+                throw refusal("an IPv6 address ends with ]")
+            }
             host = authority[...end]
-            let rest = authority[authority.index(after: end)...]
-            guard rest.isEmpty || rest.first == ":" else { throw refusal("only a port follows an IPv6 address") }
+            let rest = authority[authority.utf8.index(after: end)...]
+            guard rest.isEmpty || rest.utf8.first == UInt8(ascii: ":") else {
+                throw refusal("only a port follows an IPv6 address")
+            }
             port = rest.isEmpty ? nil : rest.dropFirst()
-        } else if let colon = authority.firstIndex(of: ":") {
+        } else if let colon = authority.utf8.firstIndex(of: UInt8(ascii: ":")) {
             host = authority[..<colon]
-            port = authority[authority.index(after: colon)...]
+            port = authority[authority.utf8.index(after: colon)...]
         }
         guard let port else { return (host.lowercased(), nil) }
         guard port.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),

@@ -19,11 +19,11 @@ extension HTTPRequest {
         guard endpoint.path.isEmpty, endpoint.authority == authority.lowercased() else {
             throw ExperimentationError(.configuration, "an authority is a host and perhaps a port")
         }
-        let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        if let reason = PathRules.objection(to: parts[0]) {
+        let mark = path.utf8.firstIndex(of: UInt8(ascii: "?"))
+        if let reason = PathRules.objection(to: path[..<(mark ?? path.endIndex)]) {
             throw ExperimentationError(.invalidArgument, "the request's path \(reason)")
         }
-        if parts.count > 1, let reason = PathRules.objection(toQuery: parts[1]) {
+        if let mark, let reason = PathRules.objection(toQuery: path[path.utf8.index(after: mark)...]) {
             throw ExperimentationError(.invalidArgument, "the request's query \(reason)")
         }
         for field in headerFields {

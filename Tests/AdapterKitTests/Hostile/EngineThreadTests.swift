@@ -62,5 +62,25 @@
             // The thread holds the driver as long as it runs.
             #expect(try await waits { driver == nil })
         }
+
+        @Test(
+            "reads the authorities once, not for each handshake",
+            .enabled(
+                if: TLSServer.isAvailable && CurlOptions.readsFileOnce,
+                "needs openssl and libcurl 7.87"
+            )
+        )
+        func authorities() async throws {
+            let server = try await TLSServer.start("good")
+            defer { server.stop() }
+            let transport = CurlTransport(configuration: .init(certificateAuthorities: server.authority))
+            var request = server.request
+            request.method = .get
+            let limits = HTTPLimits(deadline: .seconds(10))
+            #expect(try await transport.send(request, body: [], limits: limits).status == 200)
+            // The server closes each connection after its answer, so that the next request shakes hands again.
+            try FileManager.default.removeItem(atPath: server.authority)
+            #expect(try await transport.send(request, body: [], limits: limits).status == 200)
+        }
     }
 #endif

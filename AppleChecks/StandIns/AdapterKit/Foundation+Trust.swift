@@ -1,0 +1,2 @@
+/// A constant that Foundation has on Apple platforms alone.
+let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"

@@ -1,0 +1,117 @@
+#if os(Linux)
+    import CCurl
+    import Experimentation
+    import Synchronization
+
+    /// libcurl's side of the engine: a multi handle with the transfers that are under way.
+    ///
+    /// It never waits. Whoever holds its lock moves it on, the engine's thread or a caller that begins a transfer; libcurl allows
+    /// any thread, as long as it is one at a time.
+    struct CurlLoop: ~Copyable {
+        /// A transfer that is over, and how it ended.
+        typealias Ending = (transfer: CurlTransfer, result: CurlResult)
+
+        private var multi: UnsafeMutableRawPointer?
+        private let sockets: CurlSockets
+        private var running: [ObjectIdentifier: CurlTransfer] = [:]
+        private var ended: [Ending] = []
+        private var planned: ContinuousClock.Instant?
+        private var refusal = CurlOutcome.exhausted
+
+        /// Creates a loop; one without a poller refuses everything.
+        init(_ poller: SocketPoller?, connectionsPerHost: Int) {
+            sockets = CurlSockets(poller)
+            multi = poller == nil ? nil : curl_multi_init()
+            guard let multi else { return }
+            _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(1, connectionsPerHost))
+            _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, connectionsPerHost) * 2)
+            _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
+            sockets.serve(multi)
+        }
+
+        deinit {
+            if let multi { curl_multi_cleanup(multi) }
+        }
+
+        /// Begins a transfer, or ends it at once if it can't be begun.
+        mutating func begin(_ transfer: CurlTransfer) {
+            guard let multi else { return ended.append((transfer, .failed(refusal))) }
+            let ticket = transfer.exchange.ticket
+            guard !ticket.isCancelled.load(ordering: .sequentiallyConsistent) else {
+                return ended.append((transfer, .failed(CurlOutcome.cancelled)))
+            }
+            guard curl_multi_add_handle(multi, transfer.handle) == CURLM_OK else {
+                return ended.append((transfer, .failed(CurlOutcome.refused)))
+            }
+            running[ObjectIdentifier(ticket)] = transfer
+        }
+
+        /// Ends a transfer before its time, if it is still under way.
+        mutating func cancel(_ ticket: CurlTicket) {
+            guard let transfer = running[ObjectIdentifier(ticket)] else { return }
+            end(transfer, .failed(CurlOutcome.cancelled))
+        }
+
+        /// Moves every transfer on as far as it goes without waiting.
+        ///
+        /// - Parameter ready: The sockets that are ready.
+        mutating func perform(_ ready: [SocketPoller.Ready] = []) {
+            guard let multi else { return }
+            var count: Int32 = 0
+            for (socket, events) in ready { curl_multi_socket_action(multi, socket, events, &count) }
+            if sockets.takeDue() { curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &count) }
+            var left: Int32 = 0
+            while let message = curl_multi_info_read(multi, &left) {
+                guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
+                let code = ccurl_result(message)
+                if let transfer = CurlTransfer.of(handle) { end(transfer, .done(code)) }
+            }
+        }
+
+        /// Ends everything, closes the connections that are kept, and begins nothing more.
+        mutating func close() {
+            for transfer in running.values { end(transfer, .failed(CurlOutcome.released)) }
+            if let multi { curl_multi_cleanup(multi) }
+            multi = nil
+            refusal = CurlOutcome.released
+        }
+
+        // MARK: Times
+
+        /// Decides when the thread looks in again even if no socket is ready.
+        ///
+        /// A time once planned isn't put off: while requests with the same deadline follow each other, the thread needs to
+        /// be told of none of them.
+        mutating func plan() -> ContinuousClock.Instant? {
+            let kept = planned.flatMap { $0 > .now ? $0 : nil }
+            planned = [kept, sockets.due].compactMap(\.self).min()
+            return planned
+        }
+
+        /// Whether there is something to do before the thread looks in again; it has to be woken then.
+        mutating func isDueBeforePlan() -> Bool {
+            guard let due = sockets.due, planned.map({ due < $0 }) ?? true else { return false }
+            planned = due
+            return true
+        }
+
+        /// Hands over what has ended since the last call.
+        mutating func takeEnded() -> [Ending] {
+            guard !ended.isEmpty else { return [] }
+            defer { ended = [] }
+            return ended
+        }
+
+        private mutating func end(_ transfer: CurlTransfer, _ result: CurlResult) {
+            if let multi { curl_multi_remove_handle(multi, transfer.handle) }
+            running[ObjectIdentifier(transfer.exchange.ticket)] = nil
+            ended.append((transfer, result))
+        }
+    }
+
+    /// How a transfer ended: as libcurl has it, or before that.
+    enum CurlResult {
+        case done(CURLcode)
+        case failed(ExperimentationError)
+    }
+#endif

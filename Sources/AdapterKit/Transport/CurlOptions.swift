@@ -1,0 +1,188 @@
+#if os(Linux)
+    import CCurl
+    import Experimentation
+    import HTTPTypes
+
+    /// What a handle has been told, so that the next exchange tells it only what differs.
+    struct CurlOptions: ~Copyable {
+        /// How a request is framed; a handle is set up anew for each other one.
+        private struct Shape: Equatable {
+            enum Body { case none, inOnePiece, inPieces }
+
+            let method: HTTPRequest.Method
+            let body: Body
+
+            init(_ exchange: CurlExchange) {
+                method = exchange.request.method
+                if method == .get || method == .head
+                    || exchange.body.isEmpty && ![.post, .put, .patch].contains(method)
+                {
+                    body = .none
+                } else {
+                    // libcurl sends head and body of such a request together. It could send it again by itself as well, which
+                    // only the callback before each sending prevents.
+                    body = exchange.body.count <= 32 << 10 && ccurl_has_ready_callback() ? .inOnePiece : .inPieces
+                }
+            }
+        }
+
+        /// Whether the authorities are read once and not for each handshake.
+        ///
+        /// With a folder beside the file, libcurl reads the file anew for each handshake: some twenty milliseconds during which no
+        /// other transfer moves. And who names a file wants no other authorities.
+        static let readsFileOnce = ccurl_keeps_authorities() && ccurl_default_authorities() != nil
+
+        private var shape: Shape?
+        private var address = ""
+        private var milliseconds = 0
+        private var bodySize = -1
+        private var fields: HTTPFields = [:]
+        private var list: UnsafeMutablePointer<curl_slist>?
+        private var piece = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+
+        deinit {
+            curl_slist_free_all(list)
+            piece.deallocate()
+        }
+
+        /// Tells a handle everything about an exchange; false if it refuses something.
+        ///
+        /// - Parameters:
+        ///   - exchange: The exchange.
+        ///   - configuration: The engine's settings.
+        ///   - handle: The handle, always the same one.
+        ///   - setCallbacks: Sets what libcurl calls.
+        /// - Returns: Whether libcurl took all of it.
+        mutating func set(
+            _ exchange: CurlExchange,
+            _ configuration: CurlTransport.Configuration,
+            on handle: UnsafeMutableRawPointer,
+            callbacks setCallbacks: () -> [CURLcode]
+        ) -> Bool {
+            let next = Shape(exchange)
+            var isTaken = true
+            func note(_ code: CURLcode) { if code != CURLE_OK { isTaken = false } }
+
+            if next != shape {
+                shape = nil
+                curl_easy_reset(handle)
+                for code in constants(configuration, handle) + setCallbacks() + framing(next, handle) { note(code) }
+                address = ""
+                milliseconds = 0
+                bodySize = -1
+            }
+            let isNew = next != shape
+            if exchange.request.address != address {
+                address = exchange.request.address
+                note(ccurl_set_text(handle, CURLOPT_URL, address))
+            }
+            let milliseconds = exchange.limits.deadline.wholeMilliseconds
+            if milliseconds != self.milliseconds {
+                self.milliseconds = milliseconds
+                note(ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds))
+                note(ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds))
+            }
+            if isNew || !exchange.request.headerFields.isWritten(as: fields) {
+                note(setFields(exchange.request.headerFields, handle))
+            }
+            if next.body != .none {
+                if exchange.body.count != bodySize {
+                    bodySize = exchange.body.count
+                    note(ccurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bodySize)))
+                }
+                if next.body == .inOnePiece { note(setPiece(exchange.body, handle)) }
+            }
+            if isTaken { shape = next }
+            return isTaken
+        }
+
+        private func constants(
+            _ configuration: CurlTransport.Configuration,
+            _ handle: UnsafeMutableRawPointer
+        ) -> [CURLcode] {
+            var codes = [
+                ccurl_allow_http_only(handle),
+                ccurl_leave_lookups_behind(handle),
+                ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1),
+                ccurl_set_long(handle, CURLOPT_PATH_AS_IS, 1),
+                ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0),
+                ccurl_set_long(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1),
+                ccurl_set_long(handle, CURLOPT_HTTP09_ALLOWED, 0),
+                ccurl_set_long(handle, CURLOPT_NETRC, 0),
+                ccurl_set_long(handle, CURLOPT_TCP_NODELAY, 1),
+                ccurl_set_long(handle, CURLOPT_SSL_VERIFYPEER, 1),
+                ccurl_set_long(handle, CURLOPT_SSL_VERIFYHOST, 2),
+                ccurl_set_long(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+                ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, "gzip, deflate"),
+            ]
+            if !configuration.usesEnvironmentProxies { codes.append(ccurl_set_text(handle, CURLOPT_PROXY, "")) }
+            if let file = configuration.certificateAuthorities {
+                codes.append(ccurl_set_text(handle, CURLOPT_CAINFO, file))
+            }
+            if Self.readsFileOnce || configuration.certificateAuthorities != nil {
+                codes.append(ccurl_set_text(handle, CURLOPT_CAPATH, nil))
+            }
+            return codes
+        }
+
+        private func framing(_ shape: Shape, _ handle: UnsafeMutableRawPointer) -> [CURLcode] {
+            switch (shape.method, shape.body) {
+            case (.get, _): [ccurl_set_long(handle, CURLOPT_HTTPGET, 1)]
+            case (.head, _): [ccurl_set_long(handle, CURLOPT_NOBODY, 1)]
+            case (.post, _): [ccurl_set_long(handle, CURLOPT_POST, 1)]
+            case (let method, .none): [ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, method.rawValue)]
+            case (let method, _):
+                [
+                    ccurl_set_long(handle, CURLOPT_POST, 1),
+                    ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, method.rawValue),
+                ]
+            }
+        }
+
+        private mutating func setFields(_ given: HTTPFields, _ handle: UnsafeMutableRawPointer) -> CURLcode {
+            var list: UnsafeMutablePointer<curl_slist>?
+            for field in given {
+                // libcurl takes `Name:` for "don't send this field", and `Name;` for an empty one.
+                list = curl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+            }
+            list = curl_slist_append(list, "Expect:")
+            // Otherwise it would call every body a form.
+            if given[.contentType] == nil { list = curl_slist_append(list, "Content-Type:") }
+            let code = ccurl_set_list(handle, CURLOPT_HTTPHEADER, list)
+            curl_slist_free_all(self.list)
+            self.list = list
+            fields = given
+            return code
+        }
+
+        /// Copies a small body to where libcurl may read it for as long as the exchange lasts.
+        private mutating func setPiece(_ body: [UInt8], _ handle: UnsafeMutableRawPointer) -> CURLcode {
+            if piece.count < max(1, body.count) {
+                piece.deallocate()
+                piece = .allocate(byteCount: max(256, body.count), alignment: 1)
+            }
+            piece.copyBytes(from: body)
+            return ccurl_set_context(handle, CURLOPT_POSTFIELDS, piece.baseAddress)
+        }
+    }
+
+    extension HTTPFields {
+        /// Whether these fields and others are the same to the letter and in the same order.
+        fileprivate func isWritten(as others: HTTPFields) -> Bool {
+            count == others.count
+                && zip(self, others).allSatisfy { field, other in
+                    // Two texts that Swift calls equal may still be other bytes.
+                    field.name.rawName == other.name.rawName && field.value.utf8.elementsEqual(other.value.utf8)
+                }
+        }
+    }
+
+    extension Duration {
+        /// Milliseconds, rounded up, at least one and at most a day.
+        var wholeMilliseconds: Int {
+            let (seconds, attoseconds) = components
+            guard seconds < 86_400 else { return 86_400_000 }
+            return max(1, Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
+        }
+    }
+#endif
