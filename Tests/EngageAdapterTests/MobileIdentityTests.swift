@@ -515,6 +515,27 @@ struct MobileIdentityTests {
         #expect(bench.exchanges("UpdateRecipient").count == 1)
     }
 
+    @Test("an id that is stored before anything was read leaves what an earlier run kept")
+    func storedFirst() async throws {
+        let engage = bench.engage()
+        let setup = try await engage.mobileIdentity.setupRecipient()
+        try await engage.profile.update {
+            $0.campaigns.put(.init(name: "Spring", from: .distantPast, until: .distantFuture))
+        }
+        let kept = engage.profile.record
+        #expect(!setup.recipientID.isEmpty && kept.recipientID == setup.recipientID)
+        let next = bench.engage()
+        try await next.profile.storeAnonymousID("A-1")
+        var expected = kept
+        expected.anonymousID = "A-1"
+        #expect(next.profile.record == expected)
+        try await next.begin()
+        #expect(next.profile.record == expected)
+        let third = bench.engage()
+        try await third.begin()
+        #expect(third.profile.record == expected)
+    }
+
     @Test("clearing the profile forgets ids, campaigns and a merge under way, also for the next start")
     func clearProfile() async throws {
         let engage = bench.engage()

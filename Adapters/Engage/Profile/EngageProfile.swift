@@ -50,6 +50,8 @@ public final class EngageProfile: Sendable {
     func update<Result: Sendable>(
         _ change: @Sendable (inout EngageRecord) -> Result
     ) async throws(ExperimentationError) -> Result {
+        // A change of what wasn't read yet would erase all the rest of it.
+        try await load()
         let (result, revision) = state.withLock { state -> (Result, UInt64) in
             let old = state.record
             let result = change(&state.record)
