@@ -126,7 +126,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ComparisonKitTests",
-            dependencies: ["ComparisonKit", "ConformanceSubjects"]
+            dependencies: ["ComparisonKit", "ConformanceKit", "ConformanceSubjects"]
         ),
         .testTarget(
             name: "CommandLineTests",

@@ -35,7 +35,7 @@ struct Erasing: Sendable {
             try? Self.owe(database)
             throw error
         }
-        let users = try String.fetchAll(database, sql: "SELECT DISTINCT user FROM delivery")
+        let users = try String.fetchAll(database, sql: "SELECT DISTINCT user FROM owing")
         traces.erased(leaving: users, isShared: !lock.isAlone)
     }
 }

@@ -48,6 +48,7 @@ extension OutboxTable {
             }
             // Every so often, so that one large call needs no more room than many small ones.
             if index % 64 == 63 || index == events.count - 1 {
+                if isTailLong { try writeTail(database) }
                 try makeRoom(after: written, now: now, database)
                 written = 0
             }
@@ -58,19 +59,32 @@ extension OutboxTable {
     private mutating func insert(_ event: StoredEvent, _ database: Database) throws {
         // A lane that is made here counts from before this event.
         let places = try event.deliveries.map { try place(of: $0.destination, database) }
+        let owed = owed(event.deliveries, at: places)
+        if owed == nil { try writeTail(database) }
         let insert = try HotStatement(
-            "INSERT INTO event (sequence, priority, date, body) VALUES (?, ?, ?, ?)",
+            "INSERT INTO event (sequence, priority, date, owed, kept, user, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
             database
         )
         lastSequence += 1
         try insert.bind(lastSequence, at: 1)
         try insert.bind(event.priority, at: 2)
         try insert.bind(event.date, at: 3)
-        try insert.bind(event.body, at: 4)
+        if let owed { try insert.bind(owed, at: 4) } else { try insert.bindNull(at: 4) }
+        try insert.bind(event.isKept, at: 5)
+        try insert.bind(event.user, at: 6)
+        try insert.bind(event.body, at: 7)
         try insert.run()
         extent.count += 1
         extent.bytes += event.body.count
         extent.oldestDate = min(extent.oldestDate, event.date)
+        for (place, delivery) in zip(places, event.deliveries) {
+            lanes[place].lane.ledger.accepted += 1
+            if delivery.isHeld { consent.mayBeHeld = true }
+        }
+        if owed == nil { try insertDeliveries(of: event, at: places, database) } else { addToTail(event) }
+    }
+
+    private mutating func insertDeliveries(of event: StoredEvent, at places: [Int], _ database: Database) throws {
         let owe = try HotStatement(
             "INSERT INTO delivery (destination, held, sequence, kept, user) VALUES (?, ?, ?, ?, ?)",
             database
@@ -82,8 +96,7 @@ extension OutboxTable {
             try owe.bind(event.isKept, at: 4)
             try owe.bind(event.user, at: 5)
             try owe.run()
-            lanes[place].lane.ledger.accepted += 1
-            if delivery.isHeld { consent.mayBeHeld = true }
         }
+        try endTail(database)
     }
 }

@@ -35,6 +35,7 @@ extension OutboxTable {
             }
         }
         guard consent.mayBeHeld else { return 0 }
+        try writeTail(database)
         var released = 0
         for place in lanes.indices {
             let held = try Row.fetchOne(
@@ -68,6 +69,7 @@ extension OutboxTable {
             try leave.run()
         }
         consent.mayBeDenied = true
+        try writeTail(database)
         let rows = try HotStatement(
             """
             DELETE FROM delivery WHERE kept = 0 AND user IN (SELECT user FROM leaving)

@@ -26,8 +26,8 @@ extension OutboxTable {
         func number(_ sql: String, _ arguments: StatementArguments) throws -> Int {
             try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) ?? 0
         }
-        let free = try number("SELECT count(*) FROM delivery WHERE destination = ? AND held = 0", [id])
-        status.held += try number("SELECT count(*) FROM delivery WHERE destination = ? AND held = 1", [id])
+        let free = try number("SELECT count(*) FROM owing WHERE destination = ? AND held = 0", [id])
+        status.held += try number("SELECT count(*) FROM owing WHERE destination = ? AND held = 1", [id])
         let (delayed, due) = try delayed(place, now, beyond: -1, database)
         var next = due
         if lane.pause.isOn(at: now), free > 0 {
@@ -55,7 +55,12 @@ extension OutboxTable {
     /// When the first event in the order of acceptance happened that some of these are owed.
     private func oldest(_ places: [Int], _ database: Database) throws -> Date? {
         let first = try database.cachedStatement(
-            sql: "SELECT min(sequence) FROM delivery WHERE destination = ? AND held IN (0, 1)"
+            sql: """
+                SELECT coalesce(
+                    (SELECT min(sequence) FROM delivery WHERE destination = ?1 AND held IN (0, 1)),
+                    (SELECT min(sequence) FROM tail WHERE destination = ?1)
+                )
+                """
         )
         let sequences = try places.compactMap { try Int64.fetchOne(first, arguments: [lanes[$0].id]) }
         let date = try database.cachedStatement(sql: "SELECT date FROM event WHERE sequence = ?")
@@ -96,7 +101,7 @@ extension OutboxTable {
         guard let reason = lane.reason else { return }
         let tried = try database.cachedStatement(
             sql: """
-                SELECT count(*) FROM delivery
+                SELECT count(*) FROM owing
                 WHERE destination = ? AND held = 0 AND sequence <= ? AND reason IS NULL
                 """
         )
@@ -108,7 +113,7 @@ extension OutboxTable {
         guard let destination, let place = known(destination) else { return 0 }
         let statement = try database.cachedStatement(
             sql: """
-                SELECT coalesce(sum(length(body)), 0) FROM delivery CROSS JOIN event ON event.sequence = delivery.sequence
+                SELECT coalesce(sum(length(body)), 0) FROM owing CROSS JOIN event ON event.sequence = owing.sequence
                 WHERE destination = ? AND held IN (0, 1)
                 """
         )
@@ -121,7 +126,7 @@ extension OutboxTable {
         for place in places(of: destination) {
             var ledger = lanes[place].lane.ledger
             let pending = try database.cachedStatement(
-                sql: "SELECT count(*) FROM delivery WHERE destination = ? AND held IN (0, 1)"
+                sql: "SELECT count(*) FROM owing WHERE destination = ? AND held IN (0, 1)"
             )
             ledger.pending = try Int.fetchOne(pending, arguments: [lanes[place].id]) ?? 0
             sum = sum + ledger
@@ -136,7 +141,7 @@ extension OutboxTable {
         )
         let owed = try database.cachedStatement(
             sql: """
-                SELECT held, attempts, reason FROM delivery
+                SELECT held, attempts, reason FROM owing
                 WHERE destination = ? AND held IN (0, 1) AND sequence = ?
                 """
         )

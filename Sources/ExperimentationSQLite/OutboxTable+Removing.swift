@@ -31,6 +31,7 @@ extension OutboxTable {
         _ database: Database,
         while condition: (inout Self) -> Bool
     ) throws {
+        try writeTail(database)
         let select = try database.cachedStatement(
             sql: "SELECT sequence, length(body) FROM event WHERE sequence >= ? AND priority = ? ORDER BY sequence"
         )
@@ -117,6 +118,7 @@ extension OutboxTable {
     ) throws -> Int {
         if date.timeIntervalSince1970 <= extent.oldestDate { return 0 }
         let place = try place(of: destination, database)
+        try writeTail(database)
         let lane = lanes[place].lane
         let rows = try HotStatement(
             """
@@ -153,6 +155,7 @@ extension OutboxTable {
         _ database: Database
     ) throws -> Int {
         let place = try place(of: destination, database)
+        try writeTail(database)
         let given = try database.cachedStatement(
             sql: "SELECT min(sequence) FROM delivery WHERE destination = ? AND held = 0 AND (kept = 0 OR kept = ?)"
         )

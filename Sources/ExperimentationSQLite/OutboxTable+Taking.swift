@@ -12,6 +12,7 @@ extension OutboxTable {
     ///   - database: This file.
     /// - Throws: What the database says.
     mutating func take(_ contents: StoreContents, isContinued: Bool, _ database: Database) throws {
+        try writeTail(database)
         let base = isContinued ? 0 : lastSequence
         let order = contents.events.keys.sorted()
         let numbers = isContinued ? order : order.indices.map { base + Int64($0) + 1 }
@@ -31,6 +32,7 @@ extension OutboxTable {
                 try insert(delivery, sequence, lanes[place].id, database)
             }
         }
+        try endTail(database)
         for place in lanes.indices { try write(place, database) }
         for (_, value) in contents.values.sorted(by: { $0.key < $1.key }) {
             try StateTable.set(value.value, for: value.key, database)

@@ -19,6 +19,8 @@ struct OutboxTable: Sendable {
     var firstOfPriority: [Int64] = [0, 0, 0]
     /// At most so many pages are known to be free without asking; counted down by what is written.
     var knownFreePages = 0
+    /// How many bytes the deliveries take that have no rows yet.
+    var tailBytes = 0
     /// The highest sequence at which the accounts were copied beside the file.
     var copied: Int64 = 0
     /// What is known of consent.
@@ -66,7 +68,11 @@ struct OutboxTable: Sendable {
     /// Whether the accounts should be copied beside the file, since a transaction has changed them.
     func isCopyDue(after before: OutboxTable) -> Bool {
         lastSequence - copied >= Self.mostBeforeCopy || lanes.count != before.lanes.count
-            || zip(lanes, before.lanes).contains { $0.through != $1.through }
+            || zip(lanes, before.lanes).contains { now, before in
+                now.through != before.through || now.lane.ledger.delivered != before.lane.ledger.delivered
+                    || now.lane.ledger.purged != before.lane.ledger.purged
+                    || now.lane.ledger.dropped != before.lane.ledger.dropped
+            }
     }
 
     // MARK: Other processes
@@ -98,6 +104,7 @@ struct OutboxTable: Sendable {
         }
         lanes = try StoredLane.all(database)
         lastSequence = max(lastSequence, lanes.map(\.through).max() ?? 0)
+        try measureTail(database)
         try readConsent(database)
     }
 
@@ -108,7 +115,7 @@ struct OutboxTable: Sendable {
             try Bool.fetchOne(database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM denial)")) ?? true
         consent.mayBeHeld = try lanes.contains { lane in
             let statement = try database.cachedStatement(
-                sql: "SELECT EXISTS (SELECT 1 FROM delivery WHERE destination = ? AND held = 1)"
+                sql: "SELECT EXISTS (SELECT 1 FROM owing WHERE destination = ? AND held = 1)"
             )
             return try Bool.fetchOne(statement, arguments: [lane.id]) ?? true
         }
@@ -146,7 +153,7 @@ struct OutboxTable: Sendable {
 
     /// Writes a lane down that has changed.
     mutating func write(_ place: Int, _ database: Database) throws {
-        lanes[place].through = lastSequence
+        try writeTail(database)
         try lanes[place].write(database)
     }
 

@@ -141,72 +141,6 @@ public final class SQLiteStore: OutboxStore, StateStore {
         return outcome
     }
 
-    /// Takes a destination's lane and its next batches, in one transaction.
-    public func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
-        var request = request
-        while true {
-            let answer = try await commits.perform(.removal) { [request] database, table in
-                try table.lease(request, database)
-            }
-            guard case .leased(let token, let batches) = answer else {
-                if case .refused(let answer) = answer { return answer }
-                continue
-            }
-            let read = batches.map { $0.read() }
-            // One event that can't be read must not keep the others from being delivered, nor must a failure to drop it:
-            // it comes again with the next lease.
-            let unreadable = read.flatMap(\.unreadable)
-            if !unreadable.isEmpty {
-                try? await commits.perform(.removal) { database, table in
-                    let place = try table.place(of: token.destination, database)
-                    if table.lanes[place].lane.holds(token) {
-                        try table.drop(unreadable, as: .unreadable, place, database)
-                    }
-                }
-            }
-            let envelopes = read.map(\.envelopes).filter { !$0.isEmpty }
-            if !envelopes.isEmpty || batches.isEmpty { return .leased(Lease(token: token, batches: envelopes)) }
-            request.token = token
-        }
-    }
-
-    /// Tells whether what was leased may still be sent.
-    ///
-    /// Asked before each batch is sent, beside what became of the one before being written down.
-    public func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool {
-        if let isCurrent = commits.look({ try StoredLane.isCurrent(token, $0) }) { return isCurrent }
-        return try await commits.perform(.read) { _, table in
-            table.known(token.destination).map { table.lanes[$0].lane.isCurrent(token) } ?? false
-        }
-    }
-
-    /// Writes down what became of leased events.
-    public func settle(
-        _ settlements: [Settlement],
-        under token: LeaseToken,
-        now: Date
-    ) async throws(ExperimentationError) -> Bool {
-        let (isCurrent, isLargeAndEmpty) = try await commits.perform(.removal) { database, table in
-            let isCurrent = try table.settle(settlements, under: token, now: now, database)
-            return (isCurrent, try table.isLargeAndEmpty(database))
-        }
-        if isLargeAndEmpty { eraseBehind() }
-        return isCurrent
-    }
-
-    /// Lets go of a lane.
-    public func release(
-        _ token: LeaseToken,
-        pause: DeliveryPause?,
-        now: Date
-    ) async throws(ExperimentationError) {
-        try await commits.perform(.removal) { database, table in
-            let place = try table.place(of: token.destination, database)
-            table.lanes[place].lane.release(token, pause: pause, now: now)
-            try table.write(place, database)
-        }
-    }
-
     /// Drops what is older than a moment and in nobody's hands.
     public func expire(
         before date: Date,
@@ -229,47 +163,5 @@ public final class SQLiteStore: OutboxStore, StateStore {
         }
         eraseBehind()
         return removed
-    }
-
-    /// The destinations that this file has accounts of.
-    public func destinations() async throws(ExperimentationError) -> [Destination] {
-        try await commits.perform(.read) { _, table in table.lanes.map(\.lane.destination) }
-    }
-
-    /// What waits.
-    public func status(of destination: Destination?, now: Date) async throws(ExperimentationError) -> OutboxStatus {
-        try await commits.perform(.read) { database, table in
-            try table.status(of: destination, now: now, database)
-        }
-    }
-
-    /// The accounts.
-    public func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
-        try await commits.perform(.read) { database, table in try table.ledger(of: destination, database) }
-    }
-
-    /// The events that wait, in the order of acceptance, without taking them from whoever delivers.
-    ///
-    /// What can't be read any more is left out.
-    ///
-    /// - Parameters:
-    ///   - sequence: Where the last call ended; 0 at the beginning.
-    ///   - limit: How many at most.
-    /// - Returns: The next events; none at the end.
-    /// - Throws: `ErrorCode.store`.
-    public func waiting(
-        after sequence: Int64 = 0,
-        limit: Int = 1_000
-    ) async throws(ExperimentationError) -> [WaitingEvent] {
-        var last = sequence
-        while true {
-            let rows = try await commits.perform(.read) { [last] database, table in
-                try table.waiting(after: last, limit: limit, database)
-            }
-            let events = rows.compactMap(\.event)
-            // A page of which nothing can be read isn't the end.
-            guard events.isEmpty, let end = rows.last else { return events }
-            last = end.sequence
-        }
     }
 }

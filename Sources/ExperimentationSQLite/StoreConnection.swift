@@ -87,6 +87,7 @@ struct StoreConnection: Sendable {
         try database.execute(sql: "PRAGMA temp_store = MEMORY")
         // Whose deliveries are being removed; empty between transactions.
         try database.execute(sql: "CREATE TEMP TABLE leaving (user TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
+        try OutboxTable.createViews(database)
         // What is deleted is overwritten where the page is written anyway; pages that become free are overwritten by
         // the next events, or go when a purge rewrites the file. To overwrite those too would double what a delivery
         // writes.

@@ -8,6 +8,15 @@ struct StoreContents: Sendable {
         var priority: Int
         var date: Double
         var body: Data
+        /// Whom it is owed to, if its deliveries may have no rows of their own.
+        var tail: Tail?
+    }
+
+    /// What the rows of an event's deliveries will say; see ``OutboxTable/owed(_:at:)``.
+    struct Tail: Sendable {
+        var owed: Int64
+        var isKept: Bool
+        var user: String
     }
 
     /// What an event is owed by at one destination.
@@ -30,6 +39,8 @@ struct StoreContents: Sendable {
         var deliveries: [Int64: Delivery] = [:]
         /// Whether some of what is held, or of what isn't, can't be read.
         var hasHole = (held: false, free: false)
+        /// Whether some of what came behind ``through`` can't be read.
+        var hasTailHole = false
     }
 
     /// A value of the state store.
@@ -80,6 +91,9 @@ extension StoreContents {
         let highest = max(lastSequence, events.keys.max() ?? 0, read.max() ?? 0)
         let incomplete = lanes.filter { $0.value.hasHole.held || $0.value.hasHole.free }.keys
         if incomplete.count == 1, let id = incomplete.first { attribute(to: id, except: read, upTo: highest) }
+        if incomplete.isEmpty, lanes.count == 1, let id = lanes.keys.first, lanes[id]?.hasTailHole == true {
+            countLost(at: id, except: read, upTo: highest)
+        }
         lastSequence = highest
         for id in lanes.keys { lanes[id]?.balance(events) }
         let owed = Set(lanes.values.flatMap(\.deliveries.keys))
@@ -100,12 +114,16 @@ extension StoreContents {
         }
     }
 
+    /// Counts for a destination what was accepted since its accounts were written and can't be read.
+    private mutating func countLost(at id: Int64, except read: Set<Int64>, upTo highest: Int64) {
+        guard let through = lanes[id]?.through, highest > through else { return }
+        lanes[id]?.lane.ledger.accepted += Int(highest - through) - read.count { $0 > through && $0 <= highest }
+    }
+
     /// Gives a destination what belongs to nobody else, and counts for it what was accepted since its accounts were written.
     private mutating func attribute(to id: Int64, except read: Set<Int64>, upTo highest: Int64) {
+        countLost(at: id, except: read, upTo: highest)
         guard var lane = lanes[id] else { return }
-        if highest > lane.through {
-            lane.lane.ledger.accepted += Int(highest - lane.through) - read.count { $0 > lane.through && $0 <= highest }
-        }
         for (sequence, event) in events where !read.contains(sequence) {
             guard let envelope = try? EnvelopeCoding.decode(Array(event.body)) else { continue }
             lane.deliveries[sequence] = Delivery(

@@ -19,11 +19,14 @@ struct StoreReader {
         readDropped(into: &contents)
         contents.lastSequence = contents.lanes.values.map(\.through).max() ?? 0
         let bound = max(contents.lastSequence, copy?.lastSequence ?? contents.lastSequence + 20_000)
-        readEvents(upTo: bound, into: &contents)
+        let eventsAreWhole = readEvents(upTo: bound, into: &contents)
         // Where the destinations can't be read, their deliveries may be.
         var ids = Set(contents.lanes.keys).union(copy?.lanes.keys.map(\.self) ?? [])
         if !lanesAreWhole { ids.formUnion(1...8) }
+        let known = Set(contents.lanes.keys)
         for id in ids { readDeliveries(of: id, upTo: bound, into: &contents) }
+        readTail(of: ids, known: known, into: &contents)
+        if !eventsAreWhole { for id in contents.lanes.keys { contents.lanes[id]?.hasTailHole = true } }
         readDenials(into: &contents)
         readValues(into: &contents)
         return contents
@@ -77,19 +80,20 @@ struct StoreReader {
         }
     }
 
-    private func readEvents(upTo bound: Int64, into contents: inout StoreContents) {
+    private func readEvents(upTo bound: Int64, into contents: inout StoreContents) -> Bool {
         let reader = HoleReader(
             database: database,
             forward: "SELECT * FROM event WHERE _rowid_ > ? AND _rowid_ < ? ORDER BY _rowid_",
             backward: "SELECT * FROM event WHERE _rowid_ > ? AND _rowid_ < ? ORDER BY _rowid_ DESC"
         )
-        _ = reader.read(upTo: bound) { row in
+        return reader.read(upTo: bound) { row in
             guard let sequence = row.number(0) else { return nil }
             if contents.events[sequence] == nil {
                 contents.events[sequence] = StoreContents.Event(
                     priority: row.number(1),
                     date: row.seconds(2),
-                    body: row.data(3)
+                    body: row.data(6),
+                    tail: StoreContents.Tail(row)
                 )
             }
             return sequence
@@ -125,6 +129,24 @@ struct StoreReader {
         lane.deliveries = deliveries
         lane.hasHole = (!isHeldWhole, !isFreeWhole)
         contents.lanes[id] = lane
+    }
+
+    /// Adds the deliveries that have no rows yet: those of the events that came after a destination was last written.
+    private func readTail(of ids: Set<Int64>, known: Set<Int64>, into contents: inout StoreContents) {
+        // Where a destination's row can't be read: of the events behind all deliveries.
+        let ends = contents.lanes.values.map { max($0.through, $0.deliveries.keys.max() ?? 0) }
+        for id in ids {
+            let through = (known.contains(id) ? contents.lanes[id]?.through : ends.max()) ?? 0
+            for (sequence, event) in contents.events where sequence > through {
+                guard let tail = event.tail, let isHeld = OutboxTable.isHeld(tail.owed, at: id) else { continue }
+                let unknown = StoreContents.Lane(lane: OutboxLane(of: .unclaimed), through: 0)
+                contents.lanes[id, default: unknown].deliveries[sequence] = StoreContents.Delivery(
+                    isHeld: isHeld,
+                    isKept: tail.isKept,
+                    user: tail.user
+                )
+            }
+        }
     }
 
     private func readDenials(into contents: inout StoreContents) {

@@ -25,11 +25,19 @@ extension Row {
 
 extension StoreContents.Event {
     /// Takes an event that can be understood.
-    init?(priority: Int64?, date: Double?, body: Data?) {
+    init?(priority: Int64?, date: Double?, body: Data?, tail: StoreContents.Tail? = nil) {
         guard let priority, (0...2).contains(priority), let date, let body,
             (try? EnvelopeCoding.decode(Array(body))) != nil
         else { return nil }
-        self.init(priority: Int(priority), date: date, body: body)
+        self.init(priority: Int(priority), date: date, body: body, tail: tail)
+    }
+}
+
+extension StoreContents.Tail {
+    /// Takes what a row of `event` says of its deliveries.
+    init?(_ row: Row) {
+        guard let owed = row.number(3), let kept = row.number(4), let user = row.text(5) else { return nil }
+        self.init(owed: owed, isKept: kept != 0, user: user)
     }
 }
 

@@ -61,8 +61,10 @@ enum StoreSchema {
         ALTER TABLE attempt DROP COLUMN leased;
         """,
         // An event is written once and owed to each of its destinations by a narrow row of its own, which is all that a
-        // delivery touches. A destination is also a lane: who delivers it, and its accounts. Whose events these are
-        // doesn't stand in a file of before, at most their account; they belong to the first destination that fits.
+        // delivery touches. The latest events, those behind `through`, don't have these rows yet: `owed` says to whom they
+        // are owed, two bits a destination, and `kept` and `user` are what the rows will say. A destination is also a
+        // lane: who delivers it, and its accounts. Whose events these are doesn't stand in a file of before, at most
+        // their account; they belong to the first destination that fits.
         """
         CREATE TABLE destination (
             id INTEGER PRIMARY KEY,
@@ -128,6 +130,9 @@ enum StoreSchema {
             sequence INTEGER PRIMARY KEY,
             priority INTEGER NOT NULL,
             date REAL NOT NULL,
+            owed INTEGER,
+            kept INTEGER,
+            user TEXT,
             body BLOB NOT NULL
         ) STRICT;
         INSERT INTO body (sequence, priority, date, body) SELECT sequence, priority, date, body FROM event;

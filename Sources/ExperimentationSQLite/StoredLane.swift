@@ -8,9 +8,10 @@ struct StoredLane: Sendable {
     let id: Int64
     /// The lane, with the accounts of everything that was accepted.
     var lane: OutboxLane
-    /// What was accepted up to this sequence is counted in the row; what came later is counted by its deliveries.
+    /// What was accepted up to this sequence is counted in the row, and each of its deliveries has a row; what came later is
+    /// counted by the events themselves.
     ///
-    /// So accepting an event writes no lane. Whoever removes one of those deliveries writes the lane first.
+    /// So accepting an event writes neither. Whoever does something with a delivery writes both first.
     var through: Int64
 
     /// Creates a lane for a destination that the file doesn't know.
@@ -46,10 +47,10 @@ struct StoredLane: Sendable {
         lane.reason = row["reason"]
         lane.tried = row["tried"]
         let later = try database.cachedStatement(
-            sql: "SELECT count(*) FROM delivery WHERE destination = ? AND held IN (0, 1) AND sequence > ?"
+            sql: "SELECT count(*) FROM tail WHERE destination = ?"
         )
         let accepted: Int = row["accepted"]
-        lane.ledger.accepted = accepted + (try Int.fetchOne(later, arguments: [id, through]) ?? 0)
+        lane.ledger.accepted = accepted + (try Int.fetchOne(later, arguments: [id]) ?? 0)
         lane.ledger.delivered = row["delivered"]
         lane.ledger.purged = row["purged"]
         let dropped = try database.cachedStatement(sql: "SELECT reason, count FROM dropped WHERE destination = ?")

@@ -266,6 +266,9 @@ struct MockTests {
         let document = try JSONValue(status.output)
         #expect(try JSONSchema(named: "ledger").problems(of: document) == [])
         #expect(document["ledger"] == ledger["ledger"])
+        let owed = try #require(document["destinations"]?.array)
+        #expect(owed.map { $0["provider"]?.string } == ["flagship"])
+        #expect(owed.first?["ledger"] == document["ledger"])
         _ = try await mock.end()
     }
 

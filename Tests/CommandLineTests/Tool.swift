@@ -116,6 +116,9 @@ final class Running: Sendable {
         return most / 1_024
     }
 
+    /// Ends it without asking.
+    func kill() { process.signal(SIGKILL) }
+
     /// Asks it politely to end.
     func terminate() { process.signal(SIGTERM) }
 

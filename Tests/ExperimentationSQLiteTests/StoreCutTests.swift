@@ -105,6 +105,19 @@ struct StoreCutTests {
         #expect(ledger.accepted == 50 && ledger.isBalanced, "\(ledger)")
     }
 
+    @Test("P16 what was delivered counts as delivered, though the store is killed and nothing but its lock is left")
+    func lockAlone() async throws {
+        let store = try SQLiteStore(at: folder.file("open"))
+        try await store.file((0..<50).map { .sample("\($0)") })
+        try await store.deliver(20)
+        try await store.deliver(20)
+        try FileManager.default.copyItem(at: folder.file("open-lock"), to: folder.file("cut-lock"))
+        try Data().write(to: folder.file("cut"))
+        let cut = try SQLiteStore(at: folder.file("cut"))
+        let ledger = Ledger(accepted: 50, delivered: 40, dropped: [.unreadable: 10])
+        #expect(try await cut.ledger(of: .filed) == ledger)
+    }
+
     @Test("P16 hundreds of pages that are missing here and there hide none of the others")
     func holes() async throws {
         let url = try await template()

@@ -92,6 +92,28 @@ struct StoreDamageTests {
         }
     }
 
+    @Test("events that can't be read, nor dropped, end a delivery as a failing store does, and don't spin")
+    func unreadableAndKept() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append([.sample("1"), .sample("2", user: "bob")])
+        #expect(try await store.deliverable().count == 2)
+        let raw = try DatabaseQueue(path: folder.file().path)
+        try await raw.writeWithoutTransaction { database in
+            try database.execute(sql: "UPDATE event SET body = x'00'")
+            try database.execute(
+                sql: "CREATE TRIGGER kept BEFORE DELETE ON delivery BEGIN SELECT RAISE(ABORT, 'kept'); END"
+            )
+        }
+        let request = LeaseRequest(for: .home, owner: 1, of: 10, now: noon, until: noon + 60)
+        let error = await #expect(throws: ExperimentationError.self) { try await store.lease(request) }
+        #expect(error?.code == .store)
+        #expect(try await store.ledger() == Ledger(accepted: 2, pending: 2))
+        try await raw.writeWithoutTransaction { try $0.execute(sql: "DROP TRIGGER kept") }
+        try raw.close()
+        #expect(try await store.lease(request) == .nothing(until: nil))
+        #expect(try await store.ledger() == Ledger(accepted: 2, dropped: [.unreadable: 2]))
+    }
+
     @Test("a page of events that can't be read isn't the end of them, nor keeps the others")
     func unreadablePage() async throws {
         let store = try SQLiteStore(at: folder.file())

@@ -156,6 +156,35 @@ struct TracesTests {
         }
     }
 
+    @Test("P24 what a denial removed is erased when the client's shutdown has returned, or else owed")
+    func erasedAtShutdown() async throws {
+        for isHindered in [false, true] {
+            let folder = TemporaryFolder()
+            let store = try SQLiteStore(at: folder.file(), busyTimeout: .seconds(30))
+            let client = try await ExperimentationClient(
+                provider: MarkingProvider(),
+                store: ClientStore(outbox: store, state: store)
+            )
+            for number in 0..<100 {
+                let user = User(id: number % 2 == 0 ? "marker-4711" : "bob", consent: .granted)
+                try await client.session(for: user).track(.custom("spun-wheel", value: Double(number)))
+            }
+            try await client.session(for: User(id: "marker-4711", consent: .granted)).setConsent(.denied)
+            var configuration = Configuration()
+            configuration.allowsUnsafeTransactions = true
+            let other = try DatabaseQueue(path: folder.file().path, configuration: configuration)
+            if isHindered { try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") } }
+            let began = ContinuousClock.now
+            await client.shutdown(within: .milliseconds(isHindered ? 200 : 20_000))
+            #expect(ContinuousClock.now - began < .seconds(10))
+            #expect(try folder.occurrences(of: "marker-4711") == 0 || isHindered)
+            try await other.writeWithoutTransaction { if isHindered { try $0.execute(sql: "ROLLBACK") } }
+            try other.close()
+            await store.close()
+            #expect(try folder.occurrences(of: "marker-4711") == 0)
+        }
+    }
+
     @Test("P24 what was set aside as damaged goes with the purge")
     func tracesInDamage() async throws {
         let store = try SQLiteStore(at: folder.file())

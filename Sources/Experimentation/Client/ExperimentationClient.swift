@@ -229,7 +229,8 @@ public final class ExperimentationClient: Sendable {
     /// Delivers what it can within a deadline, and ends.
     ///
     /// Everything that waits is tried once; what the vendor doesn't take then stays in the store. To wait for a vendor that
-    /// is busy, ``flush(within:)`` before.
+    /// is busy, ``flush(within:)`` before. What a denial of consent removed is erased from the store's files by then, if
+    /// there is time left; otherwise right behind, or when they are opened the next time.
     ///
     /// - Parameter duration: How long it takes at most; what the options say if `nil`.
     public func shutdown(within duration: Duration? = nil) async {

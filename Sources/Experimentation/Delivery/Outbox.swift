@@ -212,14 +212,15 @@ final class Outbox: Sendable {
         return try await question.value.get()
     }
 
-    /// Ends deliveries, and waits for that until the deadline; what waits stays in the store.
+    /// Ends deliveries, has erased what was removed, and waits for that until the deadline; what waits stays in the store.
     func close(by deadline: ContinuousClock.Instant) async {
         intake.close()
         for deliverer in deliverers { await deliverer.close() }
         for task in tasks { task.cancel() }
         let isOver = AsyncGate()
-        let ending = Task { [tasks] in
+        let ending = Task { [tasks, store] in
             for task in tasks { await task.value }
+            try? await store.finishErasing()
             isOver.open()
         }
         await isOver.wait(until: deadline, by: environment.time)

@@ -121,4 +121,7 @@ public final class InMemoryOutboxStore: OutboxStore {
     ) async throws(ExperimentationError) -> [WaitingEvent] {
         rows.withLock { $0.waiting(after: sequence, limit: limit) }
     }
+
+    /// Returns at once: nothing is left of what was removed.
+    public func finishErasing() async throws(ExperimentationError) {}
 }

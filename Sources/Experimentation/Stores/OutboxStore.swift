@@ -123,6 +123,13 @@ public protocol OutboxStore: Sendable {
     /// - Returns: The next events; none at the end.
     /// - Throws: ``ErrorCode/store``; ``ErrorCode/unsupported`` by a store that can't be looked into.
     func waiting(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent]
+
+    /// Waits until nothing is left, wherever it was kept, of what was removed.
+    ///
+    /// A store that may erase later than it removes does so now. The end of a client waits for it, up to its deadline.
+    ///
+    /// - Throws: ``ErrorCode/store`` if it can't be erased now.
+    func finishErasing() async throws(ExperimentationError)
 }
 
 /// How removed deliveries are counted.

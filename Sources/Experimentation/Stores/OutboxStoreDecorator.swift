@@ -47,6 +47,7 @@ extension StoreDecorator {
 /// The operations of the two stores, as they are named there.
 public enum StoreOperation: String, Sendable, CaseIterable {
     case append, setConsent, lease, isCurrent, settle, release, expire, remove, destinations, status, ledger, waiting
+    case finishErasing
     case value, setValue, update, keys, removeAll
 }
 
@@ -139,6 +140,11 @@ extension OutboxStoreDecorator {
         try await pass(.waiting) { () async throws(ExperimentationError) in
             try await base.waiting(after: sequence, limit: limit)
         }
+    }
+
+    /// Waits for the store beneath.
+    public func finishErasing() async throws(ExperimentationError) {
+        try await pass(.finishErasing) { () async throws(ExperimentationError) in try await base.finishErasing() }
     }
 }
 

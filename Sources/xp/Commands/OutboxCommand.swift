@@ -39,41 +39,39 @@ struct OutboxCommand: AsyncParsableCommand {
         func run() async throws {
             let file = try await Stores.openExisting(store).outbox
             do {
-                let status = try await file.status(now: Date())
-                let ledger = try await file.ledger()
-                try Terminal.write(format == .json ? json(status, ledger) : text(status, ledger))
+                let now = Date()
+                let all = Accounts(try await file.status(now: now), try await file.ledger())
+                var owed: [(Destination, Accounts)] = []
+                for destination in try await file.destinations() {
+                    let status = try await file.status(of: destination, now: now)
+                    owed.append((destination, Accounts(status, try await file.ledger(of: destination))))
+                }
+                try Terminal.write(format == .json ? json(all, owed) : text(all, owed))
             } catch let error as ExperimentationError {
                 throw Failure(error)
             }
         }
 
-        private func json(_ status: OutboxStatus, _ ledger: Ledger) -> String {
-            func time(_ date: Date?) -> FlagValue { date.map { .string(TimeText.of($0)) } ?? .null }
-            return JSONLine.text([
-                "ledger": ledger.document,
-                "waiting": [
-                    "ready": .int(status.ready), "held": .int(status.held), "delayed": .int(status.delayed),
-                    "leased": .int(status.leased), "bytes": .int(status.bytes), "oldest": time(status.oldest),
-                    "nextAttempt": time(status.nextAttempt),
-                    "failures": .object(status.failures.mapValues { .int($0) }),
-                ],
-            ]) + "\n"
+        private func json(_ all: Accounts, _ owed: [(Destination, Accounts)]) -> String {
+            var document = all.document
+            document["destinations"] = .array(
+                owed.map { destination, accounts in
+                    var document = accounts.document
+                    document["provider"] = .string(destination.provider)
+                    document["account"] = .string(destination.account)
+                    return .object(document)
+                }
+            )
+            return JSONLine.text(.object(document)) + "\n"
         }
 
-        private func text(_ status: OutboxStatus, _ ledger: Ledger) -> String {
-            var lines = [
-                "accepted   \(ledger.accepted)", "delivered  \(ledger.delivered)", "pending    \(ledger.pending)",
-                "  ready    \(status.ready)", "  held     \(status.held)  (wait for consent)",
-                "  delayed  \(status.delayed)  (wait after a failure)",
-                "  leased   \(status.leased)  (being delivered)",
-                "purged     \(ledger.purged)",
-            ]
-            let dropped = ledger.dropped.filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
-            lines += dropped.isEmpty ? ["dropped    0"] : dropped.map { "dropped    \($0.value)  (\($0.key.rawValue))" }
-            if let oldest = status.oldest { lines.append("oldest     \(TimeText.of(oldest))") }
-            if let next = status.nextAttempt { lines.append("next       \(TimeText.of(next))") }
-            for (reason, count) in status.failures.sorted(by: { $0.key < $1.key }) {
-                lines.append("why        \(count) × \(reason)")
+        private func text(_ all: Accounts, _ owed: [(Destination, Accounts)]) -> String {
+            var lines = all.lines
+            // With a single one, its accounts are those of the file.
+            for (destination, accounts) in owed.count > 1 ? owed : [] {
+                // An account is a digest, of which the beginning tells it from others.
+                lines += ["", "\(destination.provider) \(destination.account.prefix(8))"]
+                lines += accounts.lines.map { "  " + $0 }
             }
             return lines.joined(separator: "\n") + "\n"
         }

@@ -166,7 +166,7 @@ struct OutboxModel {
             lanes[place].lease = Wait(noted: now, due: request.until)
             lanes[place].out = 0
         }
-        var isGoingOn = holding != nil
+        let isGoingOn = holding != nil
         while true {
             let (taken, next) = next(place, request, isGoingOn: isGoingOn)
             if taken.isEmpty, !isGoingOn {
@@ -185,7 +185,8 @@ struct OutboxModel {
             if !ids.isEmpty || taken.isEmpty {
                 return .given(ids, Holding(owner: lane.owner, epoch: lane.epoch, revision: lane.revision))
             }
-            isGoingOn = true
+            // What can't be read is gone: the lease begins anew without it.
+            if !isGoingOn { lanes[place].out = 0 }
         }
     }
 

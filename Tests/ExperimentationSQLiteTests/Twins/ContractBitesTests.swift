@@ -81,6 +81,16 @@ struct ContractBitesTests {
         for rule in rules { #expect(await rule.failures(over: broken.bench) != [], "\(rule.id)") }
     }
 
+    @Test("a store that forgets what it hasn't written out yet is found, by most rules")
+    func forgottenTail() async {
+        let rules = OutboxStoreContract.cases.filter { rule in
+            ["accepting", "delivering", "settling", "consent", "durable"].contains { rule.id.hasPrefix($0 + "/") }
+        }
+        var found = 0
+        for rule in rules where await rule.failures(over: ForgottenTail.bench) != [] { found += 1 }
+        #expect(found > rules.count / 2, "\(found) of \(rules.count)")
+    }
+
     @Test("a state store that decides and then writes is found")
     func races() async {
         let rules = StateStoreContract.cases.filter { $0.id == "state/first" }

@@ -54,6 +54,7 @@ struct OutboxStoreDecoratorTests {
         case .waiting: #expect(try await store.waiting(after: 0, limit: 9).map(\.reason) == ["HTTP 400"])
         case .ledger: #expect(try await store.ledger(of: there) == Ledger(accepted: 1, pending: 1))
         case .remove: #expect(try await store.remove(owedTo: there, as: .purged) == 1)
+        case .finishErasing: try await store.finishErasing()
         case .setValue: try await store.setValue([1], for: "a")
         case .value: #expect(try await store.value(for: "a") == [1])
         case .update: #expect(try await store.update("a", to: [2], if: nil) == .conflict([1]))
@@ -66,7 +67,7 @@ struct OutboxStoreDecoratorTests {
 
     private static let operations: [StoreOperation] = [
         .append, .setConsent, .lease, .isCurrent, .settle, .release, .expire, .destinations, .status, .waiting,
-        .ledger, .remove, .setValue, .value, .update, .keys, .removeAll,
+        .ledger, .remove, .finishErasing, .setValue, .value, .update, .keys, .removeAll,
     ]
 
     @Test("each operation is passed on once, and does what it does beneath")

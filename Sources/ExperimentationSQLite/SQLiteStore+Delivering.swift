@@ -1,0 +1,92 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+/// What is leased, and what became of it.
+extension SQLiteStore {
+    /// Takes a destination's lane and its next batches, in one transaction.
+    public func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        var request = request
+        let front = request.token
+        var obstacle: ExperimentationError?
+        while true {
+            let answer = try await commits.perform(.removal) { [request] database, table in
+                try table.lease(request, database)
+            }
+            guard case .leased(let token, let batches) = answer else {
+                if case .refused(let answer) = answer { return answer }
+                continue
+            }
+            let read = batches.map { $0.read() }
+            let unreadable = read.flatMap(\.unreadable)
+            if !unreadable.isEmpty, let error = await drop(unreadable, under: token) { obstacle = error }
+            let envelopes = read.map(\.envelopes).filter { !$0.isEmpty }
+            if !envelopes.isEmpty { return .leased(Lease(token: token, batches: envelopes)) }
+            guard batches.isEmpty else {
+                // What is gone isn't given again; what couldn't be dropped would be.
+                request.token = obstacle == nil ? front : token
+                continue
+            }
+            // Nothing but events that can't be dropped: whoever asks again at once would get them again.
+            if front == nil, let obstacle { throw obstacle }
+            return .leased(Lease(token: token, batches: []))
+        }
+    }
+
+    /// Drops events that can't be read.
+    ///
+    /// One must not keep the others from being delivered, nor must a failure to drop it: it comes again with the next
+    /// lease.
+    ///
+    /// - Returns: Why they couldn't be dropped.
+    private func drop(_ unreadable: [Int64], under token: LeaseToken) async -> ExperimentationError? {
+        do throws(ExperimentationError) {
+            try await commits.perform(.removal) { database, table in
+                let place = try table.place(of: token.destination, database)
+                if table.lanes[place].lane.holds(token) {
+                    try table.drop(unreadable, as: .unreadable, place, database)
+                }
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Tells whether what was leased may still be sent.
+    ///
+    /// Asked before each batch is sent, beside what became of the one before being written down.
+    public func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool {
+        if let isCurrent = commits.look({ try StoredLane.isCurrent(token, $0) }) { return isCurrent }
+        return try await commits.perform(.read) { _, table in
+            table.known(token.destination).map { table.lanes[$0].lane.isCurrent(token) } ?? false
+        }
+    }
+
+    /// Writes down what became of leased events.
+    public func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        let (isCurrent, isLargeAndEmpty) = try await commits.perform(.removal) { database, table in
+            let isCurrent = try table.settle(settlements, under: token, now: now, database)
+            return (isCurrent, try table.isLargeAndEmpty(database))
+        }
+        if isLargeAndEmpty { eraseBehind() }
+        return isCurrent
+    }
+
+    /// Lets go of a lane.
+    public func release(
+        _ token: LeaseToken,
+        pause: DeliveryPause?,
+        now: Date
+    ) async throws(ExperimentationError) {
+        try await commits.perform(.removal) { database, table in
+            let place = try table.place(of: token.destination, database)
+            table.lanes[place].lane.release(token, pause: pause, now: now)
+            try table.write(place, database)
+        }
+    }
+}

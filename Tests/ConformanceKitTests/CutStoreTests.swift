@@ -1,0 +1,32 @@
+import Experimentation
+import Testing
+
+@testable import ConformanceKit
+
+@Suite("The stores of a process that may die keep the contract as long as it lives")
+struct CutStoreTests {
+    private func cut(_ size: StoreSize) -> CutStore {
+        let outbox = InMemoryOutboxStore(maximumCount: size.maximumCount, maximumEventBytes: size.maximumEventBytes)
+        return CutStore(ClientStore(outbox: outbox, state: InMemoryStateStore()))
+    }
+
+    @Test("every rule of both stores that stores in memory keep")
+    func contract() async {
+        let outbox = await OutboxStoreContract.run(over: StoreBench { cut($0) })
+        #expect(outbox.failures == [])
+        #expect(outbox.run == OutboxStoreContract.cases(features: [.limited]).map(\.id))
+        let state = await StateStoreContract.run(over: StoreBench { cut($0) })
+        #expect(state.failures == [])
+    }
+
+    @Test("a process that has died keeps none")
+    func dead() async {
+        let bench = StoreBench<any OutboxStore> { size in
+            let store = cut(size)
+            store.cut()
+            return store
+        }
+        let report = await OutboxStoreContract.run(over: bench)
+        #expect(Set(report.failures.map(\.caseID)) == Set(report.run))
+    }
+}
