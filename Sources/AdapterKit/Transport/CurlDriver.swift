@@ -44,7 +44,7 @@
                 return settle([(transfer, .failed(CurlOutcome.refused))])
             }
             switch inbox.withLock({ $0.submit(transfer) }) {
-            case .left: break
+            case .left(let wakes): if wakes { poller?.wake() }
             case .toBegin: if !begins(transfer) { leave(transfer) }
             case .refused: settle([(transfer, .failed(CurlOutcome.released))])
             }

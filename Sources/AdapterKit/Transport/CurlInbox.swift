@@ -27,8 +27,8 @@
 
         /// What becomes of a transfer that is ready.
         enum Submission {
-            /// The thread will find it.
-            case left
+            /// The thread will find it, and may have to be woken for it.
+            case left(wakes: Bool)
             /// The caller is to begin it.
             case toBegin
             case refused
@@ -38,6 +38,7 @@
         enum Stop { case wakeThread, startThread, nothing }
 
         private static let transfersKept = 64
+        private static let few = 4
 
         private(set) var hasThread = false
         private let idleTime: Duration
@@ -70,12 +71,15 @@
             return wakes()
         }
 
-        /// Leaves a transfer for the thread if that is awake; one that sleeps would have to be woken first.
+        /// Leaves a transfer for the thread, or for its caller if the thread sleeps and few others are under way.
+        ///
+        /// To wake the thread costs more than what it would do for one transfer, and less than what it saves for many: it has all
+        /// that libcurl needs in its processor's cache.
         mutating func submit(_ transfer: CurlTransfer) -> Submission {
             guard !notes.isStopped else { return .refused }
-            guard !isAsleep else { return .toBegin }
+            guard !isAsleep || underWay > Self.few else { return .toBegin }
             notes.submitted.append(transfer)
-            return .left
+            return .left(wakes: wakes())
         }
 
         /// Leaves a transfer for the thread in any case; returns whether that is to be woken, `nil` for a refusal.
