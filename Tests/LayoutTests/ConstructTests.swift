@@ -78,6 +78,14 @@ struct ConstructTests {
         #expect(found.map(\.path) == [])
     }
 
+    @Test("no script has a compiler write to a device, which a compilation that fails deletes")
+    func scriptsKeepDevices() throws {
+        for path in ["AppleChecks/check", "Makefile", ".ci/run", ".ci/setup"] {
+            let text = try #require(Tree.text(of: path), "\(path)")
+            #expect(!text.contains("-o /dev/"), "\(path)")
+        }
+    }
+
     @Test("each ban would find what it bans")
     func bansBite() throws {
         let samples = [
