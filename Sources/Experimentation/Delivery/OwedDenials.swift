@@ -24,7 +24,10 @@ final class OwedDenials: Sendable {
     /// Notes that a denial couldn't be carried out.
     func owe(_ userID: String) async {
         state.withLock { _ = $0.insert(ExactText(userID)) }
-        await kept.oweDenial(of: userID)
+        // In turn: written while the denial is being carried out, the note would come after its removal and stay.
+        _ = try? await inTurn(userID) { () async throws(ExperimentationError) in
+            await self.kept.oweDenial(of: userID)
+        }
     }
 
     /// Takes over what earlier runs owe.

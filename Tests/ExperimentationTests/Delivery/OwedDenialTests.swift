@@ -115,4 +115,36 @@ struct OwedDenialTests {
         _ = try await (denied, granted)
         #expect(try await isForgotten())
     }
+
+    /// A store that takes its time to write.
+    private struct SlowState: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let reached = AsyncGate()
+        let mayWrite = AsyncGate()
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            reached.open()
+            await mayWrite.wait()
+            try await baseState.setValue(value, for: key)
+        }
+    }
+
+    @Test("a denial that is carried out while its note is still being written leaves no note")
+    func noteAndRemoval() async throws {
+        let slow = SlowState()
+        let owed = OwedDenials(
+            store: InMemoryOutboxStore(),
+            kept: KeptState(store: slow, of: Destination(provider: "scripted", scope: ""), log: NoLog()),
+            log: NoLog()
+        )
+        let owing = Task { await owed.owe("ada") }
+        await slow.reached.wait()
+        let carrying = Task { await owed.carryOut() }
+        for _ in 0..<200 { await Task.yield() }
+        slow.mayWrite.open()
+        await owing.value
+        await carrying.value
+        #expect(owed.users.isEmpty)
+        #expect(try await slow.keys(beginningWith: "").isEmpty)
+    }
 }
