@@ -28,8 +28,11 @@ public struct EvergageProvider: ExperimentationProvider {
         self.transport = transport
     }
 
-    /// The account, the data set and the server.
-    public var scope: String { "\(configuration.account)/\(configuration.dataset)/\(configuration.endpoint)" }
+    /// The account, the data set, and the server if it isn't the account's own.
+    public var scope: String {
+        let server = configuration.hasOwnServer ? "" : configuration.endpoint.description
+        return "\(configuration.account)/\(configuration.dataset)/\(server)"
+    }
 
     /// Events and campaigns; no flags.
     public let capabilities: Set<Capability> = [

@@ -29,8 +29,10 @@ public struct FlagshipProvider: ExperimentationProvider {
         self.transport = transport
     }
 
-    /// The environment: a renewed key, or another mode, goes on with what waits and what is cached.
-    public var scope: String { configuration.environmentID }
+    /// The environment, the key and the mode.
+    public var scope: String {
+        "\(configuration.environmentID)/\(configuration.apiKey.reveal())/\(configuration.mode.rawValue)"
+    }
 
     /// Flags and events; decided here as well, in the mode that has the rules.
     public var capabilities: Set<Capability> {

@@ -29,7 +29,11 @@ public struct SigmaProvider: ExperimentationProvider {
     }
 
     /// The token and the address; what was fetched for one project is of no use for another.
-    public var scope: String { "\(configuration.projectToken.reveal()) \(configuration.endpoint)" }
+    public var scope: String {
+        // As the vendor writes its own address: a store knows the account by this text.
+        let slash = configuration.endpoint == SigmaConfiguration.vendorEndpoint ? "/" : ""
+        return "\(configuration.projectToken.reveal()) \(configuration.endpoint)\(slash)"
+    }
 
     /// Everything about decisions, nothing about events.
     public let capabilities: Set<Capability> = [

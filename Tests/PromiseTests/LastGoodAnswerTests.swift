@@ -113,7 +113,6 @@ struct LastGoodAnswerTests {
         func client(_ scope: String) async throws -> ExperimentationClient {
             let provider: any ExperimentationProvider = vendor.provider(
                 transport,
-                account: scope,
                 secrets: (Secret(scope), "")
             )
             return try await ExperimentationClient(provider: provider, store: store, environment: .still())

@@ -87,7 +87,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
         if account.isBlank { throw ExperimentationError(.configuration, "account must not be blank") }
         self.account = account
         self.dataset = dataset
-        self.endpoint = if let endpoint { endpoint } else { try Endpoint("https://\(account).evergage.com") }
+        self.endpoint = if let endpoint { endpoint } else { try Endpoint(Self.server(of: account)) }
         self.channel = channel
         self.application = application
         self.locale = locale
@@ -99,6 +99,11 @@ public struct EvergageConfiguration: Sendable, Hashable {
         self.maximumAge = maximumAge
         self.pace = pace
     }
+
+    /// Whether the server is the one that the account's name says.
+    var hasOwnServer: Bool { endpoint == (try? Endpoint(Self.server(of: account))) }
+
+    private static func server(of account: String) -> String { "https://\(account).evergage.com" }
 
     /// Checks the settings.
     ///

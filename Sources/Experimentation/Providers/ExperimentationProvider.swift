@@ -12,9 +12,8 @@ public protocol ExperimentationProvider: Sendable {
     /// What tells one account of this vendor from another, for names of files and keys of caches.
     ///
     /// It must differ whenever a cached answer of one must not be used for the other, or an event of one must not be sent
-    /// to the other: another environment, another project. It must stay the same when a key of the same account is
-    /// renewed, or what waits would wait for the old one. It may hold a secret where that is all there is; only a digest
-    /// of it is ever written.
+    /// to the other: another environment, another credential. A store knows the account by a digest of it, so the text
+    /// must stay the same from version to version. It may hold a secret; only the digest is ever written.
     var scope: String { get }
 
     /// The finer points of what is supported, for the matrix and for the conformance suite.

@@ -66,14 +66,13 @@ enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     func provider(
         _ transport: any HTTPTransport,
-        account: String = "bkk9glocmjcg0vtmdlng",
         secrets: (key: Secret, token: Secret) = ("key-canary", "token-canary")
     ) -> any ExperimentationProvider {
         switch self {
         case .flagshipAsked, .flagshipComputed:
             FlagshipProvider(
                 configuration: FlagshipConfiguration(
-                    environmentID: account,
+                    environmentID: "bkk9glocmjcg0vtmdlng",
                     apiKey: secrets.key,
                     mode: self == .flagshipAsked ? .decisionAPI : .bucketing
                 ),
