@@ -515,6 +515,14 @@ struct MobileIdentityTests {
         #expect(bench.exchanges("UpdateRecipient").count == 1)
     }
 
+    @Test("the client of another vendor has no Engage")
+    func otherVendor() async throws {
+        let client = try await ExperimentationClient(provider: InMemoryProvider())
+        let error = #expect(throws: ExperimentationError.self) { try Engage(of: client) }
+        #expect(error == ExperimentationError(.unsupported, "in-memory is not Engage."))
+        await client.shutdown()
+    }
+
     @Test("an id that is stored before anything was read leaves what an earlier run kept")
     func storedFirst() async throws {
         let engage = bench.engage()

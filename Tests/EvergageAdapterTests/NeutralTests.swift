@@ -225,6 +225,7 @@ struct NeutralTests {
         arguments: [
             (" ", "d", nil, 15, "account must not be blank"), ("a", "", nil, 15, "dataset must not be blank"),
             ("a", "d", "http://example.com", 15, "plain http is for loopback only; use https for example.com"),
+            ("a b", "d", nil, 15, "account can't name a server: this is not a host's name"),
             ("a", "d", nil, 0, "timeout must be above zero"),
         ] as [(String, String, String?, Int, String)]
     )

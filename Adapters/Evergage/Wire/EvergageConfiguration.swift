@@ -87,7 +87,11 @@ public struct EvergageConfiguration: Sendable, Hashable {
         if account.isBlank { throw ExperimentationError(.configuration, "account must not be blank") }
         self.account = account
         self.dataset = dataset
-        self.endpoint = if let endpoint { endpoint } else { try Endpoint(Self.server(of: account)) }
+        do throws(ExperimentationError) {
+            self.endpoint = if let endpoint { endpoint } else { try Endpoint(Self.server(of: account)) }
+        } catch {
+            throw ExperimentationError(.configuration, "account can't name a server: \(error.message)")
+        }
         self.channel = channel
         self.application = application
         self.locale = locale

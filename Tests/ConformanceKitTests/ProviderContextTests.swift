@@ -1,0 +1,71 @@
+import ConformanceKit
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@testable import Experimentation
+
+@Suite("What a client lends to its provider")
+struct ProviderContextTests {
+    /// Notes the context that it is started in.
+    private final class CuriousProvider: ExperimentationProvider {
+        let name = "curious"
+        let scope: String
+        let capabilities: Set<Capability> = []
+        private let seen = Mutex<ProviderContext?>(nil)
+
+        init(_ scope: String) { self.scope = scope }
+
+        var context: ProviderContext? { seen.withLock { $0 } }
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            seen.withLock { $0 = context }
+            var roles = ProviderRoles()
+            roles.extras = scope
+            return roles
+        }
+    }
+
+    @Test("its part of the store keeps the contract of a store")
+    func contract() async {
+        let report = await StateStoreContract.run(
+            over: StoreBench { _ in
+                ProviderContext(of: CuriousProvider("one"), in: InMemoryStateStore(), Environment()).state
+            }
+        )
+        #expect(report.failures == [])
+        #expect(report.run == StateStoreContract.cases(features: []).map(\.id))
+    }
+
+    @Test("two accounts in one store see and remove nothing of each other's, nor of the client's")
+    func apart() async throws {
+        let store = InMemoryStateStore()
+        let one = ProviderContext(of: CuriousProvider("one"), in: store, Environment()).state
+        let two = ProviderContext(of: CuriousProvider("two"), in: store, Environment()).state
+        try await store.setValue([0], for: "profile")
+        try await one.setValue([1], for: "profile")
+        #expect(try await two.value(for: "profile") == nil)
+        #expect(try await two.update("profile", to: [2], if: nil) == .updated)
+        #expect(try await one.keys(beginningWith: "") == ["profile"])
+        try await two.removeAll(beginningWith: "")
+        #expect(try await one.value(for: "profile") == [1])
+        #expect(try await store.value(for: "profile") == [0])
+        #expect(try await store.keys(beginningWith: "").count == 2)
+    }
+
+    @Test("the client's own time, ids and chance, and the extras that it gave")
+    func environment() async throws {
+        let time = ManualTime()
+        let provider = CuriousProvider("one")
+        let client = try await ExperimentationClient(
+            provider: provider,
+            environment: Environment(time: time, makeID: { "id" }, jitter: { 0.25 })
+        )
+        time.advance(by: .seconds(60))
+        let context = try #require(provider.context)
+        #expect(context.environment.time.now == time.now)
+        #expect(context.environment.makeID() == "id" && context.environment.jitter() == 0.25)
+        #expect(client.extras as? String == "one")
+        await client.shutdown()
+    }
+}
