@@ -40,6 +40,8 @@ struct Pipe {
     init() throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        // A child that is started elsewhere mustn't keep an end open: the reader would wait for that child's end.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         (reading, writing) = (Descriptor(ends[0]), Descriptor(ends[1]))
     }
 }

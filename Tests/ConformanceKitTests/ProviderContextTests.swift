@@ -1,9 +1,8 @@
 import ConformanceKit
+import Experimentation
 import ExperimentationTesting
 import Synchronization
 import Testing
-
-@testable import Experimentation
 
 @Suite("What a client lends to its provider")
 struct ProviderContextTests {

@@ -18,7 +18,7 @@ public struct ProviderContext: Sendable {
     }
 
     /// Creates the context of a provider's account in a client's store.
-    init(of provider: any ExperimentationProvider, in store: any StateStore, _ environment: Environment) {
+    package init(of provider: any ExperimentationProvider, in store: any StateStore, _ environment: Environment) {
         let account = Digest.hex(provider.name, provider.scope).prefix(32)
         self.init(environment: environment, state: ScopedStateStore(store, prefix: "\(account)/provider/"))
     }
