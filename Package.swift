@@ -101,6 +101,7 @@ let package = Package(
 
         // MARK: Tests
         .target(name: "ChildProcesses", path: "Tests/ChildProcesses"),
+        .target(name: "Waiting", path: "Tests/Waiting"),
         .testTarget(name: "ExperimentationTests", dependencies: ["Experimentation", "ExperimentationTesting"]),
         .testTarget(
             name: "AdapterKitTests",
@@ -176,6 +177,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+for target in package.targets where target.type == .test { target.dependencies.append("Waiting") }
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

@@ -19,7 +19,7 @@ public struct Engage: Sendable {
     /// Making and merging recipients.
     public let mobileIdentity: MobileIdentity
 
-    let environment: Environment
+    let environment: ClientEnvironment
     let completed: CompletedEvents
     let journal: EngageJournal
     let events: EngageEventSink

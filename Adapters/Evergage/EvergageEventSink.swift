@@ -9,7 +9,7 @@ final class EvergageEventSink: EventSink {
     let configuration: EvergageConfiguration
     let surfaces = EvergageSurfaces()
     private let transport: any HTTPTransport
-    let environment: Environment
+    let environment: ClientEnvironment
     private let state = Mutex(State())
 
     /// When this run began: what happened before comes from an earlier one.
@@ -22,7 +22,7 @@ final class EvergageEventSink: EventSink {
         var remoteUntil: ContinuousClock.Instant?
     }
 
-    init(configuration: EvergageConfiguration, transport: any HTTPTransport, environment: Environment) {
+    init(configuration: EvergageConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
         self.configuration = configuration
         self.transport = transport
         self.environment = environment

@@ -77,7 +77,7 @@ struct FlagshipService: Sendable {
     let decisions: ProviderRoles.Deciding
     let events: FlagshipEventSink
 
-    init(_ configuration: FlagshipConfiguration, transport: any HTTPTransport, environment: Environment) {
+    init(_ configuration: FlagshipConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
         self.configuration = configuration
         let observations = FlagshipObservations(configuration.onVisitorExposed)
         self.observations = observations

@@ -31,7 +31,7 @@ public struct LiveSubject: ConformanceSubject {
         let client = try await ExperimentationClient(
             provider: provider,
             store: .inMemory(),
-            environment: Environment()
+            environment: ClientEnvironment()
         )
         let session = client.session(for: User(id: "conformance", consent: .granted))
         var refusal: ExperimentationError?

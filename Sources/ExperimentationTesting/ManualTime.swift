@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// ```swift
 /// let time = ManualTime()
-/// let client = try await ExperimentationClient(provider: provider, environment: Environment(time: time))
+/// let client = try await ExperimentationClient(provider: provider, environment: ClientEnvironment(time: time))
 /// await time.waitForSleepers(1)
 /// time.advance(by: .seconds(60))
 /// ```

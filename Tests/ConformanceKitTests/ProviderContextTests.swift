@@ -29,7 +29,7 @@ struct ProviderContextTests {
     func contract() async {
         let report = await StateStoreContract.run(
             over: StoreBench { _ in
-                ProviderContext(of: CuriousProvider("one"), in: InMemoryStateStore(), Environment()).state
+                ProviderContext(of: CuriousProvider("one"), in: InMemoryStateStore(), ClientEnvironment()).state
             }
         )
         #expect(report.failures == [])
@@ -39,8 +39,8 @@ struct ProviderContextTests {
     @Test("two accounts in one store see and remove nothing of each other's, nor of the client's")
     func apart() async throws {
         let store = InMemoryStateStore()
-        let one = ProviderContext(of: CuriousProvider("one"), in: store, Environment()).state
-        let two = ProviderContext(of: CuriousProvider("two"), in: store, Environment()).state
+        let one = ProviderContext(of: CuriousProvider("one"), in: store, ClientEnvironment()).state
+        let two = ProviderContext(of: CuriousProvider("two"), in: store, ClientEnvironment()).state
         try await store.setValue([0], for: "profile")
         try await one.setValue([1], for: "profile")
         #expect(try await two.value(for: "profile") == nil)
@@ -58,7 +58,7 @@ struct ProviderContextTests {
         let provider = CuriousProvider("one")
         let client = try await ExperimentationClient(
             provider: provider,
-            environment: Environment(time: time, makeID: { "id" }, jitter: { 0.25 })
+            environment: ClientEnvironment(time: time, makeID: { "id" }, jitter: { 0.25 })
         )
         time.advance(by: .seconds(60))
         let context = try #require(provider.context)

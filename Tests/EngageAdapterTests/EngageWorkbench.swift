@@ -56,8 +56,8 @@ final class EngageWorkbench: Sendable {
         store = .inMemory()
     }
 
-    var environment: Environment {
-        Environment(time: time, makeID: { self.nextID() }, jitter: { 1 }, log: NoLog())
+    var environment: ClientEnvironment {
+        ClientEnvironment(time: time, makeID: { self.nextID() }, jitter: { 1 }, log: NoLog())
     }
 
     func nextID() -> String {
@@ -217,7 +217,7 @@ final class EngageWorkbench: Sendable {
         let side = Engage(
             configuration(),
             transport: Wire(bench: bench),
-            in: ProviderContext(environment: Environment(time: bench.time))
+            in: ProviderContext(environment: ClientEnvironment(time: bench.time))
         )
         let id = try await side.xmlapi.perform(call).recipientID
         bench.state.withLock { $0.exchanges = before }

@@ -65,7 +65,7 @@ struct FeedTests {
         let log = RecordingLog()
         let client = try await ExperimentationClient(
             provider: EngageProvider(configuration: EngageWorkbench.configuration(), transport: Wire(bench: bench)),
-            environment: Environment(time: bench.time, log: log)
+            environment: ClientEnvironment(time: bench.time, log: log)
         )
         let engage = try Engage(of: client)
         let routes = try DeepLinkRoutes(

@@ -15,7 +15,7 @@ final class App {
     let time: ManualTime
     let log = RecordingLog()
     let store: ClientStore
-    let environment: Environment
+    let environment: ClientEnvironment
     private(set) var evergage: Evergage
 
     /// A campaign for target `T` that answers every action named after it.
@@ -48,7 +48,7 @@ final class App {
         self.time = time
         self.store = store
         let counter = Counter()
-        environment = Environment(
+        environment = ClientEnvironment(
             time: time,
             makeID: { "\(UInt.random(in: 0...UInt.max))-\(counter.next())" },
             jitter: { 0.5 },

@@ -120,7 +120,7 @@ struct NetworkTests {
         let transport = VendorTransport(EvergageMock())
         let time = ManualTime()
         let roles = try await EvergageProvider(configuration: .test, transport: transport)
-            .start(in: ProviderContext(environment: Environment(time: time)))
+            .start(in: ProviderContext(environment: ClientEnvironment(time: time)))
         let replies = Mutex([nil, HTTPReply.made(422), HTTPReply.made(status)])
         transport.setDetour { _, _ throws(ExperimentationError) in
             replies.withLock { $0.isEmpty ? nil : $0.removeFirst() }

@@ -135,7 +135,7 @@ struct Bench {
     let transport: VendorTransport
     let time = ManualTime()
     let log = RecordingLog()
-    let environment: Environment
+    let environment: ClientEnvironment
     let client: ExperimentationClient
 
     init(
@@ -146,7 +146,7 @@ struct Bench {
         try await vendor.load(Data(world.utf8))
         transport = VendorTransport(vendor)
         let counter = Counter()
-        environment = Environment(time: time, makeID: { counter.next() }, jitter: { 0.5 }, log: log)
+        environment = ClientEnvironment(time: time, makeID: { counter.next() }, jitter: { 0.5 }, log: log)
         client = try await ExperimentationClient(
             provider: EvergageProvider(configuration: configuration, transport: transport),
             store: store,

@@ -11,7 +11,7 @@ struct NotedEventTests {
         let provider = InMemoryProvider()
         let client = try await ExperimentationClient(
             provider: provider,
-            environment: Environment(time: ManualTime(), log: RecordingLog())
+            environment: ClientEnvironment(time: ManualTime(), log: RecordingLog())
         )
         let session = client.session(for: User(id: "before", consent: .granted))
         try session.note(.custom("one"))
@@ -29,7 +29,7 @@ struct NotedEventTests {
         let provider = InMemoryProvider()
         let client = try await ExperimentationClient(
             provider: provider,
-            environment: Environment(time: ManualTime(), log: RecordingLog())
+            environment: ClientEnvironment(time: ManualTime(), log: RecordingLog())
         )
         let session = client.session(for: User(id: "u", consent: .granted))
         for index in 0..<20 { try await session.track(.custom("e"), on: "screen-\(index)") }

@@ -10,7 +10,7 @@ struct RefreshTests {
     func stale() async throws {
         let time = ManualTime()
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
-        let client = try await ExperimentationClient(provider: provider, environment: Environment(time: time))
+        let client = try await ExperimentationClient(provider: provider, environment: ClientEnvironment(time: time))
         let session = client.session(for: User(id: "ada"))
         try await session.refresh()
         provider.setFailure(ExperimentationError(.transport, "gone"))
@@ -39,7 +39,7 @@ struct RefreshTests {
             flags: [InMemoryFlag("a", true)],
             freshness: Freshness(lifetime: .seconds(10), afterExpiry: policy)
         )
-        let client = try await ExperimentationClient(provider: provider, environment: Environment(time: time))
+        let client = try await ExperimentationClient(provider: provider, environment: ClientEnvironment(time: time))
         let session = client.session(for: User(id: "ada"))
         try await session.refresh()
         time.advance(by: .seconds(10))

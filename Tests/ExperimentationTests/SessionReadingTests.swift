@@ -16,7 +16,7 @@ struct SessionReadingTests {
         let client = try await ExperimentationClient(
             provider: InMemoryProvider(flags: Self.flags),
             options: options,
-            environment: Environment(time: ManualTime())
+            environment: ClientEnvironment(time: ManualTime())
         )
         let session = client.session(for: User(id: "ada", consent: .granted))
         try await session.refresh()

@@ -15,7 +15,7 @@ struct TrackingTests {
         try await ExperimentationClient(
             provider: provider,
             store: store,
-            environment: Environment(time: time, jitter: { 0.5 }, log: log)
+            environment: ClientEnvironment(time: time, jitter: { 0.5 }, log: log)
         )
     }
 
@@ -85,7 +85,7 @@ struct TrackingTests {
         let other = try await ExperimentationClient(
             provider: poison,
             store: store,
-            environment: Environment(time: time)
+            environment: ClientEnvironment(time: time)
         )
         let poisoned = other.session(for: Self.ada)
         for number in 0..<64 { try await poisoned.track(.custom("event \(number)")) }
@@ -183,7 +183,7 @@ struct TrackingTests {
     @Test("flush and shutdown end by their deadline although the vendor never answers")
     func deadline() async throws {
         let sink = HungProvider()
-        let client = try await ExperimentationClient(provider: sink, environment: Environment(time: time))
+        let client = try await ExperimentationClient(provider: sink, environment: ClientEnvironment(time: time))
         let session = client.session(for: Self.ada)
         try await session.track(.custom("one"))
         async let flushed = client.flush(within: .seconds(3))

@@ -193,7 +193,7 @@ struct StatusTests {
             apiKey: Secret(Bench.apiKey),
             options: FlagshipOptions(mode: .bucketing),
             transport: bench.transport,
-            environment: Environment(time: bench.time, jitter: { chance }, log: bench.log)
+            environment: ClientEnvironment(time: bench.time, jitter: { chance }, log: bench.log)
         )
         #expect(await bench.eventually { flagship.status == .initialized })
         await bench.time.waitForSleepers(1)

@@ -121,8 +121,8 @@ struct Bench {
         try await mock.load(Data(file.utf8))
     }
 
-    var environment: Environment {
-        Environment(time: time, jitter: { 0.5 }, log: log)
+    var environment: ClientEnvironment {
+        ClientEnvironment(time: time, jitter: { 0.5 }, log: log)
     }
 
     func configuration(_ mode: FlagshipConfiguration.Mode = .decisionAPI) -> FlagshipConfiguration {

@@ -92,7 +92,7 @@ struct PrivacyTests {
             defer { try? FileManager.default.removeItem(at: folder) }
             let time = ManualTime()
             let log = RecordingLog(level: .trace)
-            let environment = Environment.still(time, log: log)
+            let environment = ClientEnvironment.still(time, log: log)
             let dice = Mutex(Dice(seed))
             let transport = SwitchedTransport { exchange in dice.withLock { Self.answer(exchange, &$0) } }
             let provider = vendor.provider(transport, secrets: ("key-canary-7f3a", "token-canary-9b21"))
@@ -212,7 +212,7 @@ struct PrivacyTests {
             provider.setFailure(ExperimentationError(.transport, "no answer for \(id)"))
             let client = try await ExperimentationClient(
                 provider: provider,
-                environment: Environment(time: ManualTime(), log: log)
+                environment: ClientEnvironment(time: ManualTime(), log: log)
             )
             try? await client.session(for: User(id: "u")).refresh()
             await client.shutdown()

@@ -94,7 +94,7 @@ struct ScaleTests {
         let time = ManualTime()
         let provider = CountingProvider(time)
         let dice = Mutex(Dice(34))
-        let environment = Environment(
+        let environment = ClientEnvironment(
             time: time,
             jitter: { dice.withLock { Double($0.next() >> 11) / Double(UInt64(1) << 53) } }
         )
@@ -125,7 +125,7 @@ struct ScaleTests {
         for run in 0..<(isSoak ? 100 : 10) {
             let time = ManualTime()
             let store = ClientStore.inMemory()
-            let environment = Environment(time: time, jitter: { Double(run % 10) / 10 })
+            let environment = ClientEnvironment(time: time, jitter: { Double(run % 10) / 10 })
             let provider = InMemoryProvider(
                 flags: [InMemoryFlag("a", true)],
                 freshness: Freshness(polling: .seconds(1)),

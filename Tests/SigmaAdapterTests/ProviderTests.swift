@@ -267,7 +267,7 @@ struct ProviderTests {
     }
 
     private static func roles(_ stage: Stage) async throws -> ProviderRoles {
-        let environment = Environment(time: stage.time, jitter: { 0.5 })
+        let environment = ClientEnvironment(time: stage.time, jitter: { 0.5 })
         return try await provider(stage).start(in: ProviderContext(environment: environment))
     }
 
@@ -278,7 +278,7 @@ struct ProviderTests {
         try await ExperimentationClient(
             provider: provider(stage),
             store: store,
-            environment: Environment(time: stage.time, jitter: { 0.5 })
+            environment: ClientEnvironment(time: stage.time, jitter: { 0.5 })
         )
     }
 }

@@ -23,7 +23,7 @@ actor EngageAuthorization {
     private let configuration: EngageConfiguration
     private let requests: EngageRequests
     private let transport: any HTTPTransport
-    private let environment: Environment
+    private let environment: ClientEnvironment
     private let profile: EngageProfile
     private var token: Token?
     private var underWay: Task<Void, Never>?
@@ -36,7 +36,7 @@ actor EngageAuthorization {
         configuration: EngageConfiguration,
         requests: EngageRequests,
         transport: any HTTPTransport,
-        environment: Environment,
+        environment: ClientEnvironment,
         profile: EngageProfile
     ) {
         self.configuration = configuration

@@ -15,7 +15,7 @@ struct EngageConnection: Sendable {
     let configuration: EngageConfiguration
     let requests: EngageRequests
     let transport: any HTTPTransport
-    let environment: Environment
+    let environment: ClientEnvironment
     let authorization: EngageAuthorization
     let line: EngageCallLine
 

@@ -5,7 +5,7 @@ import Foundation
 struct MergeExecution: Sendable {
     let client: XMLAPIClient
     let profile: EngageProfile
-    let environment: Environment
+    let environment: ClientEnvironment
 
     private var configuration: EngageConfiguration { client.connection.configuration }
     private var recipients: EngageConfiguration.Recipients { configuration.recipients }

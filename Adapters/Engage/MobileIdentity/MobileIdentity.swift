@@ -31,7 +31,7 @@ public struct MobileIdentity: Sendable {
 
     private var client: XMLAPIClient { execution.client }
     private var profile: EngageProfile { execution.profile }
-    private var environment: Environment { execution.environment }
+    private var environment: ClientEnvironment { execution.environment }
     private var configuration: EngageConfiguration { client.connection.configuration }
 
     /// Makes sure that this installation has a mobile user id and a recipient that bears it.

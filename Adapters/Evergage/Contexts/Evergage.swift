@@ -29,7 +29,7 @@ public final class Evergage {
     /// The instance that the conveniences for UIKit look for; set by the application.
     public static var shared: Evergage?
 
-    nonisolated let environment: Environment
+    nonisolated let environment: ClientEnvironment
     let transport: (any HTTPTransport)?
     let store: ClientStore
     let preStartPolicy: PreStartPolicy
@@ -89,7 +89,7 @@ public final class Evergage {
         sendsLifecycleEvents: Bool = true,
         preStartPolicy: PreStartPolicy = .queue,
         transport: (any HTTPTransport)? = nil,
-        environment: Environment = Environment()
+        environment: ClientEnvironment = ClientEnvironment()
     ) {
         self.store = store
         self.environment = environment

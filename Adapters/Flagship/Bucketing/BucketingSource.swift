@@ -10,7 +10,7 @@ struct BucketingSource: RulesetSource {
     let limits: HTTPLimits
     let rules: FlagshipRules
     let automatic: [String: FlagValue]
-    let environment: Environment
+    let environment: ClientEnvironment
     /// Told of what the account is set to, and of each file.
     let reporter: FlagshipReporter?
 

@@ -24,7 +24,7 @@ final class FlagshipReporter: Sendable {
     private let requests: FlagshipRequests
     private let client: HTTPClient
     private let limits: HTTPLimits
-    private let environment: Environment
+    private let environment: ClientEnvironment
     private let timeZone: TimeZone
     private let state = Mutex(State())
 
@@ -34,7 +34,7 @@ final class FlagshipReporter: Sendable {
         requests: FlagshipRequests,
         client: HTTPClient,
         limits: HTTPLimits,
-        environment: Environment,
+        environment: ClientEnvironment,
         timeZone: TimeZone = .current
     ) {
         guard !reports.isEmpty else { return nil }

@@ -24,7 +24,7 @@ public final class Flagship: Sendable {
     public let options: FlagshipOptions
 
     let service: FlagshipService?
-    let environment: Environment
+    let environment: ClientEnvironment
     /// When it was started.
     let started: Date
     let visitors: any FlagshipVisitorCache
@@ -39,7 +39,7 @@ public final class Flagship: Sendable {
         environmentID: String,
         options: FlagshipOptions,
         store: ClientStore,
-        environment: Environment
+        environment: ClientEnvironment
     ) {
         self.client = client
         service = client?.extras as? FlagshipService
@@ -73,7 +73,7 @@ public final class Flagship: Sendable {
         options: FlagshipOptions = FlagshipOptions(),
         store: ClientStore = .inMemory(),
         transport: (any HTTPTransport)? = nil,
-        environment: Environment = Environment()
+        environment: ClientEnvironment = ClientEnvironment()
     ) async -> Flagship {
         var environment = environment
         environment.log = FlagshipLevelledLog(sink: environment.log, wanted: options.logLevel)

@@ -88,7 +88,7 @@ public struct FlagshipVisitorBuilder: Sendable {
 /// and which consent the vendor has heard of.
 struct FlagshipInstallation: Sendable {
     let state: any StateStore
-    let environment: Environment
+    let environment: ClientEnvironment
 
     private static let idKey = "flagship/install/id"
     private static let runKey = "flagship/install/ran"

@@ -81,7 +81,7 @@ public struct SigmaClientOptions: Sendable {
     /// What carries requests; the platform's own if `nil`.
     public var transport: (any HTTPTransport)?
     /// Time, chance and a place for messages.
-    public var environment = Environment()
+    public var environment = ClientEnvironment()
     /// What is known of the device.
     public var device = SigmaDevice.current
     /// What calls give when the configuration can't be had.

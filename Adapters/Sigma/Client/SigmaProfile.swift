@@ -32,14 +32,14 @@ final class SigmaProfile: Sendable {
     private let state: Mutex<State>
     private let records: SigmaRecords
     private let imported: SigmaSDKRecords?
-    private let environment: Environment
+    private let environment: ClientEnvironment
 
     /// Creates a profile that begins with a user or, without one, with what an earlier run left.
     init(
         _ initialUser: SigmaUser?,
         records: SigmaRecords,
         importing imported: SigmaSDKRecords?,
-        environment: Environment
+        environment: ClientEnvironment
     ) {
         self.records = records
         self.imported = imported

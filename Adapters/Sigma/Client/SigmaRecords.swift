@@ -18,7 +18,7 @@ struct SigmaRecords: Sendable {
     private let time: any TimeSource
     private let log: any LogSink
 
-    init(store: any StateStore, tag: String, token: String, environment: Environment) {
+    init(store: any StateStore, tag: String, token: String, environment: ClientEnvironment) {
         self.store = store
         // Only a digest is written: the token is a secret, and a tag may hold anything.
         prefix = "sigma/" + SigmaDigest.hexadecimal(of: "\(tag.utf8.count) \(tag)\(token)") + "/"

@@ -15,7 +15,7 @@ struct SigmaService: Sendable {
     init(
         _ configuration: SigmaConfiguration,
         transport: any HTTPTransport,
-        environment: Environment,
+        environment: ClientEnvironment,
         refusedURL: String? = nil
     ) {
         self.configuration = configuration

@@ -308,7 +308,7 @@ struct Delivery {
         let client = try await ExperimentationClient(
             provider: Vendor(),
             store: .sqlite(at: url, limits: limits),
-            environment: Environment()
+            environment: ClientEnvironment()
         )
         await client.setConnectivity(.offline)
         let session = client.session(for: User(id: "user-1"))

@@ -13,7 +13,7 @@ actor Performance {
     private let time = SuiteTime()
     private let outbox: StepwiseOutbox
     private let store: ClientStore
-    private let environment: Environment
+    private let environment: ClientEnvironment
 
     private var client: ExperimentationClient?
     private var session: UserSession?
@@ -32,7 +32,7 @@ actor Performance {
         store = ClientStore(outbox: outbox, state: kept.state)
         let counter = Counter()
         // Ids of one length and chance without chance: the same story takes the same bytes again.
-        environment = Environment(time: time, makeID: { counter.nextID() }, jitter: { 0.5 })
+        environment = ClientEnvironment(time: time, makeID: { counter.nextID() }, jitter: { 0.5 })
     }
 
     /// Plays one step.

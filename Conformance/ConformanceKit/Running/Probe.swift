@@ -51,8 +51,8 @@ public final class Probe: Sendable {
     }
 
     /// The time, ids, chance and log of this case; every id is told apart, and chance is always one half.
-    public var environment: Environment {
-        Environment(
+    public var environment: ClientEnvironment {
+        ClientEnvironment(
             time: time,
             makeID: { [self] in
                 let number = state.withLock { state in

@@ -10,7 +10,7 @@ import HTTPTypes
 public struct HTTPClient: Sendable {
     private let transport: any HTTPTransport
     private let retry: HTTPRetry
-    private let environment: Environment
+    private let environment: ClientEnvironment
 
     /// Creates a client.
     ///
@@ -21,7 +21,7 @@ public struct HTTPClient: Sendable {
     public init(
         transport: any HTTPTransport,
         retry: HTTPRetry = .none,
-        environment: Environment = Environment()
+        environment: ClientEnvironment = ClientEnvironment()
     ) {
         self.transport = transport
         self.retry = retry

@@ -6,7 +6,7 @@ final class ClientCore: Sendable {
     let provider: any ExperimentationProvider
     let roles: ProviderRoles
     let options: ClientOptions
-    let environment: Environment
+    let environment: ClientEnvironment
     let status = StatusBoard()
     let kept: KeptState
     let outbox: Outbox
@@ -57,7 +57,7 @@ final class ClientCore: Sendable {
         roles: ProviderRoles,
         store: ClientStore,
         options: ClientOptions,
-        environment: Environment
+        environment: ClientEnvironment
     ) {
         self.provider = provider
         self.options = options

@@ -34,7 +34,7 @@ public final class ExperimentationClient: Sendable {
         provider: any ExperimentationProvider,
         store: ClientStore = .inMemory(),
         options: ClientOptions = ClientOptions(),
-        environment: Environment = Environment()
+        environment: ClientEnvironment = ClientEnvironment()
     ) async throws(ExperimentationError) {
         let context = ProviderContext(of: provider, in: store.state, environment)
         let roles = try await provider.start(in: context)

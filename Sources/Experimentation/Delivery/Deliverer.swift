@@ -21,7 +21,7 @@ actor Deliverer {
     let store: any OutboxStore
     let owed: OwedDenials
     let writer: SettlementWriter
-    let environment: Environment
+    let environment: ClientEnvironment
     let clock: CautiousClock
     let events: DeliveryEvents
     let policy: BatchPolicy
@@ -46,7 +46,7 @@ actor Deliverer {
         store: any OutboxStore,
         owed: OwedDenials,
         events: DeliveryEvents,
-        environment: Environment
+        environment: ClientEnvironment
     ) {
         self.destination = destination
         self.sink = sink

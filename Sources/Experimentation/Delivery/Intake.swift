@@ -42,7 +42,7 @@ final class Intake: Sendable {
 
     let store: any OutboxStore
     let owed: OwedDenials
-    let environment: Environment
+    let environment: ClientEnvironment
     /// Told of the events that were accepted, and with none of them that held ones were released.
     let stored: @Sendable ([NewEvent]) async -> Void
     let state = Mutex(State())
@@ -50,7 +50,7 @@ final class Intake: Sendable {
     init(
         store: any OutboxStore,
         owed: OwedDenials,
-        environment: Environment,
+        environment: ClientEnvironment,
         stored: @escaping @Sendable ([NewEvent]) async -> Void
     ) {
         self.store = store

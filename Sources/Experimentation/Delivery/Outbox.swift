@@ -15,7 +15,7 @@ final class Outbox: Sendable {
     let tasks: [Task<Void, Never>]
     let intake: Intake
     let owed: OwedDenials
-    let environment: Environment
+    let environment: ClientEnvironment
 
     /// Creates an outbox that delivers nothing before ``resume()``.
     ///
@@ -29,7 +29,7 @@ final class Outbox: Sendable {
         store: any OutboxStore,
         kept: KeptState,
         routes: [EventRoute],
-        environment: Environment,
+        environment: ClientEnvironment,
         events: DeliveryEvents
     ) {
         let owed = OwedDenials(store: store, kept: kept, log: environment.log)

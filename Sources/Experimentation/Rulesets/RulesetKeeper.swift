@@ -35,12 +35,12 @@ actor RulesetKeeper {
 
     private let source: any RulesetSource
     private let state: KeptState
-    private let environment: Environment
+    private let environment: ClientEnvironment
     private let flight = SingleFlight<Int, Outcome>()
     private var kept: Kept?
     private var isRestored = false
 
-    init(source: any RulesetSource, state: KeptState, environment: Environment) {
+    init(source: any RulesetSource, state: KeptState, environment: ClientEnvironment) {
         self.source = source
         self.state = state
         self.environment = environment

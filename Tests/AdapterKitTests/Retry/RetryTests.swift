@@ -177,7 +177,7 @@ struct HTTPClientTests {
     private func client(_ transport: ScriptedTransport, _ retry: HTTPRetry = HTTPRetry(attempts: 3), jitter: Double = 1)
         -> HTTPClient
     {
-        HTTPClient(transport: transport, retry: retry, environment: Environment(time: time, jitter: { jitter }))
+        HTTPClient(transport: transport, retry: retry, environment: ClientEnvironment(time: time, jitter: { jitter }))
     }
 
     @Test("tries again after an outage, waiting as the back-off says")

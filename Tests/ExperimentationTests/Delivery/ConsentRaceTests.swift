@@ -187,7 +187,7 @@ struct ConsentRaceTests {
         let vendor = ScriptedVendor(needsConsent: true)
         let client = try await ExperimentationClient(
             provider: vendor,
-            environment: Environment(
+            environment: ClientEnvironment(
                 time: ManualTime(),
                 // Named after its user's consent was looked at, and before it is stored.
                 makeID: {

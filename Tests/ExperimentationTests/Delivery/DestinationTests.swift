@@ -22,7 +22,7 @@ private struct Several: ExperimentationProvider {
         try await ExperimentationClient(
             provider: self,
             store: store,
-            environment: Environment(time: time, jitter: { dice.fraction() })
+            environment: ClientEnvironment(time: time, jitter: { dice.fraction() })
         )
     }
 }

@@ -66,7 +66,7 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
         try await ExperimentationClient(
             provider: self,
             store: store,
-            environment: Environment(time: time, jitter: jitter)
+            environment: ClientEnvironment(time: time, jitter: jitter)
         )
     }
 }

@@ -163,9 +163,9 @@ let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
 let packageRoot = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-extension Environment {
+extension ClientEnvironment {
     /// Time that stands still, no jitter, so that no wait between attempts takes time.
-    static func still(_ time: ManualTime = ManualTime(), log: any LogSink = NoLog()) -> Environment {
-        Environment(time: time, jitter: { 0 }, log: log)
+    static func still(_ time: ManualTime = ManualTime(), log: any LogSink = NoLog()) -> ClientEnvironment {
+        ClientEnvironment(time: time, jitter: { 0 }, log: log)
     }
 }

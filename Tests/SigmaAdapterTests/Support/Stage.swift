@@ -29,7 +29,7 @@ final class Stage: Sendable {
         var options = SigmaClientOptions()
         options.store = store
         options.transport = transport
-        options.environment = Environment(time: time, jitter: { 0.5 })
+        options.environment = ClientEnvironment(time: time, jitter: { 0.5 })
         options.device = Reference.device
         return options
     }

@@ -3,7 +3,7 @@ import Foundation
 /// What a client takes from outside: time, chance, names, and a place for messages.
 ///
 /// Tests replace each of them; applications rarely need more than ``log``.
-public struct Environment: Sendable {
+public struct ClientEnvironment: Sendable {
     /// Time.
     public var time: any TimeSource
     /// A new id at each call: a UUID unless replaced.
