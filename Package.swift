@@ -110,7 +110,7 @@ let package = Package(
         .testTarget(
             name: "ExperimentationSQLiteTests",
             dependencies: [
-                "ConformanceKit", "ExperimentationSQLite", "ExperimentationTesting",
+                "ConformanceKit", "ExperimentationSQLite", "ExperimentationTesting", "ChildProcesses",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Fixtures"]

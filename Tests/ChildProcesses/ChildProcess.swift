@@ -67,7 +67,7 @@ public final class ChildProcess: Sendable {
 
     /// Sends a signal, unless the process has ended.
     public func signal(_ number: Int32) {
-        state.withLock { if $0.status == nil { _ = kill(id, number) } }
+        state.withLock { if $0.status == nil { _ = Foundation.kill(id, number) } }
     }
 
     /// The exit status, or the signal that ended it, once it has ended.

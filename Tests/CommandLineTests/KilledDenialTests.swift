@@ -1,10 +1,10 @@
 import Foundation
 import Testing
+import Waiting
 
 @Suite("A denial that was told outlives a kill", .serialized)
 struct KilledDenialTests {
     /// Whether the figures of the long run are asked for.
-    private static let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
 
     private static func name(_ number: Int) -> String { "event-\(number)-end" }
 
@@ -18,7 +18,7 @@ struct KilledDenialTests {
 
     @Test("P24 of thousands whose events wait, none is delivered whose denial was told before the kill")
     func killed() async throws {
-        let count = Self.isSoak ? 3_000 : 300
+        let count = isSoak ? 3_000 : 300
         let mock = try await ServedMock("flagship")
         let silence = try Silence()
         let silent = try mock.configuration(of: silence)
@@ -29,7 +29,7 @@ struct KilledDenialTests {
         let running = try Running(["track", "--config", silent, "--store", store, "--input", denied])
         _ = try await running.firstLine()
         running.kill()
-        let told = try await running.result(within: 10).lines.compactMap { line -> Int? in
+        let told = try await running.result().lines.compactMap { line -> Int? in
             // The last line may have been cut off.
             guard let error = try? JSONValue(line) else { return nil }
             let isDenied = error["error"]?["code"]?.string == "CONSENT_DENIED"

@@ -1,11 +1,10 @@
 #if os(Linux)
     import Foundation
     import Testing
+    import Waiting
 
     @Suite("The memory that a long file takes", .serialized)
     struct MemoryTests {
-        private let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
-
         /// The most memory that a run ever had, in megabytes, and what it said at its end.
         private func run(
             _ lines: Int,

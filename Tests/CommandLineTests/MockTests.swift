@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Waiting
 
 /// A mock that was started by `xp mock`, and a configuration file for it.
 struct ServedMock {
@@ -33,7 +34,7 @@ struct ServedMock {
 
     func end() async throws -> Tool.Result {
         running.terminate()
-        let result = try await running.result(within: 10)
+        let result = try await running.result()
         try? FileManager.default.removeItem(at: folder)
         return result
     }
@@ -195,7 +196,7 @@ struct MockTests {
         let mock = try await ServedMock(vendor)
         let path = try mock.configuration()
         mock.running.terminate()
-        _ = try await mock.running.result(within: 10)
+        _ = try await mock.running.result()
         let result = try await Tool.run(["conform", "--config", path, "--live"])
         #expect(result.status == 69)
         #expect(result.complaint.hasPrefix("xp: TRANSPORT"), "\(result.errors)")
@@ -221,7 +222,7 @@ struct MockTests {
         let mock = try await ServedMock("flagship")
         let configuration = try mock.configuration()
         mock.running.terminate()
-        _ = try await mock.running.result(within: 10)
+        _ = try await mock.running.result()
         let result = try await Tool.run(
             ["evaluate", "--config", configuration],
             input: #"{"user":{"id":"a","consent":true}}"# + "\n"
@@ -292,7 +293,7 @@ struct MockTests {
         let port = mock.url.split(separator: ":").last.map(String.init) ?? ""
         let store = mock.folder.appending(path: "outbox.db").path
         mock.running.terminate()
-        _ = try await mock.running.result(within: 10)
+        _ = try await mock.running.result()
         let lines = (0..<20).map { #"{"user":{"id":"u","consent":true},"event":{"type":"custom","name":"e\#($0)"}}"# }
         let tracked = try await Tool.run(
             ["track", "--config", configuration, "--store", store, "--deadline", "1"],
@@ -324,7 +325,7 @@ struct MockTests {
         let configuration = try mock.configuration()
         let store = mock.folder.appending(path: "outbox.db").path
         mock.running.terminate()
-        _ = try await mock.running.result(within: 10)
+        _ = try await mock.running.result()
         let lines = (0..<2000).map {
             #"{"user":{"id":"u-\#($0 % 9)","consent":true},"event":{"type":"custom","name":"e"}}"#
         }
@@ -333,15 +334,11 @@ struct MockTests {
             "track", "--config", configuration, "--store", store, "--input", path, "--deadline", "60",
         ])
         // It is asked to end while it tries to deliver: once everything is accepted, and not before.
-        var accepted: Double? = 0
-        for _ in 0..<200 where accepted != 2000 {
-            let status = try await Tool.run(["outbox", "status", "--store", store, "--format", "json"])
-            accepted = try? JSONValue(status.output)["ledger"]?["accepted"]?.number
-        }
+        try await Tool.untilAccepted(2_000, store)
         let start = ContinuousClock.now
         running.terminate()
-        let result = try await running.result(within: 20)
-        #expect(start.duration(to: .now) < .seconds(5))
+        let result = try await running.result()
+        if isSoak { #expect(start.duration(to: .now) < .seconds(5)) }
         #expect(result.status == 0, "\(result.errors)")
         let ledger = try JSONValue(result.lines.last ?? "")["ledger"]
         #expect(ledger?["accepted"]?.number == 2000)

@@ -1,4 +1,5 @@
 import Foundation
+import Waiting
 
 /// A pipe with a name, whose other end stays open until it is let go of.
 final class OpenPipe {
@@ -30,15 +31,13 @@ final class OpenPipe {
     }
 
     /// Waits until everything that was written has been read.
-    func untilItIsEmpty(within limit: Double = 30) async throws {
-        let end = Date().addingTimeInterval(limit)
-        while let handle, Date() < end {
+    func untilItIsEmpty() async throws {
+        try await eventually("a reader of the pipe") {
+            guard let handle else { return true }
             var count: Int32 = 0
             // How many bytes nobody has read yet.
-            if ioctl(handle.fileDescriptor, UInt(FIONREAD), &count) == 0, count == 0 { return }
-            try await Task.sleep(for: .milliseconds(5))
+            return ioctl(handle.fileDescriptor, UInt(FIONREAD), &count) == 0 && count == 0
         }
-        throw Running.Missing(what: "a reader of the pipe")
     }
 
     /// Waits until its reader has something in its hands and doesn't read on.
@@ -47,7 +46,7 @@ final class OpenPipe {
         try add(["{}"])
         var quiet = 0
         for _ in 0..<1_000 where quiet < 25 {
-            try await Task.sleep(for: .milliseconds(20))
+            try await pause(.milliseconds(20))
             guard let handle else { return }
             var count: Int32 = 0
             guard ioctl(handle.fileDescriptor, UInt(FIONREAD), &count) == 0, count > 0 else {

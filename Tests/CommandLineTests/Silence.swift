@@ -1,4 +1,5 @@
 import Foundation
+import Waiting
 
 /// A server that takes connections and says nothing.
 final class Silence: Sendable {
@@ -28,14 +29,11 @@ final class Silence: Sendable {
     deinit { close(listener) }
 
     /// Waits until somebody wants to connect; the connection is left to lie.
-    func waitForCaller(within limit: Double = 30) async throws {
-        let end = Date().addingTimeInterval(limit)
-        while Date() < end {
+    func waitForCaller() async throws {
+        try await eventually("a connection") {
             var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-            if poll(&waiting, 1, 0) > 0 { return }
-            try await Task.sleep(for: .milliseconds(20))
+            return poll(&waiting, 1, 0) > 0
         }
-        throw Running.Missing(what: "a connection")
     }
 }
 
@@ -65,13 +63,12 @@ extension ServedMock {
 extension Tool {
     /// Waits until a store has taken so many events: accepted is what is in the store.
     static func untilAccepted(_ count: Double, _ store: String) async throws {
-        for _ in 0..<200 {
+        try await eventually("a store with \(count) events") {
             let status = try await run(["outbox", "status", "--store", store, "--format", "json"])
             // There may be no store yet, or half of one.
-            guard let accepted = try? JSONValue(status.output)["ledger"]?["accepted"]?.number else { continue }
-            if accepted >= count { return }
+            let accepted = try? JSONValue(status.output)["ledger"]?["accepted"]?.number
+            return (accepted ?? 0) >= count
         }
-        throw Running.Missing(what: "a store with \(count) events")
     }
 
     /// How many seconds something takes.

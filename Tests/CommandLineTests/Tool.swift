@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Waiting
 
 /// The built `xp`, run as a process.
 struct Tool {
@@ -33,7 +34,7 @@ struct Tool {
         _ arguments: [String],
         input: String? = nil,
         environment: [String: String] = [:],
-        limit: Double = 60
+        limit: Double = 180
     ) async throws -> Result {
         let running = try Running(arguments, input: input, environment: environment)
         return try await running.result(within: limit)
@@ -70,7 +71,7 @@ final class Running: Sendable {
     }
 
     /// Waits for the first line of output.
-    func firstLine(within limit: Double = 30) async throws -> String {
+    func firstLine(within limit: Double = 180) async throws -> String {
         let alarm = killed(after: limit)
         defer { alarm.cancel() }
         if let line = await process.output.firstLine() { return line }
@@ -79,29 +80,22 @@ final class Running: Sendable {
 
     /// Waits until it is at work, as the number of its threads tells.
     func untilItHasThreads(_ count: Int) async throws {
-        let end = ContinuousClock.now + .seconds(30)
-        while .now < end {
+        try await eventually("a process with \(count) threads") {
             let threads = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.id)/task")
-            if threads?.count ?? count >= count { return }
-            try await Task.sleep(for: .milliseconds(5))
+            return threads?.count ?? count >= count
         }
-        throw Missing(what: "a process with \(count) threads")
     }
 
     /// Waits until it has opened a file.
     func untilItHasOpened(_ path: String) async throws {
-        let end = ContinuousClock.now + .seconds(30)
         let folder = "/proc/\(process.id)/fd"
         guard FileManager.default.fileExists(atPath: "/proc/self/fd") else { return }
-        while .now < end {
+        try await eventually("a process that has opened \(path)") {
             let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-            let opened = files.compactMap {
-                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+            return files.contains {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")) == path
             }
-            if opened.contains(path) { return }
-            try await Task.sleep(for: .milliseconds(5))
         }
-        throw Missing(what: "a process that has opened \(path)")
     }
 
     /// The most memory that it ever had, in megabytes, once it has ended.
@@ -111,7 +105,7 @@ final class Running: Sendable {
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })
         {
             most = max(most, line.split { !$0.isNumber }.first.flatMap { Double($0) } ?? 0)
-            try await Task.sleep(for: .milliseconds(5))
+            try await pause(.milliseconds(5))
         }
         return most / 1_024
     }
@@ -123,7 +117,7 @@ final class Running: Sendable {
     func terminate() { process.signal(SIGTERM) }
 
     /// Waits for its end.
-    func result(within limit: Double = 60) async throws -> Tool.Result {
+    func result(within limit: Double = 180) async throws -> Tool.Result {
         let alarm = killed(after: limit)
         let status = await process.status()
         alarm.cancel()
@@ -134,7 +128,7 @@ final class Running: Sendable {
 
     private func killed(after limit: Double) -> Task<Void, any Error> {
         Task { [process] in
-            try await Task.sleep(for: .seconds(limit))
+            try await pause(.seconds(limit))
             process.signal(SIGKILL)
         }
     }

@@ -4,6 +4,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -119,13 +120,13 @@ struct AuthorizationTests {
                 for number in 1...10 {
                     group.addTask { _ = try await select(engage, String(number)) }
                     // The next is made when this one stands in line: the order is what is tested.
-                    while engage.waitingCalls < number - 1 { await Task.yield() }
+                    try await eventually("calls in line") { engage.waitingCalls >= number - 1 }
                     if number == 1 { await bench.time.waitForSleepers(1) }
                 }
                 try await group.waitForAll()
             }
         }
-        while engage.waitingCalls < 9 { await Task.yield() }
+        try await eventually("calls in line") { engage.waitingCalls >= 9 }
         #expect(bench.operations == ["token"])
         bench.time.advance(by: .seconds(2))
         try await calls.value

@@ -4,6 +4,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -130,7 +131,7 @@ struct BehaviorTests {
         for _ in 0..<50 { await Task.yield() }
         #expect(bench.exchanges("events").isEmpty)
         try await session.track(.custom("3"))
-        while try await bench.behaviors().count < 3 { await Task.yield() }
+        try await eventually("three behaviors") { try await bench.behaviors().count >= 3 }
         #expect(bench.exchanges("events").count == 1)
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1", "2", "3"])
     }
@@ -170,7 +171,7 @@ struct BehaviorTests {
         await client.setConnectivity(.online)
         // Nobody flushes: the network's return is what sends them.
         let end = ContinuousClock.now.advanced(by: .seconds(20))
-        while try await client.ledger().delivered < 5, ContinuousClock.now < end { await Task.yield() }
+        try await eventually("five deliveries") { try await client.ledger().delivered >= 5 }
         #expect(try await client.ledger() == Ledger(accepted: 5, delivered: 5))
     }
 

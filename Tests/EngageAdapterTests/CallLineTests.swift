@@ -1,16 +1,17 @@
 import Experimentation
 import Synchronization
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
 @Suite("The line of calls", .timeLimit(.minutes(2)))
 struct CallLineTests {
     /// Has a call stand in line behind those that already do.
-    private func call(_ line: EngageCallLine) async -> Task<Void, any Error> {
+    private func call(_ line: EngageCallLine) async throws -> Task<Void, any Error> {
         let before = line.waiting
         let call = Task { try await line.enter() }
-        while line.waiting == before { await Task.yield() }
+        try await eventually("a call in line") { line.waiting != before }
         return call
     }
 
@@ -19,10 +20,10 @@ struct CallLineTests {
         let line = EngageCallLine(limit: 3)
         try await line.enter()
         var early: [Task<Void, any Error>] = []
-        for _ in 0..<3 { early.append(await call(line)) }
+        for _ in 0..<3 { early.append(try await call(line)) }
         line.open()
         var late: [Task<Void, any Error>] = []
-        for _ in 0..<3 { late.append(await call(line)) }
+        for _ in 0..<3 { late.append(try await call(line)) }
         #expect(line.waiting == 6)
         for (number, call) in early.dropLast().enumerated() {
             line.leave()
@@ -47,7 +48,7 @@ struct CallLineTests {
         line.open()
         line.open()
         try await line.enter()
-        let third = await call(line)
+        let third = try await call(line)
         line.leave()
         try await third.value
     }
@@ -56,9 +57,9 @@ struct CallLineTests {
     func cancelled() async throws {
         let line = EngageCallLine(limit: 2)
         try await line.enter()
-        let early = await call(line)
+        let early = try await call(line)
         line.open()
-        let late = await call(line)
+        let late = try await call(line)
         early.cancel()
         let error = await #expect(throws: ExperimentationError.self) { try await early.value }
         #expect(error == ExperimentationError(.cancelled, "cancelled while waiting for its turn"))
@@ -69,7 +70,7 @@ struct CallLineTests {
     func full() async throws {
         let line = EngageCallLine(limit: 1, longest: 2)
         try await line.enter()
-        let calls = [await call(line), await call(line)]
+        let calls = [try await call(line), try await call(line)]
         let error = await #expect(throws: ExperimentationError.self) { try await line.enter() }
         #expect(error == ExperimentationError(.tooLarge, "too many calls wait already"))
         for call in calls {

@@ -6,6 +6,7 @@ import HTTPTypes
 import MockVendors
 import Synchronization
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -124,7 +125,7 @@ final class EngageWorkbench: Sendable {
     func hold(_ operation: String) { state.withLock { $0.heldOperation = operation } }
 
     /// Waits until an exchange stands still.
-    func isHolding() async { while state.withLock({ $0.held.isEmpty }) { await Task.yield() } }
+    func isHolding() async throws { try await eventually("a held request") { state.withLock { !$0.held.isEmpty } } }
 
     func letGo() {
         let held = state.withLock { state in

@@ -93,7 +93,7 @@ struct EventStoreTests {
         bench.hold("events")
         bench.time.advance(by: .seconds(600))
         let posting = Task { try await client.flush(retrying: false) }
-        await bench.isHolding()
+        try await bench.isHolding()
         #expect(try await events.event(id: id)?.state == .processing)
         #expect(try await client.ledger().pending == 1)
         bench.letGo()

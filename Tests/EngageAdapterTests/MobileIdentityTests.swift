@@ -3,6 +3,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -357,7 +358,7 @@ struct MobileIdentityTests {
         bench.plan(.lostBefore, on: "UpdateRecipient")
         _ = try? await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         let next = try await ready()
-        while next.profile.recipientID != e { await Task.yield() }
+        try await eventually("the merged recipient") { next.profile.recipientID == e }
         #expect(try await bench.recipient(e)["Mobile User Id"] == "ID-1")
     }
 

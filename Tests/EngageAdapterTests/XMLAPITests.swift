@@ -4,6 +4,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -435,7 +436,7 @@ struct XMLAPITests {
         let first = Task { try await engage.xmlapi.send(.selectRecipient(id: "1", list: "23949")) }
         await bench.time.waitForSleepers(1)
         let second = Task { try await engage.xmlapi.send(.selectRecipient(id: "2", list: "23949")) }
-        while engage.waitingCalls < 1 { await Task.yield() }
+        try await eventually("a call in line") { engage.waitingCalls >= 1 }
         second.cancel()
         let error = await #expect(throws: ExperimentationError.self) { try await second.value }
         #expect(error?.code == .cancelled)

@@ -3,6 +3,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import EvergageAdapter
 
@@ -203,7 +204,7 @@ struct ContextTests {
         #expect(lost != nil)
         app.time.advance(by: .seconds(2))
         let end = ContinuousClock.now.advanced(by: .seconds(20))
-        while lost != nil, ContinuousClock.now < end { await Task.yield() }
+        try await eventually("the end of the context") { lost == nil }
         #expect(lost == nil)
     }
 

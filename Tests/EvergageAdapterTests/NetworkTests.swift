@@ -6,6 +6,7 @@ import HTTPTypes
 import MockVendors
 import Synchronization
 import Testing
+import Waiting
 
 @testable import EvergageAdapter
 
@@ -262,7 +263,7 @@ struct NetworkTests {
         for number in 1...12 { try app.global.trackAction("E\(number)") }
         let delivery = Task { await app.evergage.flush() }
         let end = ContinuousClock.now.advanced(by: .seconds(20))
-        while app.actions.count < 10, ContinuousClock.now < end { await Task.yield() }
+        try await eventually("ten actions") { app.actions.count >= 10 }
         #expect(app.actions.count == 10)
         // The alarm of the idle user, the pace, and the flush's own deadline.
         await app.time.waitForSleepers(3)

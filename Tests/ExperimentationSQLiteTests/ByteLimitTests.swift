@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationSQLite
 import Foundation
 import Testing
+import Waiting
 
 @Suite("Limits count bytes")
 struct ByteLimitTests {

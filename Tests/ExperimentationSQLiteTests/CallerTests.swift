@@ -1,4 +1,5 @@
 #if os(Linux)
+    import ChildProcesses
     import Experimentation
     import ExperimentationSQLite
     import ExperimentationTesting
@@ -6,17 +7,17 @@
     import GRDB
     import Synchronization
     import Testing
+    import Waiting
 
     extension ChildParts {
-        @Test("ChildParts locks the file until it is killed")
-        func locks() async throws {
-            guard let words = ChildProcess.arguments(of: "locks") else { return }
+        /// Locks the file until it is killed.
+        func locks(_ words: [String]) async throws {
             var configuration = Configuration()
             configuration.allowsUnsafeTransactions = true
             let database = try DatabaseQueue(path: words[0], configuration: configuration)
             try await database.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
             try LineFile(words[1]).add("locked")
-            try await Task.sleep(for: .seconds(60))
+            await ChildPart.untilKilled()
         }
     }
 
@@ -73,12 +74,11 @@
             }
             isOver.withLock { $0 = true }
             try await flushing
-            while try await !client.flush(within: .seconds(60)) {}
+            try await eventually("an empty outbox") { try await client.flush(within: .seconds(60)) }
             let (half, most) = (percentile(0.5, of: times), percentile(0.99, of: times))
             print("P19: \(count) accepted while delivering, p50 \(half), p99 \(most)")
-            // Beside other tests, in debug mode and on two cores, only the order of magnitude can be held.
-            #expect(half <= (isSoak ? .microseconds(200) : .milliseconds(20)))
-            #expect(most <= (isSoak ? .milliseconds(5) : .milliseconds(200)))
+            // Beside other tests, in debug mode, the figures say nothing.
+            if isSoak { #expect(half <= .microseconds(200) && most <= .milliseconds(5)) }
             #expect(try await client.ledger() == Ledger(accepted: count, delivered: count))
             await client.shutdown()
         }
@@ -94,17 +94,13 @@
             let session = client.session(for: User(id: "ada"))
             try await session.refresh()
             let notes = folder.file("notes").path
-            let other = try ChildProcess("locks", [folder.file().path, notes])
-            let end = ContinuousClock.now + .seconds(30)
-            while LineFile.lines(of: notes).isEmpty, .now < end { await Task.yield() }
-            let isLocked = LineFile.lines(of: notes) == ["locked"]
-            if !isLocked { other.kill() }
-            try #require(isLocked)
+            let other = try ChildPart.start("locks", [folder.file().path, notes])
+            try await eventually("a locked file") { LineFile.lines(of: notes) == ["locked"] }
             // These wait for the file, or give up; none of it is the reader's business.
             let waiting = (0..<8).map { number in Task { try await session.track(.custom("event \(number)")) } }
             var times: [Duration] = []
             let start = ContinuousClock.now
-            let least: Duration = isSoak ? .seconds(5) : .milliseconds(300)
+            let least: Duration = isSoak ? .seconds(5) : .zero
             while times.count < 20_000 || ContinuousClock.now - start < least {
                 let before = ContinuousClock.now
                 let value = session.int("a", default: -1)
@@ -112,12 +108,13 @@
                 if value != 7 { Issue.record("read \(value)") }
                 if times.count % 64 == 0 { await Task.yield() }
             }
-            other.kill()
+            await other.kill()
             for task in waiting { _ = await task.result }
             let most = percentile(0.99, of: times)
             print("P19: \(times.count) reads beside a locked file, p99 \(most)")
-            #expect(most <= (isSoak ? .milliseconds(1) : .milliseconds(5)))
-            while try await !client.flush(within: .seconds(30)) {}
+            // A reader that waits for the file waits as long as it is locked, and these are all read meanwhile.
+            if isSoak { #expect(most <= .milliseconds(1)) }
+            try await eventually("an empty outbox") { try await client.flush(within: .seconds(30)) }
             #expect(try await client.ledger().isBalanced)
             await client.shutdown()
         }
@@ -169,9 +166,9 @@
                 if Double(samples.count) <= elapsed {
                     samples.append((elapsed, Sample.now()))
                 }
-                try await Task.sleep(for: .milliseconds(10))
+                try await pause(.milliseconds(10))
             }
-            while try await !client.flush(within: .seconds(30)) {}
+            try await eventually("an empty outbox") { try await client.flush(within: .seconds(30)) }
             #expect(try await client.ledger() == Ledger(accepted: count, delivered: count))
             await client.shutdown()
             await store.close()

@@ -1,9 +1,11 @@
 #if os(Linux)
+    import ChildProcesses
     import Experimentation
     import ExperimentationSQLite
     import Foundation
     import GRDB
     import Testing
+    import Waiting
 
     @Suite("A killed process loses nothing", .serialized)
     struct CrashTests {
@@ -12,8 +14,7 @@
         init() throws { try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true) }
 
         private func waitForLine(in path: String, _ isEnough: ([String]) -> Bool) async throws {
-            let end = ContinuousClock.now + .seconds(30)
-            while !isEnough(LineFile.lines(of: path)), .now < end { try await Task.sleep(for: .milliseconds(2)) }
+            try await eventually("enough lines in \(path)") { isEnough(LineFile.lines(of: path)) }
         }
 
         @Test("P01 an accepted event survives a process kill")
@@ -25,10 +26,10 @@
             var acknowledged: [String] = []
             for round in 0..<kills {
                 let notes = folder.file("acknowledged-\(round)").path
-                let child = try ChildProcess("accepts", [folder.file().path, notes, "\(round)"])
+                let child = try ChildPart.start("accepts", [folder.file().path, notes, "\(round)"])
                 try await waitForLine(in: notes) { !$0.isEmpty }
-                try await Task.sleep(for: .milliseconds(Int.random(in: 20...longest, using: &dice)))
-                child.kill()
+                try await pause(.milliseconds(Int.random(in: 20...longest, using: &dice)))
+                await child.kill()
                 acknowledged += LineFile.lines(of: notes)
                 if round % 20 == 19 || round == kills - 1 {
                     let database = try DatabaseQueue(path: folder.file().path)
@@ -74,16 +75,16 @@
             for round in 0..<kills {
                 let before = LineFile.lines(of: acknowledged).count
                 let delay = Int.random(in: 0...50, using: &dice)
-                let child = try ChildProcess(
+                let child = try ChildPart.start(
                     "delivers",
                     [folder.file().path, received, acknowledged, "\(delay)", "\(each)", "\(round)"]
                 )
                 try await waitForLine(in: acknowledged) { $0.count > before }
-                try await Task.sleep(for: .milliseconds(Int.random(in: 0...200, using: &dice)))
-                child.kill()
+                try await pause(.milliseconds(Int.random(in: 0...200, using: &dice)))
+                await child.kill()
             }
-            let last = try ChildProcess("delivers", [folder.file().path, received, acknowledged, "0", "0", "end"])
-            last.waitUntilGone()
+            let last = try ChildPart.start("delivers", [folder.file().path, received, acknowledged, "0", "0", "end"])
+            #expect(await last.status() == 0)
             let accepted = LineFile.lines(of: acknowledged)
             let lines = LineFile.lines(of: received)
             let delivered = lines.map { String($0.prefix { $0 != "\t" }) }
@@ -122,9 +123,9 @@
                 let store = try SQLiteStore(at: file)
                 try await store.append((0..<20).map { .sample("\(round)-\($0)") })
                 if isAlone { await store.close() }
-                let child = try ChildProcess("hangs", [file.path, notes])
+                let child = try ChildPart.start("hangs", [file.path, notes])
                 try await waitForLine(in: notes) { $0.last == "done" && $0.contains("\(round)-19") }
-                child.kill()
+                await child.kill()
                 if isAlone {
                     // Nobody has the file: the lane of the dead is taken back at once.
                     let next = try SQLiteStore(at: file)
@@ -143,17 +144,16 @@
             let each = isSoak ? 5_000 : 250
             let end = folder.file("end").path
             let writers = try (0..<4).map {
-                try ChildProcess("shares", [folder.file().path, folder.file("written").path, "\(each)", "w\($0)"])
+                try ChildPart.start("shares", [folder.file().path, folder.file("written").path, "\(each)", "w\($0)"])
             }
             let drainers = try (0..<2).map { _ in
-                try ChildProcess("drains", [folder.file().path, folder.file("drained").path, end])
+                try ChildPart.start("drains", [folder.file().path, folder.file("drained").path, end])
             }
-            for writer in writers { writer.waitUntilGone() }
+            for writer in writers { #expect(await writer.status() == 0) }
             let store = try SQLiteStore(at: folder.file(), limits: StoreLimits(maximumCount: 1_000_000))
-            let limit = ContinuousClock.now + .seconds(60)
-            while try await store.ledger().pending > 0, .now < limit { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("an empty store") { try await store.ledger().pending == 0 }
             try Data().write(to: URL(fileURLWithPath: end))
-            for drainer in drainers { drainer.waitUntilGone() }
+            for drainer in drainers { #expect(await drainer.status() == 0) }
             let written = LineFile.lines(of: folder.file("written").path)
             let drained = LineFile.lines(of: folder.file("drained").path)
             #expect(written.filter { $0.hasPrefix("error") }.isEmpty)

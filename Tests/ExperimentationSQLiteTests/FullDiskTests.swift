@@ -1,4 +1,5 @@
 #if os(Linux)
+    import ChildProcesses
     import Experimentation
     import ExperimentationSQLite
     import ExperimentationTesting
@@ -7,9 +8,8 @@
     import Testing
 
     extension ChildParts {
-        @Test("ChildParts fills a small disk")
-        func fills() async throws {
-            guard let words = ChildProcess.arguments(of: "fills") else { return }
+        /// Fills a small disk.
+        func fills(_ words: [String]) async throws {
             let (folder, notes) = (URL(fileURLWithPath: words[0]), try LineFile(words[1]))
             // Somebody else's, who goes later.
             let other = folder.appendingPathComponent("other").path
@@ -63,9 +63,8 @@
             note("end", "")
         }
 
-        @Test("ChildParts fills a small disk on which there was never room for a reserve, and is killed")
-        func withoutReserve() async throws {
-            guard let words = ChildProcess.arguments(of: "withoutReserve") else { return }
+        /// Fills a small disk on which there was never room for a reserve, and kills itself.
+        func withoutReserve(_ words: [String]) async throws {
             let (folder, notes) = (URL(fileURLWithPath: words[0]), try LineFile(words[1]))
             let url = folder.appendingPathComponent("store.sqlite")
             // All but a little is somebody else's.
@@ -93,11 +92,10 @@
             kill(getpid(), SIGKILL)
         }
 
-        @Test("ChildParts looks at a store on a disk without any room")
-        func looks() async throws {
-            guard let words = ChildProcess.arguments(of: "looks") else { return }
+        /// Looks at a store on a disk without any room.
+        func looks(_ words: [String]) async throws {
             let (folder, notes) = (URL(fileURLWithPath: words[0]), try LineFile(words[1]))
-            try ChildProcess("withoutReserve", words).waitUntilGone()
+            _ = await (try ChildPart.start("withoutReserve", words)).status()
             let accepted = LineFile.lines(of: words[1]).compactMap {
                 $0.hasPrefix("accepted") ? Int($0.dropFirst(9)) : nil
             }
@@ -134,9 +132,8 @@
             return "done"
         }
 
-        @Test("ChildParts writes files that may not grow")
-        func limited() async throws {
-            guard let words = ChildProcess.arguments(of: "limited") else { return }
+        /// Writes files that may not grow.
+        func limited(_ words: [String]) async throws {
             // What is too large is an error then, not the end of the process.
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit()
@@ -179,29 +176,30 @@
         private let folder = TemporaryFolder()
 
         /// How a process gets a disk of its own, 7 MB large: not everybody may mount one.
-        private static let mounting: [String]? = ["-rm", "-m"].lazy.map { flags in
-            [
-                "/usr/bin/unshare", flags, "/bin/sh", "-c",
-                #"mount -t tmpfs -o size=7m,mode=0700 tmpfs "$0" && exec "$@""#,
-            ]
-        }.first { words in
-            (try? ChildProcess(words + ["/mnt", "/bin/true"], environment: [:]).waitUntilGone()) ?? false
+        private static func mounting() async -> [String]? {
+            for flags in ["-rm", "-m"] {
+                let script = #"mount -t tmpfs -o size=7m,mode=0700 tmpfs "$0" && exec "$@""#
+                let words = ["/usr/bin/unshare", flags, "/bin/sh", "-c", script]
+                let trial = try? ChildProcess(URL(filePath: words[0]), words.dropFirst() + ["/mnt", "/bin/true"])
+                if await trial?.status() == 0 { return words }
+            }
+            return nil
         }
 
         @Test(
             "P17 a disk that is full is survived: typed errors, exact accounts, deliveries go on, nothing lost",
-            .enabled(if: mounting != nil, "this system lets nobody mount a small disk (unshare -rm)")
+            .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil }
         )
         func full() async throws {
             let disk = folder.url.appendingPathComponent("disk")
             try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true)
             let (notes, received) = (folder.file("notes").path, folder.file("received").path)
-            let child = try ChildProcess(
+            let child = try ChildPart.start(
                 "fills",
                 [disk.path, notes, received, String(repeating: "x", count: 300)],
-                by: (Self.mounting ?? []) + [disk.path]
+                by: try #require(await Self.mounting()) + [disk.path]
             )
-            child.waitUntilGone()
+            #expect(await child.status() == 0)
             let lines = LineFile.lines(of: notes).map { $0.split(separator: "\t", omittingEmptySubsequences: false) }
             let told = Dictionary(lines.map { (String($0[0]), String($0[1])) }, uniquingKeysWith: { $1 })
             #expect(told["end"] != nil)
@@ -221,19 +219,19 @@
 
         @Test(
             "P17 a disk that was nearly full from the beginning is looked at all the same: what waits can be read",
-            .enabled(if: mounting != nil, "this system lets nobody mount a small disk (unshare -rm)"),
+            .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil },
             arguments: [300_000, 400_000, 1_000_000]
         )
         func withoutReserve(room: Int) async throws {
             let disk = folder.url.appendingPathComponent("disk")
             try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true)
             let notes = folder.file("notes").path
-            let child = try ChildProcess(
+            let child = try ChildPart.start(
                 "looks",
                 [disk.path, notes, "\(room)", String(repeating: "x", count: 300)],
-                by: (Self.mounting ?? []) + [disk.path]
+                by: try #require(await Self.mounting()) + [disk.path]
             )
-            child.waitUntilGone()
+            #expect(await child.status() == 0)
             let lines = LineFile.lines(of: notes).map { $0.split(separator: "\t", omittingEmptySubsequences: false) }
             let told = Dictionary(lines.map { (String($0[0]), String($0[1])) }, uniquingKeysWith: { $1 })
             #expect(told["reserve"] == "false")
@@ -250,8 +248,8 @@
         func limited() async throws {
             try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
             let notes = folder.file("notes").path
-            let child = try ChildProcess("limited", [folder.file().path, notes])
-            child.waitUntilGone()
+            let child = try ChildPart.start("limited", [folder.file().path, notes])
+            #expect(await child.status() == 0)
             #expect(
                 LineFile.lines(of: notes) == [
                     "STORE", "STORE", "STORE", "5", "5", "STORE", "none", "0 1 2 3 4 6", "none",

@@ -3,6 +3,7 @@ import ExperimentationSQLite
 import Foundation
 import GRDB
 import Testing
+import Waiting
 
 @Suite("The outbox equals its model")
 struct OutboxModelTests {

@@ -3,6 +3,7 @@ import ExperimentationSQLite
 import Foundation
 import GRDB
 import Testing
+import Waiting
 
 @Suite("Files of other versions")
 struct SchemaTests {

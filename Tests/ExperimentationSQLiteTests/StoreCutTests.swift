@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationSQLite
 import Foundation
 import Testing
+import Waiting
 
 @Suite("A store that is cut short is kept as far as it reaches")
 struct StoreCutTests {

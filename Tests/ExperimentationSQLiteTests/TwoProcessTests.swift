@@ -1,33 +1,33 @@
 #if os(Linux)
+    import ChildProcesses
     import Experimentation
     import ExperimentationSQLite
     import ExperimentationTesting
     import Foundation
     import Testing
+    import Waiting
 
     extension ChildParts {
-        @Test("ChildParts denies consent for one user after another")
-        func denies() async throws {
-            guard let words = ChildProcess.arguments(of: "denies") else { return }
+        /// Denies consent for one user after another.
+        func denies(_ words: [String]) async throws {
             let store = try SQLiteStore(at: URL(fileURLWithPath: words[0]))
             let (denied, asked) = (try LineFile(words[1]), words[2])
             for race in 0..<(Int(words[3]) ?? 0) {
-                while LineFile.lines(of: asked).count <= race { try await Task.sleep(for: .milliseconds(1)) }
+                try await eventually("race \(race)") { LineFile.lines(of: asked).count > race }
                 _ = try await store.setConsent([ConsentChange(userID: "u\(race)", isGranted: false)])
                 denied.add("\(race)")
             }
             await store.close()
         }
 
-        @Test("ChildParts delivers to one destination and hangs at another")
-        func hangsAtSecond() async throws {
-            guard let words = ChildProcess.arguments(of: "hangsAtSecond") else { return }
+        /// Delivers to one destination and hangs at another.
+        func hangsAtSecond(_ words: [String]) async throws {
             let client = try await ExperimentationClient(
                 provider: TwoDestinations(try LineFile(words[1]), second: nil),
                 store: .sqlite(at: URL(fileURLWithPath: words[0]))
             )
             try await client.session(for: User(id: "ada")).track(.custom(words[2]))
-            try await Task.sleep(for: .seconds(60))
+            await ChildPart.untilKilled()
         }
     }
 
@@ -37,7 +37,7 @@
             let batching = BatchPolicy(count: 1, interval: .milliseconds(1))
             func check(_ event: TrackingEvent) throws(ExperimentationError) {}
             func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-                try? await Task.sleep(for: .seconds(60))
+                await ChildPart.untilKilled()
                 return DeliveryReport(noAnswerTo: batch.count)
             }
         }
@@ -72,12 +72,12 @@
             let (denied, asked) = (folder.file("denied").path, folder.file("asked").path)
             let store = try SQLiteStore(at: folder.file())
             let requests = try LineFile(asked)
-            let child = try ChildProcess("denies", [folder.file().path, denied, asked, "\(races)"])
+            let child = try ChildPart.start("denies", [folder.file().path, denied, asked, "\(races)"])
             var accepted = 0
             var refusals = 0
             for race in 0..<races {
                 requests.add("\(race)")
-                let end = ContinuousClock.now + .seconds(60)
+                let end = ContinuousClock.now + generousLimit
                 var isTold = false
                 while true {
                     // What was told before this append began must be known to it.
@@ -97,7 +97,7 @@
                 }
                 #expect(isTold, "race \(race)")
             }
-            child.waitUntilGone()
+            #expect(await child.status() == 0)
             #expect(refusals >= races)
             #expect(try await store.ledger() == Ledger(accepted: accepted, purged: accepted))
         }
@@ -107,12 +107,11 @@
             let kills = isSoak ? 100 : 4
             let (first, second) = (folder.file("first").path, folder.file("second").path)
             for kill in 0..<kills {
-                let child = try ChildProcess("hangsAtSecond", [folder.file().path, first, "event-\(kill)"])
-                let end = ContinuousClock.now + .seconds(60)
-                let isThere = { LineFile.lines(of: first).contains { $0.hasPrefix("event-\(kill)\t") } }
-                while !isThere(), .now < end { try await Task.sleep(for: .milliseconds(2)) }
-                child.kill()
-                #expect(isThere(), "kill \(kill)")
+                let child = try ChildPart.start("hangsAtSecond", [folder.file().path, first, "event-\(kill)"])
+                try await eventually("the first delivery of event \(kill)") {
+                    LineFile.lines(of: first).contains { $0.hasPrefix("event-\(kill)\t") }
+                }
+                await child.kill()
             }
             let client = try await ExperimentationClient(
                 provider: TwoDestinations(try LineFile(first), second: try LineFile(second)),

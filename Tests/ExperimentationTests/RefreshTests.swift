@@ -1,6 +1,7 @@
 import ExperimentationTesting
 import Synchronization
 import Testing
+import Waiting
 
 @testable import Experimentation
 
@@ -105,7 +106,7 @@ struct RefreshTests {
         let session = client.session(for: User(id: "ada"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<1_000 { group.addTask { try await session.refresh() } }
-            while client.core.decisionFlights.callers < 1_000 { await Task.yield() }
+            try await eventually("a thousand callers") { client.core.decisionFlights.callers >= 1_000 }
             source.open()
             try await group.waitForAll()
         }

@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @Suite("Tracking")
 struct TrackingTests {
@@ -47,7 +48,7 @@ struct TrackingTests {
         await time.waitForSleepers(1)
         #expect(time.untilNextWake == .seconds(5))
         time.advance(by: .seconds(5))
-        while provider.delivered.isEmpty { await Task.yield() }
+        try await eventually("a delivery") { !provider.delivered.isEmpty }
         #expect(provider.delivered == [.custom("one")])
     }
 
@@ -67,7 +68,7 @@ struct TrackingTests {
         #expect(try await client.ledger() == Ledger(accepted: 1, pending: 1))
         provider.setVerdict { _ in .delivered }
         time.advance(by: .seconds(40))
-        while provider.delivered.isEmpty { await Task.yield() }
+        try await eventually("a delivery") { !provider.delivered.isEmpty }
         // The vendor has it a moment before the accounts say so.
         try await client.flush()
         #expect(try await client.ledger() == Ledger(accepted: 1, delivered: 1))
@@ -188,7 +189,7 @@ struct TrackingTests {
         try await session.track(.custom("one"))
         async let flushed = client.flush(within: .seconds(3))
         await time.waitForSleepers(1)
-        while (time.untilNextWake ?? .zero) > .seconds(3) { await Task.yield() }
+        try await eventually("the wait of the flush") { (time.untilNextWake ?? .zero) <= .seconds(3) }
         time.advance(by: .seconds(3))
         #expect(try await flushed == false)
         #expect(try await client.ledger() == Ledger(accepted: 1, pending: 1))

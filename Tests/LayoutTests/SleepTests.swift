@@ -1,52 +1,71 @@
 import Foundation
 import Testing
 
-/// Tests wait for what happens, not for a while.
+/// Tests wait for what happens, not for a while, and never without an end.
 @Suite("Sleeps")
 struct SleepTests {
-    /// Where a wait by the machine's clock is the test's subject, and why.
+    /// Where a wait by the machine's clock has its place, and why.
     static let except: [String: String] = [
         "Tests/LayoutTests/SleepTests.swift": "sleeps are what it looks for",
-        "Tests/ExperimentationSQLiteTests/Support/ChildParts.swift": "children live until they are killed",
-        "Tests/ExperimentationSQLiteTests/TwoProcessTests.swift": "children live until they are killed",
-        "Tests/ExperimentationSQLiteTests/CallerTests.swift": "a child holds the file until it is killed",
+        "Tests/Waiting/Eventually.swift": "everybody else waits with this",
+        "Tests/AdapterKitTests/Hostile/DeadlineTests.swift": "a server that drips, on a thread of its own",
     ]
 
-    /// How many milliseconds a line sleeps by the machine's clock, if it says so in figures.
-    private func milliseconds(_ line: Substring) -> Double? {
-        let line = String(line)
-        func number(after text: String) -> Double? {
-            guard let range = line.range(of: text) else { return nil }
-            let digits = line[range.upperBound...].prefix { $0.isNumber || $0 == "." || $0 == "_" }
-            return Double(digits.replacing("_", with: ""))
-        }
-        if let count = number(after: "Task.sleep(for: .seconds(") { return count * 1_000 }
-        if let count = number(after: "Task.sleep(for: .milliseconds(") { return count }
-        if let count = number(after: "Thread.sleep(forTimeInterval: ") { return count * 1_000 }
-        if let count = number(after: "usleep(") { return count / 1_000 }
-        return number(after: " sleep(").map { $0 * 1_000 }
+    /// Sleeps by the machine's clock, whatever they are called.
+    private func sleeps(_ line: Substring) -> Bool {
+        line.contains(/\b(Task|Thread)\.sleep\b|\bnanosleep\(|(^\s*|[={(]\s*|try |await )u?sleep\(/)
     }
 
-    @Test("P72 no test sleeps for more than fifty milliseconds")
+    /// Blocks one of the few threads that all tasks share.
+    private func blocks(_ line: Substring) -> Bool {
+        line.contains(/\bDispatchSemaphore\b|\bDispatchGroup\b|\bwaitUntilExit\(|\bNSCondition\b/)
+    }
+
+    /// Goes round until something is so, for ever if need be.
+    private func isEndless(_ line: Substring) -> Bool {
+        line.contains(/^\s*while [^{]*\{ *(((try )?await )?(Task\.yield\(\))?) *\}\s*$/)
+    }
+
+    private func lines(but: [String] = [], where isSo: (Substring) -> Bool) -> [String] {
+        Tree.files(in: "Tests").filter { Self.except[$0.path] == nil && !but.contains($0.path) }.flatMap { source in
+            source.code.split(separator: "\n").filter(isSo)
+                .map { "\(source.path): \($0.trimmingCharacters(in: .whitespaces))" }
+        }
+    }
+
+    @Test("P72 no test sleeps: whoever waits uses eventually, or pause where the clock is the subject")
     func noTestSleeps() {
-        var found: [String] = []
-        var seen = 0
-        for source in Tree.files(in: "Tests") where Self.except[source.path] == nil {
-            for line in source.text.split(separator: "\n") {
-                guard let length = milliseconds(line) else { continue }
-                seen += 1
-                if length > 50 { found.append("\(source.path): \(line.trimmingCharacters(in: .whitespaces))") }
-            }
-        }
-        #expect(found == [])
-        #expect(seen > 0)
+        #expect(lines(where: sleeps) == [])
+        #expect(Set(Self.except.keys).isSubset(of: Tree.files(in: "Tests").map(\.path)))
     }
 
-    @Test("a sleep would be found")
-    func bites() {
-        #expect(milliseconds("try await Task.sleep(for: .seconds(2))") == 2_000)
-        #expect(milliseconds("  try? await Task.sleep(for: .milliseconds(1_100))") == 1_100)
-        #expect(milliseconds("Thread.sleep(forTimeInterval: 0.25)") == 250)
-        #expect(milliseconds("try await time.sleep(for: .seconds(3))") == nil)
+    @Test("no test blocks a thread that tasks share")
+    func noTestBlocks() {
+        // It waits on a thread of its own, in a function that can't suspend.
+        let but = ["Tests/ExperimentationTests/Delivery/ConsentRaceTests.swift"]
+        #expect(lines(but: but, where: blocks) == [])
+    }
+
+    @Test("no test goes round without an end")
+    func noEndlessLoops() {
+        // A system call that was interrupted is made again, and a socket is read to its end.
+        let but = [
+            "Tests/ChildProcesses/ChildProcess.swift", "Tests/ChildProcesses/ChildPart.swift",
+            "Tests/AdapterKitTests/Hostile/RawServer.swift",
+        ]
+        #expect(lines(but: but, where: isEndless) == [])
+    }
+
+    @Test(
+        "a sleep, a block and an endless loop would be found",
+        arguments: [
+            ("try await Task.sleep(for: length)", true), ("usleep(20)", true), ("  Thread.sleep(until: date)", true),
+            ("let semaphore = DispatchSemaphore(value: 0)", true), ("while !isSo { await Task.yield() }", true),
+            ("  while try await !client.flush() {}", true), ("try await time.sleep(for: .seconds(3))", false),
+            ("for _ in 0..<3 { await Task.yield() }", false), ("while let line = next() { add(line) }", false),
+        ]
+    )
+    func bites(line: String, isFound: Bool) {
+        #expect([sleeps, blocks, isEndless].contains { $0(line[...]) } == isFound)
     }
 }

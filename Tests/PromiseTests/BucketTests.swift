@@ -4,6 +4,7 @@ import FlagshipAdapter
 import Foundation
 import SigmaAdapter
 import Testing
+import Waiting
 
 @Suite("Buckets are the vendor's, even and independent")
 struct BucketTests {

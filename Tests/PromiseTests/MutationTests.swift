@@ -3,6 +3,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @Suite("One bad flag doesn't hide its neighbours", .timeLimit(.minutes(10)))
 struct MutationTests {

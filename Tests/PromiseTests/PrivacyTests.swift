@@ -6,6 +6,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
+import Waiting
 
 @Suite("Secrets and persons stay where they belong", .timeLimit(.minutes(10)))
 struct PrivacyTests {

@@ -165,12 +165,12 @@ struct CacheTests {
         let stage = try Stage()
         let client = try stage.client(stage.user())
         stage.transport.hold(true)
-        let values = await withTaskGroup(of: String?.self) { group in
+        let values = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<20 { group.addTask { try? await client.text("button") } }
-            await stage.transport.waitForRequests(1)
+            try await stage.transport.waitForRequests(1)
             for _ in 0..<100 { await Task.yield() }
             stage.transport.hold(false)
-            return await group.reduce(into: []) { $0.append($1) }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(values == Array(repeating: "red", count: 20))
         #expect(stage.transport.requests.count == 1)
@@ -182,7 +182,7 @@ struct CacheTests {
         let client = try stage.client(stage.user())
         stage.transport.hold(true)
         let first = Task { try? await client.text("button") }
-        await stage.transport.waitForRequests(1)
+        try await stage.transport.waitForRequests(1)
         let second = Task { try? await client.text("button") }
         first.cancel()
         stage.transport.hold(false)

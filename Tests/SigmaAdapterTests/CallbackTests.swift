@@ -78,7 +78,7 @@ struct CallbackTests {
         client.includeForce(experimentName: "nosuch", onSuccess: nil, onError: nil)
         client.excludeForce(experimentName: "nosuch", onSuccess: nil, onError: nil)
         client.excludeForceAll(onSuccess: nil, onError: nil)
-        await stage.transport.waitForRequests(1)
+        try await stage.transport.waitForRequests(1)
         stage.time.advance(by: .seconds(5))
         #expect(try await client.text("button") == "red")
         #expect(stage.transport.requests.count == 1)

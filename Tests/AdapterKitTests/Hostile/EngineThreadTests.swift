@@ -3,6 +3,7 @@
     import Foundation
     import HTTPTypes
     import Testing
+    import Waiting
 
     @testable import AdapterKit
 
@@ -21,12 +22,6 @@
             return try await transport.send(request, body: [], limits: HTTPLimits()).status
         }
 
-        private func waits(until isSo: () -> Bool) async throws -> Bool {
-            let end = ContinuousClock.now.advanced(by: .seconds(20))
-            while !isSo(), .now < end { try await Task.sleep(for: .milliseconds(5)) }
-            return isSo()
-        }
-
         @Test("ends when there is nothing to do, and starts again with the next request, many times over")
         func idle() async throws {
             let server = try server()
@@ -35,12 +30,12 @@
             #expect(!transport.driver.hasThread)
             for _ in 0..<20 {
                 #expect(try await get(transport, server) == 200)
-                #expect(try await waits { !transport.driver.hasThread })
+                try await eventually("the end of the thread") { !transport.driver.hasThread }
             }
             // Requests that come just when it ends are answered too.
             for round in 0..<200 {
                 #expect(try await get(transport, server) == 200)
-                if round.isMultiple(of: 3) { try await Task.sleep(for: .microseconds(4_000 + 20 * round)) }
+                if round.isMultiple(of: 3) { try await pause(.microseconds(4_000 + 20 * round)) }
             }
             #expect(server.received.count == 220)
         }
@@ -57,10 +52,10 @@
                 )
                 driver = transport.driver
                 #expect(try await get(transport, server) == 200)
-                if isIdle { #expect(try await waits { !transport.driver.hasThread }) }
+                if isIdle { try await eventually("the end of the thread") { !transport.driver.hasThread } }
             }
             // The thread holds the driver as long as it runs.
-            #expect(try await waits { driver == nil })
+            try await eventually("the end of the driver") { driver == nil }
         }
 
         @Test(

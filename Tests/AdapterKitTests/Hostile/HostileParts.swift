@@ -15,8 +15,6 @@
         /// Tells how late exchanges end with a server that keeps them waiting.
         case lateness
 
-        private static let variable = "HOSTILE_CHILD"
-
         /// Starts the child and waits for its end.
         ///
         /// - Parameter words: What it needs to know; none of them holds a tab.
@@ -25,36 +23,29 @@
         func play(_ words: String...) async throws -> [String]? {
             let file = FileManager.default.temporaryDirectory.appending(path: "hostile-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: file) }
-            let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
-            let isHelped = bundle.map { $0 != program } ?? false
-            let process = try ChildProcess(
-                URL(filePath: program),
-                (isHelped ? ["--test-bundle-path", bundle ?? ""] : [])
-                    + ["--testing-library", "swift-testing", "--filter", "HostileParts"],
-                environment: [Self.variable: ([rawValue, file.path] + words).joined(separator: "\t")]
-            )
-            _ = await process.status()
+            _ = await (try ChildPart.start(rawValue, [file.path] + words)).status()
             guard let text = try? String(contentsOf: file, encoding: .utf8) else { return nil }
             return text.split(separator: "\t").map(String.init)
         }
-
-        /// In a child with this part: does it, and leaves the answer for the parent.
-        fileprivate func answer(_ body: ([String]) async throws -> [String]) async throws {
-            guard let value = ProcessInfo.processInfo.environment[Self.variable] else { return }
-            let words = value.split(separator: "\t").map(String.init)
-            guard words[0] == rawValue else { return }
-            // What is found out is on the disk before the engine's own threads may still end the process.
-            let text = try await body(Array(words[2...])).joined(separator: "\t")
-            try Data(text.utf8).write(to: URL(filePath: words[1]), options: .atomic)
-        }
     }
 
-    /// What a child does; as tests of the parent they do nothing.
-    ///
-    /// Nothing else may stand in this file: a child runs whatever is named like this, and tests are named after their files, too.
-    @Suite("HostileParts")
-    struct HostileParts {
+    /// What this program does in a process of its own; each part is a function.
+    @Suite("ChildParts")
+    struct ChildParts {
+        @Test("a child plays its part", .enabled(if: ChildPart.played != nil, "runs in a child alone"))
+        func play() async throws {
+            let played = try #require(ChildPart.played)
+            let words = Array(played.words.dropFirst())
+            let answer =
+                switch try #require(HostilePart(rawValue: played.name)) {
+                case .session: try await exchangesOnce(words)
+                case .peak: try await peak(words)
+                case .lateness: try await lateness(words)
+                }
+            // What is found out is on the disk before the engine's own threads may still end the process.
+            try Data(answer.joined(separator: "\t").utf8).write(to: URL(filePath: played.words[0]), options: .atomic)
+        }
+
         private func ending(_ body: () async throws -> HTTPReply) async -> String {
             do {
                 let reply = try await body()
@@ -64,44 +55,40 @@
             }
         }
 
-        @Test("HostileParts exchanges once through Foundation's session")
-        func exchangesOnce() async throws {
-            try await HostilePart.session.answer { words in
-                let request = HTTPRequest(
-                    method: .post,
-                    scheme: words[0],
-                    authority: "127.0.0.1:\(words[1])",
-                    path: "/x"
-                )
-                let limits = HTTPLimits(deadline: .milliseconds(1_500), responseBytes: 1 << 20)
-                let start = ContinuousClock.now
-                let outcome = await ending {
-                    try await SessionEngine(connectionsPerHost: 4).send(request, body: [1], limits: limits)
-                }
-                return [outcome, "\((ContinuousClock.now - start) / .seconds(1))"]
+        /// Exchanges once through Foundation's session.
+        func exchangesOnce(_ words: [String]) async throws -> [String] {
+            let request = HTTPRequest(
+                method: .post,
+                scheme: words[0],
+                authority: "127.0.0.1:\(words[1])",
+                path: "/x"
+            )
+            let limits = HTTPLimits(deadline: .milliseconds(1_500), responseBytes: 1 << 20)
+            let start = ContinuousClock.now
+            let outcome = await ending {
+                try await SessionEngine(connectionsPerHost: 4).send(request, body: [1], limits: limits)
             }
+            return [outcome, "\((ContinuousClock.now - start) / .seconds(1))"]
         }
 
-        @Test("HostileParts tells how much memory one exchange takes")
-        func peak() async throws {
-            try await HostilePart.peak.answer { words in
-                let transport = CurlTransport()
-                func exchange(_ path: String, limit: Int) async -> String {
-                    let authority = "127.0.0.1:\(words[0])"
-                    let request = HTTPRequest(method: .get, scheme: "http", authority: authority, path: path)
-                    return await ending {
-                        let limits = HTTPLimits(deadline: .seconds(30), responseBytes: limit)
-                        return try await transport.send(request, body: [], limits: limits)
-                    }
+        /// Tells how much memory one exchange takes.
+        func peak(_ words: [String]) async throws -> [String] {
+            let transport = CurlTransport()
+            func exchange(_ path: String, limit: Int) async -> String {
+                let authority = "127.0.0.1:\(words[0])"
+                let request = HTTPRequest(method: .get, scheme: "http", authority: authority, path: path)
+                return await ending {
+                    let limits = HTTPLimits(deadline: .seconds(30), responseBytes: limit)
+                    return try await transport.send(request, body: [], limits: limits)
                 }
-                // What the engine needs once isn't the body's.
-                _ = await exchange("/small", limit: 0)
-                // From here the system counts the peak anew.
-                try? Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))
-                let before = try Self.kilobytes("VmRSS")
-                let outcome = await exchange("/bomb", limit: Int(words[1]) ?? 0)
-                return [outcome, "\(try Self.kilobytes("VmHWM") - before)"]
             }
+            // What the engine needs once isn't the body's.
+            _ = await exchange("/small", limit: 0)
+            // From here the system counts the peak anew.
+            try? Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))
+            let before = try Self.kilobytes("VmRSS")
+            let outcome = await exchange("/bomb", limit: Int(words[1]) ?? 0)
+            return [outcome, "\(try Self.kilobytes("VmHWM") - before)"]
         }
 
         private static func kilobytes(_ name: String) throws -> Int {
@@ -110,25 +97,23 @@
             return try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) })
         }
 
-        @Test("HostileParts tells how late exchanges end")
-        func lateness() async throws {
-            try await HostilePart.lateness.answer { words in
-                let delay = try #require(DeadlineTests.Delay(rawValue: words[0]))
-                let server = try RawServer { delay.play($0) }
-                defer { server.stop() }
-                let transport = CurlTransport()
-                // The first call to https reads the system's certificates, which is slow on a busy machine.
-                _ = await ending {
-                    let limits = HTTPLimits(deadline: DeadlineTests.deadline)
-                    return try await transport.send(delay.request(server), body: [], limits: limits)
-                }
-                let results = await DeadlineTests.tenTimes(
-                    transport,
-                    delay.request(server),
-                    DeadlineTests.deadline
-                )
-                return results.flatMap { ["\($0.0?.rawValue ?? "none")", "\($0.1 / .milliseconds(1))"] }
+        /// Tells how late exchanges end.
+        func lateness(_ words: [String]) async throws -> [String] {
+            let delay = try #require(DeadlineTests.Delay(rawValue: words[0]))
+            let server = try RawServer { delay.play($0) }
+            defer { server.stop() }
+            let transport = CurlTransport()
+            // The first call to https reads the system's certificates, which is slow on a busy machine.
+            _ = await ending {
+                let limits = HTTPLimits(deadline: DeadlineTests.deadline)
+                return try await transport.send(delay.request(server), body: [], limits: limits)
             }
+            let results = await DeadlineTests.tenTimes(
+                transport,
+                delay.request(server),
+                DeadlineTests.deadline
+            )
+            return results.flatMap { ["\($0.0?.rawValue ?? "none")", "\($0.1 / .milliseconds(1))"] }
         }
     }
 #endif

@@ -3,6 +3,7 @@
     import Experimentation
     import Foundation
     import Testing
+    import Waiting
 
     @Suite("Foundation's session on Linux, in a process of its own", .serialized)
     struct SessionChildTests {
@@ -88,6 +89,5 @@
         }
     }
 
-    /// Whether the figures of the long run are asked for.
-    let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
+/// Whether the figures of the long run are asked for.
 #endif

@@ -1,16 +1,29 @@
 #if os(Linux)
+    import ChildProcesses
     import Experimentation
     import ExperimentationSQLite
     import Foundation
     import Glibc
     import Testing
+    import Waiting
 
-    /// What children do; as a test of the parent they do nothing.
+    /// What this program does in a process of its own; each part is a function.
     @Suite("ChildParts")
     struct ChildParts {
-        @Test("ChildParts accepts until it is killed")
-        func accepts() async throws {
-            guard let words = ChildProcess.arguments(of: "accepts") else { return }
+        @Test("a child plays its part", .enabled(if: ChildPart.played != nil, "runs in a child alone"))
+        func play() async throws {
+            let part = try #require(ChildPart.played)
+            let parts: [String: ([String]) async throws -> Void] = [
+                "accepts": accepts, "delivers": delivers, "hangs": hangs, "shares": shares, "drains": drains,
+                "fills": fills, "withoutReserve": withoutReserve, "looks": looks, "limited": limited,
+                "locks": locks, "denies": denies, "hangsAtSecond": hangsAtSecond,
+            ]
+            let body = try #require(parts[part.name], "there is no part \(part.name)")
+            try await body(part.words)
+        }
+
+        /// Accepts events until it is killed.
+        func accepts(_ words: [String]) async throws {
             let store = try SQLiteStore(
                 at: URL(fileURLWithPath: words[0]),
                 limits: StoreLimits(maximumCount: 10_000_000, maximumBytes: 1 << 32)
@@ -21,6 +34,7 @@
                 for caller in 0..<4 {
                     group.addTask {
                         var number = 0
+                        // Until it is killed, or the store gives up.
                         while true {
                             let id = "\(round)-\(caller)-\(number)"
                             do { try await store.append([.sample(id, user: "u\(caller)")]) } catch { return }
@@ -32,9 +46,8 @@
             }
         }
 
-        @Test("ChildParts accepts a number and delivers until it is killed")
-        func delivers() async throws {
-            guard let words = ChildProcess.arguments(of: "delivers") else { return }
+        /// Accepts a number of events and delivers until it is killed; with none to accept, until nothing waits.
+        func delivers(_ words: [String]) async throws {
             let vendor = RecordingVendor(
                 try LineFile(words[1]),
                 batches: try LineFile(words[1] + "-batches"),
@@ -53,27 +66,22 @@
                 acknowledged.add(id)
             }
             // With nothing to add it is there to finish.
-            if words[4] == "0" {
-                while try await !client.flush(within: .seconds(5)) {}
-            } else {
-                try await Task.sleep(for: .seconds(60))
-            }
+            guard words[4] == "0" else { return await ChildPart.untilKilled() }
+            try await eventually("an empty outbox") { try await client.flush(within: .seconds(5)) }
         }
 
-        @Test("ChildParts leases everything and hangs")
-        func hangs() async throws {
-            guard let words = ChildProcess.arguments(of: "hangs") else { return }
+        /// Leases everything and hangs.
+        func hangs(_ words: [String]) async throws {
             let store = try SQLiteStore(at: URL(fileURLWithPath: words[0]))
             let acknowledged = try LineFile(words[1])
             let lease = try await store.take(owner: Int64(getpid()), at: Date(), for: 1)
             for id in lease?.ids ?? [] { acknowledged.add(id) }
             acknowledged.add("done")
-            try await Task.sleep(for: .seconds(60))
+            await ChildPart.untilKilled()
         }
 
-        @Test("ChildParts accepts a number beside others")
-        func shares() async throws {
-            guard let words = ChildProcess.arguments(of: "shares") else { return }
+        /// Accepts a number of events beside other processes.
+        func shares(_ words: [String]) async throws {
             let store = try SQLiteStore(
                 at: URL(fileURLWithPath: words[0]),
                 limits: StoreLimits(maximumCount: 1_000_000)
@@ -91,9 +99,8 @@
             await store.close()
         }
 
-        @Test("ChildParts delivers what others accept")
-        func drains() async throws {
-            guard let words = ChildProcess.arguments(of: "drains") else { return }
+        /// Delivers what others accept.
+        func drains(_ words: [String]) async throws {
             let store = try SQLiteStore(
                 at: URL(fileURLWithPath: words[0]),
                 limits: StoreLimits(maximumCount: 1_000_000)
@@ -102,7 +109,7 @@
             do {
                 while !FileManager.default.fileExists(atPath: words[2]) {
                     guard let lease = try await store.take(100, owner: Int64(getpid()), at: Date()) else {
-                        try await Task.sleep(for: .milliseconds(2))
+                        try await pause(.milliseconds(2))
                         continue
                     }
                     for id in lease.ids { notes.add(id) }
@@ -140,7 +147,7 @@
         func check(_ event: TrackingEvent) throws(ExperimentationError) {}
 
         func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-            try? await Task.sleep(for: delay)
+            try? await pause(delay)
             batches?.add(([round] + batch.map(\.id)).joined(separator: "\t"))
             for envelope in batch {
                 if case .custom(let name, _) = envelope.event.kind {

@@ -75,7 +75,6 @@ struct SplitMix: RandomNumberGenerator {
 let noon = Date(timeIntervalSince1970: 1_795_262_400)
 
 /// Whether the figures of the long run are asked for.
-let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
 
 extension Envelope {
     /// An event that only its id, its user and its kind matter of.

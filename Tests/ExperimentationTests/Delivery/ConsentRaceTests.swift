@@ -1,6 +1,7 @@
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @testable import Experimentation
 
@@ -24,7 +25,7 @@ struct ConsentRaceTests {
                     tooLate.change { $0 += 1 }
                 }
                 if isHonest { await Task.yield() }
-                try? await Task.sleep(for: .microseconds(200))
+                try? await pause(.microseconds(200))
                 report[place] = .delivered
             }
             return report
@@ -32,7 +33,7 @@ struct ConsentRaceTests {
         let client = try await vendor.client(time: SystemTime())
         let ada = client.session(for: User(id: "ada", consent: dice.below(2) == 0 ? .granted : .unknown))
         let bob = client.session(for: User(id: "bob", consent: .granted))
-        let pause = Duration.microseconds(dice.below(3_000))
+        let wait = Duration.microseconds(dice.below(3_000))
         try await withThrowingTaskGroup { group in
             for number in 0..<3 {
                 group.addTask {
@@ -42,15 +43,14 @@ struct ConsentRaceTests {
             group.addTask { for step in 0..<10 { try await bob.track(.numbered(step)) } }
             group.addTask { for _ in 0..<5 { _ = try await client.flush() } }
             group.addTask {
-                try await Task.sleep(for: pause)
+                try await pause(wait)
                 if dice.below(2) == 0 { try await ada.setConsent(.granted) }
                 try await ada.setConsent(.denied)
                 isWithdrawn.value = true
             }
             try await group.waitForAll()
         }
-        let end = ContinuousClock.now + .seconds(20)
-        while try await !client.flush(), .now < end {}
+        try await eventually("an empty outbox") { try await client.flush() }
         #expect(tooLate.value == 0)
         let status = try await client.outboxStatus()
         #expect(status.ready + status.held + status.delayed + status.leased == 0, "\(status)")
@@ -108,7 +108,7 @@ struct ConsentRaceTests {
         async let flushed = client.flush()
         await store.untilLeased()
         // The batch before is delivered, and written down.
-        while try await client.ledger().delivered < 2 { await Task.yield() }
+        try await eventually("two deliveries") { try await client.ledger().delivered >= 2 }
         try await ada.setConsent(.denied)
         try await ada.setConsent(.granted)
         try await ada.track(.numbered(6))
@@ -173,9 +173,9 @@ struct ConsentRaceTests {
         await first.shutdown()
         let client = try await vendor.client(store: store)
         let session = client.session(for: User(id: "ada", consent: .granted))
-        for _ in 0..<10_000 where try await client.outboxStatus().held > 1 { await Task.yield() }
+        try await eventually("released events") { try await client.outboxStatus().held <= 1 }
         session.identify(Identity(id: "bob"))
-        for _ in 0..<10_000 where try await client.outboxStatus().held > 0 { await Task.yield() }
+        try await eventually("released events") { try await client.outboxStatus().held <= 0 }
         #expect(try await client.flush(retrying: false))
         #expect(vendor.record.received.compactMap(\.event.number) == [0, 1])
     }
@@ -210,7 +210,7 @@ struct ConsentRaceTests {
         try await session.setConsent(.granted)
         agreed.signal()
         try await tracking.value
-        for _ in 0..<10_000 where try await client.outboxStatus().held > 0 { await Task.yield() }
+        try await eventually("released events") { try await client.outboxStatus().held <= 0 }
         #expect(try await client.flush(retrying: false))
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }

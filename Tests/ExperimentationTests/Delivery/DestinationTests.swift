@@ -1,6 +1,7 @@
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @testable import Experimentation
 

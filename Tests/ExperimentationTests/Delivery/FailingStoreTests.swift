@@ -1,6 +1,7 @@
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @testable import Experimentation
 
@@ -105,9 +106,9 @@ struct FailingStoreTests {
             await client.shutdown(within: .milliseconds(20))
             answers.change { $0.append(true) }
         }
-        for _ in 0..<100_000 where answers.value.count < 2 {
+        try await eventually("two answers") {
             time.advance(by: .milliseconds(5))
-            await Task.yield()
+            return answers.value.count >= 2
         }
         #expect(answers.value == [false, true])
         store.speak()

@@ -103,7 +103,6 @@ final class Dice: Sendable {
 }
 
 /// Whether the figures of the long run are asked for.
-let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
 
 extension ExperimentationClient {
     /// P09: holds the accounts against each other.

@@ -1,3 +1,6 @@
+import Testing
+import Waiting
+
 /// Lets other tasks go first, so many times.
 func yield(times: Int) async {
     for _ in 0..<times { await Task.yield() }
@@ -5,5 +8,5 @@ func yield(times: Int) async {
 
 /// Lets other tasks go first until something is so.
 func yield(until condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+    await #expect(throws: Never.self) { try await eventually("it") { condition() } }
 }

@@ -157,7 +157,6 @@ struct Dice: RandomNumberGenerator {
 }
 
 /// Whether the figures of the long run are asked for.
-let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
 
 /// Where the package's own files stand.
 let packageRoot = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

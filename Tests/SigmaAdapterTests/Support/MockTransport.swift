@@ -3,6 +3,7 @@ import Experimentation
 import HTTPTypes
 import MockVendors
 import Synchronization
+import Waiting
 
 /// Carries requests to the mock vendor within the process, and keeps them.
 final class MockTransport: HTTPTransport {
@@ -37,8 +38,8 @@ final class MockTransport: HTTPTransport {
     }
 
     /// Waits until so many requests have arrived.
-    func waitForRequests(_ count: Int) async {
-        while requests.count < count { await Task.yield() }
+    func waitForRequests(_ count: Int) async throws {
+        try await eventually("requests") { requests.count >= count }
     }
 
     func send(
