@@ -16,7 +16,7 @@ struct LastGoodAnswerTests {
             ("nothing", json("")), ("HTML", .body("<!DOCTYPE html><html></html>", type: "text/html")),
             ("truncated", json(String(good.dropLast(20)))), ("cut to a byte", json("{")), ("a list", json("[]")),
             ("null", json("null")), ("a text", json(#""ok""#)), ("a number", json("7")),
-            ("two documents", json("{}{}")), ("a name that stands twice", json(#"{"campaigns":[],"campaigns":[]}"#)),
+            ("two documents", json("{}{}")), ("a name that appears twice", json(#"{"campaigns":[],"campaigns":[]}"#)),
             ("nested too deep", json(String(repeating: #"{"a":"#, count: 100))),
             ("campaigns and flags of the wrong kind", json(#"{"campaigns":7,"feature_flags":7,"experiments":7}"#)),
             (

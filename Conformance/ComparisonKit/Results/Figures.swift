@@ -54,7 +54,7 @@ public struct Latency: Sendable, Hashable, Codable {
     }
 }
 
-/// What happened to events during a step, but for ``pending``, which is how it stands after it.
+/// What happened to events during a step, but for ``pending``, which is the number after it.
 public struct EventCount: Sendable, Hashable, Codable {
     /// How many were accepted.
     public var accepted: Int

@@ -32,7 +32,7 @@ public struct StepOutcome: Sendable, Hashable, Codable {
     public var latency: Latency?
     /// What happened to events.
     public var events: EventCount
-    /// How it stands with the session afterwards.
+    /// The state of the session afterwards.
     public var status: ProviderStatus
     /// The numbers of the exchanges that belong to it.
     public var exchanges: [Int]

@@ -28,7 +28,7 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
         public let lane: Lane
         /// Its events, in the order of the batch.
         public let events: [Envelope]
-        /// Where each of them stands in the batch.
+        /// The place of each in the batch.
         public let places: [Int]
     }
 
@@ -78,7 +78,7 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
     /// Sends the requests one after the other; what must not go ahead of something that is to be tried again stays behind.
     ///
     /// - An event that failed or is to be tried in halves keeps its user's later events back, and theirs alone.
-    /// - An outage or a stop ends its lane as well: whoever can't be reached isn't asked again in this delivery.
+    /// - An outage or a stop ends its lane as well: an address that can't be reached isn't asked again in this delivery.
     ///
     /// What stays behind wasn't sent, and no attempt is counted. Once a kill switch was on in an answer, or the task was
     /// cancelled, no request is begun any more.

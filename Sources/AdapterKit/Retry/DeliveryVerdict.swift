@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// What a status or an error of the transport means for the events that were sent.
 ///
-/// The table is total: a code that nobody has heard of is an outage, because nothing says that the events arrived. What
+/// The table is total: an unknown code is an outage, because nothing says that the events arrived. What
 /// a vendor says inside a 200 is the adapter's to read first.
 public enum DeliveryVerdict {
     /// Judges by status alone.
@@ -14,7 +14,7 @@ public enum DeliveryVerdict {
     /// | 200–299 | delivered |
     /// | 408, 425, 429, 500–599 | outage: again, at no cost to the event |
     /// | 413 | split: again in halves |
-    /// | 401, 403 | stop: until somebody mends the credentials |
+    /// | 401, 403 | stop: until the credentials are corrected |
     /// | 407 | outage: a proxy's, not the vendor's |
     /// | other 4xx | failed: again, and counted |
     /// | 1xx, 3xx, anything else | outage: nothing was taken |

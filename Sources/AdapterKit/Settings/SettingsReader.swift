@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Reads a configuration file's settings by key, each once, and refuses what nobody asked for.
+/// Reads a configuration file's settings by key, each once, and refuses unknown keys.
 ///
 /// Every error is a `ErrorCode.configuration` that names the file, the key and what was expected; a value is never
 /// repeated, since it may be a secret.
@@ -59,7 +59,7 @@ public struct SettingsReader: Sendable {
         self.environment = environment
     }
 
-    /// Refuses keys that nobody has asked for.
+    /// Refuses unknown keys.
     public func finish() throws(ExperimentationError) {
         guard let stray = fields.keys.filter({ !known.contains($0) }).min() else { return }
         throw error(stray, "no such setting; there are \(known.sorted().joined(separator: ", "))")
@@ -73,7 +73,7 @@ public struct SettingsReader: Sendable {
     /// Whether a key is there, with a value other than null.
     public mutating func has(_ key: String) -> Bool { value(key) != nil }
 
-    /// The value as it stands; `nil` if it isn't there or null.
+    /// The raw value; `nil` if it isn't there or null.
     public mutating func value(_ key: String) -> FlagValue? {
         known.insert(key)
         let value = fields[key]

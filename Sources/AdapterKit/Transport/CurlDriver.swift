@@ -101,7 +101,7 @@
         private func settle(_ endings: [CurlLoop.Ending]) {
             guard !endings.isEmpty else { return }
             let answers = endings.map { $0.transfer.end($0.result) }
-            // First the transfers, for whoever calls again at once.
+            // First the transfers, for callers that call again at once.
             leave(endings.count, endings.map(\.transfer))
             for (exchange, outcome) in answers { exchange.answer(outcome) }
         }

@@ -5,7 +5,7 @@
 
     /// libcurl's side of the engine: a multi handle with the transfers that are under way.
     ///
-    /// It never waits. Whoever holds its lock moves it on, the engine's thread or a caller that begins a transfer; libcurl allows
+    /// It never waits. The holder of its lock drives it, the engine's thread or a caller that begins a transfer; libcurl allows
     /// any thread, as long as it is one at a time.
     struct CurlLoop: ~Copyable {
         /// A transfer that is over, and how it ended.

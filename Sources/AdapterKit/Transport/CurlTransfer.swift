@@ -6,8 +6,8 @@
 
     /// A handle of libcurl's with what it calls back for, used for one exchange after another.
     ///
-    /// It belongs to one thread at a time: to the caller who prepares it, then to whoever holds the lock of the loop that it is in,
-    /// then to whoever takes it out. Its lock is never waited for.
+    /// It belongs to one thread at a time: to the caller that prepares it, then to the holder of its loop's lock,
+    /// then to the one that takes it out. Its lock is never waited for.
     final class CurlTransfer: Sendable {
         nonisolated(unsafe) let handle: UnsafeMutableRawPointer
         private let state: Mutex<State>

@@ -2,7 +2,7 @@ import Experimentation
 import HTTPTypes
 
 extension HTTPRequest {
-    /// Returns this request if it can be sent as it stands, and throws otherwise; engines call it before they connect.
+    /// Returns this request if it can be sent as it is, and throws otherwise; engines call it before they connect.
     ///
     /// What is refused would change where the request goes or how it is framed: another scheme than `https` (or `http`
     /// to loopback), a user in the authority, a path that isn't encoded or holds dot or empty segments, fields that
@@ -14,7 +14,7 @@ extension HTTPRequest {
         guard let scheme, let authority, let path else {
             throw ExperimentationError(.invalidArgument, "a request needs a scheme, an authority and a path")
         }
-        // The same rules as for a configured address, so that nobody gets around them by building a request by hand.
+        // The same rules as for a configured address, so that building a request by hand doesn't get around them.
         let endpoint = try Endpoint("\(scheme)://\(authority)")
         guard endpoint.path.isEmpty, endpoint.authority == authority.lowercased() else {
             throw ExperimentationError(.configuration, "an authority is a host and perhaps a port")

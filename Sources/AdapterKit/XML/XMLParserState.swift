@@ -61,7 +61,7 @@ struct XMLParserState {
             }
             guard hadSpace else { throw error("expected space, > or />") }
             let attribute = try attribute()
-            guard element.attribute(attribute.name) == nil else { throw error("an attribute that stands twice") }
+            guard element.attribute(attribute.name) == nil else { throw error("an attribute that appears twice") }
             element.attributes.append(attribute)
         }
     }
@@ -146,7 +146,7 @@ struct XMLParserState {
         let start = position
         while position < bytes.count, !Self.isSpecial(bytes[position]) { position += 1 }
         if current == UInt8(ascii: "<") {
-            // The usual text, which is taken as it stands.
+            // The usual text, which is taken as it is.
             open[last].text += String(decoding: bytes[start..<position], as: UTF8.self)
             return
         }

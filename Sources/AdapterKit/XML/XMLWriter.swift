@@ -51,7 +51,7 @@ public enum XMLWriter {
         var seen: Set<String> = []
         for attribute in element.attributes {
             guard seen.insert(attribute.name).inserted else {
-                throw ExperimentationError(.invalidArgument, "an attribute that stands twice")
+                throw ExperimentationError(.invalidArgument, "an attribute that appears twice")
             }
             text += try " \(XMLEscaping.name(attribute.name))=\"\(XMLEscaping.attribute(attribute.value))\""
         }
@@ -60,14 +60,14 @@ public enum XMLWriter {
 
 /// The parts of writing XML, for an adapter that puts a document together itself.
 public enum XMLEscaping {
-    /// Escapes a text that stands between tags.
+    /// Escapes a text between tags.
     ///
     /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't hold.
     public static func text(_ value: String) throws(ExperimentationError) -> String {
         try escaped(value, isAttribute: false)
     }
 
-    /// Escapes a value that stands between double quotes.
+    /// Escapes a value between double quotes.
     ///
     /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't hold.
     public static func attribute(_ value: String) throws(ExperimentationError) -> String {

@@ -120,7 +120,7 @@ package struct JSONParser {
     private mutating func name() throws(JSONFault) {
         guard lexer.current == UInt8(ascii: "\"") else { throw lexer.fault("expected a name in quotes") }
         let name = try lexer.text()
-        guard begin(name) else { throw lexer.fault("a name that stands twice in one object") }
+        guard begin(name) else { throw lexer.fault("a name that appears twice in one object") }
         lexer.skipSpace()
         guard lexer.take(UInt8(ascii: ":")) else { throw lexer.fault("expected a colon") }
     }

@@ -76,7 +76,7 @@ struct JSONTests {
     }
 
     @Test(
-        "P40 a name that stands twice is an error, at any depth and however it is written",
+        "P40 a name that appears twice is an error, at any depth and however it is written",
         arguments: [
             #"{"a":1,"a":1}"#, #"{"x":[{"a":1,"b":2,"a":3}]}"#, #"{"a":1,"\u0061":2}"#, "{\"é\":1,\"e\u{301}\":2}",
             #"{"":1,"":2}"#,
@@ -222,7 +222,7 @@ struct JSONTests {
             (#"{"name":null,"items":[]}"#, "name: null where a value of the type String is expected"),
             (#"{"name":"a","items":[{"count":1.5}]}"#, "the document: a value that isn't allowed here"),
             (#"[]"#, "the document: not of the type"),
-            (#"{"name":"a","name":"b","items":[]}"#, "line 1, column 19: a name that stands twice in one object"),
+            (#"{"name":"a","name":"b","items":[]}"#, "line 1, column 19: a name that appears twice in one object"),
             (#"{"name":"a","items":[],}"#, "line 1, column 24: expected a name in quotes"),
         ]
     )

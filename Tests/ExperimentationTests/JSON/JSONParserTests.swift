@@ -25,7 +25,7 @@ struct JSONParserTests {
         #expect(try Self.read("[\(text),{\"n1\":\(text)}]") == [value, ["n1": value]])
     }
 
-    @Test("a name that stands twice is found at any place, built or only checked", arguments: [2, 8, 9, 10, 20])
+    @Test("a name that appears twice is found at any place, built or only checked", arguments: [2, 8, 9, 10, 20])
     func repetitions(count: Int) {
         for first in 0..<count - 1 {
             // Objects inside and before have the same names, which is no repetition.
@@ -36,7 +36,7 @@ struct JSONParserTests {
             for builds in [true, false] {
                 #expect(throws: Never.self) { try Self.read(whole, builds: builds) }
                 let fault = #expect(throws: JSONFault.self) { try Self.read(twice, builds: builds) }
-                #expect(fault?.reason == "a name that stands twice in one object")
+                #expect(fault?.reason == "a name that appears twice in one object")
                 #expect(fault?.column == twice.utf8.count - 3)
             }
         }
@@ -52,7 +52,7 @@ struct JSONParserTests {
             let fault = #expect(throws: JSONFault.self) {
                 try Self.read("{\(fields)\"é\":1,\"e\u{301}\":2}", builds: builds)
             }
-            #expect(fault?.reason == "a name that stands twice in one object")
+            #expect(fault?.reason == "a name that appears twice in one object")
         }
     }
 
