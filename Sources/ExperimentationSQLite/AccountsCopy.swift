@@ -11,6 +11,8 @@ struct AccountsCopy: Sendable, Equatable {
     struct Lane: Sendable, Equatable {
         var destination: Destination
         var ledger: Ledger
+        /// Up to here, what isn't held is delivered, although its rows may still be there.
+        var head: Int64
     }
 
     /// Whose copy this is: the store's own random bytes.
@@ -28,7 +30,11 @@ struct AccountsCopy: Sendable, Equatable {
         salt = table.consent.salts.first ?? Data()
         lastSequence = table.lastSequence
         for stored in table.lanes {
-            lanes[stored.id] = Lane(destination: stored.lane.destination, ledger: stored.lane.ledger)
+            lanes[stored.id] = Lane(
+                destination: stored.lane.destination,
+                ledger: stored.lane.ledger,
+                head: stored.head
+            )
         }
     }
 
@@ -52,6 +58,7 @@ struct AccountsCopy: Sendable, Equatable {
             add(lane.destination.provider.utf8)
             add(lane.destination.account.utf8)
             for figure in [lane.ledger.accepted, lane.ledger.delivered, lane.ledger.purged] { add(Int64(figure)) }
+            add(lane.head)
             add(Int64(lane.ledger.dropped.count))
             for (reason, count) in lane.ledger.dropped {
                 add(reason.rawValue.utf8)
@@ -109,14 +116,18 @@ struct AccountsCopy: Sendable, Equatable {
 
         mutating func lane() -> Lane? {
             guard let provider = text(), let account = text(), let accepted = count(), let delivered = count(),
-                let purged = count(), let reasons = count()
+                let purged = count(), let head = count(), let reasons = count()
             else { return nil }
             var ledger = Ledger(accepted: accepted, delivered: delivered, purged: purged)
             for _ in 0..<min(reasons, bytes.count) {
                 guard let reason = text(), let count = count() else { return nil }
                 ledger.dropped[.init(rawValue: reason)] = count
             }
-            return Lane(destination: Destination(provider: provider, account: account), ledger: ledger)
+            return Lane(
+                destination: Destination(provider: provider, account: account),
+                ledger: ledger,
+                head: Int64(head)
+            )
         }
     }
 }

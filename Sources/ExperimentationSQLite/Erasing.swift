@@ -35,7 +35,8 @@ struct Erasing: Sendable {
             try? Self.owe(database)
             throw error
         }
-        let users = try String.fetchAll(database, sql: "SELECT DISTINCT user FROM owing")
+        // Also those whose events are delivered but still there.
+        let users = try String.fetchAll(database, sql: "SELECT user FROM delivery UNION SELECT user FROM tail")
         traces.erased(leaving: users, isShared: !lock.isAlone)
     }
 }

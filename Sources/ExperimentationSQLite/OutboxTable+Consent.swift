@@ -35,6 +35,7 @@ extension OutboxTable {
             }
         }
         guard consent.mayBeHeld else { return 0 }
+        try clearHead(database)
         try writeTail(database)
         var released = 0
         for place in lanes.indices {
@@ -69,6 +70,7 @@ extension OutboxTable {
             try leave.run()
         }
         consent.mayBeDenied = true
+        try clearHead(database)
         try writeTail(database)
         let rows = try HotStatement(
             """

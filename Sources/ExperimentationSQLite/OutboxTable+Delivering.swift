@@ -16,10 +16,13 @@ extension OutboxTable {
         case .refused(let answer): return .refused(answer)
         case .from(let first, let turn):
             try writeTail(database)
-            let batches = try batches(after: first, place, request, turn, database)
+            let batches = try batches(after: max(first, lanes[place].head), place, request, turn, database)
             if let last = batches.last?.last { lanes[place].lane.out = last }
             let isEmpty = request.token == nil && batches.isEmpty
-            if isEmpty { lanes[place].lane.free() }
+            if isEmpty {
+                lanes[place].lane.free()
+                try clearHead(database)
+            }
             try write(place, database)
             if isEmpty { return .refused(.nothing(until: try nextAttempt(place, at: request.now, database))) }
             return .leased(lanes[place].lane.token, batches)

@@ -14,8 +14,8 @@ extension OutboxTable {
         let places = places(of: destination)
         for place in places { try add(place, to: &status, now, database) }
         status.oldest = try oldest(places, database)
-        let isAlone = destination == nil || lanes.count == 1
-        status.bytes = isAlone && known(destination) ? extent.bytes : try bytes(of: destination, database)
+        let isAll = (destination == nil || lanes.count == 1) && known(destination)
+        status.bytes = isAll ? try allBytes(database) : try bytes(of: destination, database)
         return status
     }
 
@@ -39,8 +39,8 @@ extension OutboxTable {
             var leased = 0
             if lane.isHeld(at: now) {
                 leased = try number(
-                    "SELECT count(*) FROM delivery WHERE destination = ? AND held = 0 AND sequence <= ?",
-                    [id, lane.out]
+                    "SELECT count(*) FROM delivery WHERE destination = ? AND held = 0 AND sequence > ? AND sequence <= ?",
+                    [id, lanes[place].head, lane.out]
                 )
                 leased -= delayed - (try self.delayed(place, now, beyond: lane.out, database).count)
             }
@@ -57,12 +57,17 @@ extension OutboxTable {
         let first = try database.cachedStatement(
             sql: """
                 SELECT coalesce(
-                    (SELECT min(sequence) FROM delivery WHERE destination = ?1 AND held IN (0, 1)),
+                    (
+                        SELECT min(sequence) FROM delivery
+                        WHERE destination = ?1 AND held IN (0, 1) AND (held = 1 OR sequence > ?2)
+                    ),
                     (SELECT min(sequence) FROM tail WHERE destination = ?1)
                 )
                 """
         )
-        let sequences = try places.compactMap { try Int64.fetchOne(first, arguments: [lanes[$0].id]) }
+        let sequences = try places.compactMap {
+            try Int64.fetchOne(first, arguments: [lanes[$0].id, lanes[$0].head])
+        }
         let date = try database.cachedStatement(sql: "SELECT date FROM event WHERE sequence = ?")
         return try Double.fetchOne(date, arguments: [sequences.min()]).map { Date(timeIntervalSince1970: $0) }
     }
@@ -107,6 +112,15 @@ extension OutboxTable {
         )
         let count = try Int.fetchOne(tried, arguments: [id, lane.tried]) ?? 0
         if count > 0 { status.failures[reason, default: 0] += count }
+    }
+
+    /// How large all bodies are that are owed to anybody.
+    private func allBytes(_ database: Database) throws -> Int {
+        guard hasHead else { return extent.bytes }
+        let statement = try database.cachedStatement(
+            sql: "SELECT coalesce(sum(length(body)), 0) FROM event WHERE sequence IN (SELECT sequence FROM owing)"
+        )
+        return try Int.fetchOne(statement) ?? 0
     }
 
     private func bytes(of destination: Destination?, _ database: Database) throws -> Int {
@@ -167,9 +181,9 @@ struct StoredWaitingEvent: Sendable {
     var body: Data
     var deliveries: [WaitingEvent.Delivery]
 
-    /// The event; `nil` if it can't be read.
+    /// The event; `nil` if it can't be read, or isn't owed to anybody any more.
     var event: WaitingEvent? {
-        guard var envelope = try? EnvelopeCoding.decode(Array(body)) else { return nil }
+        guard !deliveries.isEmpty, var envelope = try? EnvelopeCoding.decode(Array(body)) else { return nil }
         envelope.sequence = sequence
         envelope.attempts = deliveries.map(\.attempts).max() ?? 0
         return WaitingEvent(envelope: envelope, deliveries: deliveries)

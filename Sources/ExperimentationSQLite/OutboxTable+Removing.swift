@@ -7,6 +7,7 @@ extension OutboxTable {
 
     /// Drops the oldest of the least important events while there are too many.
     mutating func makeRoom(after bytes: Int, now: Date, _ database: Database) throws {
+        while isOverLimits, hasHead { try clearHead(atMost: Self.headPortion, database) }
         if isOverLimits, !extent.isExact { try recount(database) }
         if isOverLimits { try dropLeastImportant(now, database) { $0.isOverLimits } }
         // Half-empty pages, or cached values, may use up the file before the bodies reach their limit.
@@ -31,6 +32,7 @@ extension OutboxTable {
         _ database: Database,
         while condition: (inout Self) -> Bool
     ) throws {
+        try clearHead(database)
         try writeTail(database)
         let select = try database.cachedStatement(
             sql: "SELECT sequence, length(body) FROM event WHERE sequence >= ? AND priority = ? ORDER BY sequence"
@@ -118,6 +120,7 @@ extension OutboxTable {
     ) throws -> Int {
         if date.timeIntervalSince1970 <= extent.oldestDate { return 0 }
         let place = try place(of: destination, database)
+        try clearHead(database)
         try writeTail(database)
         let lane = lanes[place].lane
         let rows = try HotStatement(
@@ -155,6 +158,7 @@ extension OutboxTable {
         _ database: Database
     ) throws -> Int {
         let place = try place(of: destination, database)
+        try clearHead(database)
         try writeTail(database)
         let given = try database.cachedStatement(
             sql: "SELECT min(sequence) FROM delivery WHERE destination = ? AND held = 0 AND (kept = 0 OR kept = ?)"

@@ -14,8 +14,10 @@ extension OutboxTable {
     ) throws -> Bool {
         if let first = firstEpochs[token.destination], token.epoch < first { return false }
         let place = try place(of: token.destination, database)
-        try writeTail(database)
         let isHolder = lanes[place].lane.holds(token)
+        if isHolder, try advanceHead(settlements, place, database) { return lanes[place].lane.isCurrent(token) }
+        try clearHead(database)
+        try writeTail(database)
         var delivered: [Int64] = []
         var dropped: [Ledger.DropReason: [Int64]] = [:]
         for settlement in settlements {
@@ -52,6 +54,7 @@ extension OutboxTable {
         _ place: Int,
         _ database: Database
     ) throws {
+        try clearHead(database)
         try writeTail(database)
         try count(try remove(sequences.sorted(), place, database), as: reason, at: place, database)
         try write(place, database)

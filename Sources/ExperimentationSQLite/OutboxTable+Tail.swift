@@ -26,7 +26,9 @@ extension OutboxTable {
                 FROM destination CROSS JOIN event
                 WHERE sequence > through AND owed >> (2 * destination.id - 2) & 1;
                 CREATE TEMP VIEW owing AS
-                SELECT destination, held, sequence, kept, user, due, attempts, reason FROM delivery
+                SELECT destination, held, sequence, kept, user, due, attempts, delivery.reason
+                FROM destination CROSS JOIN delivery ON delivery.destination = destination.id
+                WHERE held = 1 OR sequence > head
                 UNION ALL
                 SELECT destination, held, sequence, kept, user, NULL, NULL, NULL FROM tail;
                 """

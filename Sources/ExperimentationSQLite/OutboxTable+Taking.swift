@@ -12,6 +12,7 @@ extension OutboxTable {
     ///   - database: This file.
     /// - Throws: What the database says.
     mutating func take(_ contents: StoreContents, isContinued: Bool, _ database: Database) throws {
+        try clearHead(database)
         try writeTail(database)
         let base = isContinued ? 0 : lastSequence
         let order = contents.events.keys.sorted()
@@ -114,7 +115,7 @@ extension OutboxTable {
                 DELETE FROM event;
                 DELETE FROM dropped;
                 DELETE FROM state;
-                UPDATE destination SET owner = 0, out = 0, accepted = 0, delivered = 0, purged = 0, epoch = epoch + 1;
+                UPDATE destination SET owner = 0, out = 0, accepted = 0, delivered = 0, purged = 0, head = 0, epoch = epoch + 1;
                 """
         )
     }

@@ -21,6 +21,8 @@ struct OutboxTable: Sendable {
     var knownFreePages = 0
     /// How many bytes the deliveries take that have no rows yet.
     var tailBytes = 0
+    /// The highest sequence when rows of deliveries that are made were last deleted.
+    var cleared: Int64 = 0
     /// The highest sequence at which the accounts were copied beside the file.
     var copied: Int64 = 0
     /// What is known of consent.
@@ -69,7 +71,8 @@ struct OutboxTable: Sendable {
     func isCopyDue(after before: OutboxTable) -> Bool {
         lastSequence - copied >= Self.mostBeforeCopy || lanes.count != before.lanes.count
             || zip(lanes, before.lanes).contains { now, before in
-                now.through != before.through || now.lane.ledger.delivered != before.lane.ledger.delivered
+                now.through != before.through || now.head != before.head
+                    || now.lane.ledger.delivered != before.lane.ledger.delivered
                     || now.lane.ledger.purged != before.lane.ledger.purged
                     || now.lane.ledger.dropped != before.lane.ledger.dropped
             }
@@ -186,6 +189,10 @@ struct OutboxTable: Sendable {
         let used = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA page_count")) ?? 0
         let free = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0
         knownFreePages = limits.pages.most - used + free
+        if knownFreePages < limits.pages.reserve, hasHead {
+            try clearHead(atMost: Self.headPortion, database)
+            return try hasRoom(after: 0, database)
+        }
         return knownFreePages >= limits.pages.reserve
     }
 

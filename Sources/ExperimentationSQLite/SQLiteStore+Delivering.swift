@@ -83,10 +83,18 @@ extension SQLiteStore {
         pause: DeliveryPause?,
         now: Date
     ) async throws(ExperimentationError) {
-        try await commits.perform(.removal) { database, table in
+        var hasHead = try await commits.perform(.removal) { database, table in
             let place = try table.place(of: token.destination, database)
             table.lanes[place].lane.release(token, pause: pause, now: now)
             try table.write(place, database)
+            return table.hasHead
+        }
+        // By and by, so that nobody who accepts an event waits for all of it.
+        while hasHead {
+            hasHead = try await commits.perform(.removal) { database, table in
+                try table.clearHead(atMost: OutboxTable.headPortion, database)
+                return table.hasHead
+            }
         }
     }
 }

@@ -35,6 +35,8 @@ struct StoreContents: Sendable {
         var lane: OutboxLane
         /// What was accepted up to this sequence is counted in the lane.
         var through: Int64
+        /// Up to this sequence, what isn't held is delivered, although its rows may still be there.
+        var head: Int64 = 0
         /// What is owed, by sequence.
         var deliveries: [Int64: Delivery] = [:]
         /// Whether some of what is held, or of what isn't, can't be read.
@@ -110,6 +112,7 @@ extension StoreContents {
             lane.lane.ledger.rise(to: account.ledger)
             // All that came later than the table's row is in the copy's sum.
             lane.through = max(lane.through, copy.lastSequence)
+            lane.head = max(lane.head, account.head)
             lanes[id] = lane
         }
     }
@@ -138,9 +141,9 @@ extension StoreContents {
 }
 
 extension StoreContents.Lane {
-    /// Leaves out what can't be read, and counts it.
+    /// Leaves out what is delivered, and what can't be read, which it counts.
     fileprivate mutating func balance(_ events: [Int64: StoreContents.Event]) {
-        deliveries = deliveries.filter { events[$0.key] != nil }
+        deliveries = deliveries.filter { ($0.value.isHeld || $0.key > head) && events[$0.key] != nil }
         let gone = lane.ledger.delivered + lane.ledger.purged + lane.ledger.dropped.values.reduce(0, +)
         lane.ledger.accepted = max(lane.ledger.accepted, gone + deliveries.count)
         let missing = lane.ledger.accepted - gone - deliveries.count

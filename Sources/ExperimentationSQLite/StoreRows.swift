@@ -72,7 +72,7 @@ extension StoreContents.Lane {
         lane.reason = row.text(11)
         lane.tried = row.number(12) ?? 0
         lane.ledger = Ledger(accepted: Int(accepted), delivered: Int(delivered), purged: Int(purged))
-        self.init(lane: lane, through: through)
+        self.init(lane: lane, through: through, head: min(row.number(17) ?? 0, through))
     }
 }
 

@@ -63,8 +63,9 @@ enum StoreSchema {
         // An event is written once and owed to each of its destinations by a narrow row of its own, which is all that a
         // delivery touches. The latest events, those behind `through`, don't have these rows yet: `owed` says to whom they
         // are owed, two bits a destination, and `kept` and `user` are what the rows will say. A destination is also a
-        // lane: who delivers it, and its accounts. Whose events these are doesn't stand in a file of before, at most
-        // their account; they belong to the first destination that fits.
+        // lane: who delivers it, and its accounts. Up to `head`, what isn't held is delivered and counted, although its
+        // rows may still be there. A file of an earlier version doesn't say whose events it holds, at most their account;
+        // they belong to the first destination that fits.
         """
         CREATE TABLE destination (
             id INTEGER PRIMARY KEY,
@@ -84,6 +85,7 @@ enum StoreSchema {
             through INTEGER NOT NULL,
             delivered INTEGER NOT NULL,
             purged INTEGER NOT NULL,
+            head INTEGER NOT NULL,
             UNIQUE (provider, account)
         ) STRICT;
         CREATE TABLE dropped (
@@ -113,7 +115,7 @@ enum StoreSchema {
             0, 0, 0, 0, 0, 0, 0, 0, NULL, 0,
             highest - coalesce((SELECT value FROM ledger WHERE name = 'offset'), 0), highest,
             coalesce((SELECT value FROM ledger WHERE name = 'delivered'), 0),
-            coalesce((SELECT value FROM ledger WHERE name = 'purged'), 0)
+            coalesce((SELECT value FROM ledger WHERE name = 'purged'), 0), 0
         FROM (
             SELECT max(
                 coalesce((SELECT value FROM ledger WHERE name = 'sequence'), 0),

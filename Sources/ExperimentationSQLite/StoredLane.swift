@@ -13,6 +13,9 @@ struct StoredLane: Sendable {
     ///
     /// So accepting an event writes neither. Whoever does something with a delivery writes both first.
     var through: Int64
+    /// Deliveries up to this sequence that aren't held are made and counted, although their rows may still be there; 0 if
+    /// there are none.
+    var head: Int64 = 0
 
     /// Creates a lane for a destination that the file doesn't know.
     init(new destination: Destination, through: Int64, _ database: Database) throws {
@@ -21,8 +24,8 @@ struct StoredLane: Sendable {
         try database.cachedStatement(
             sql: """
                 INSERT INTO destination (provider, account, owner, epoch, revision, leased, until, out, paused, resumes, tried,
-                    accepted, through, delivered, purged)
-                VALUES (?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ?, 0, 0)
+                    accepted, through, delivered, purged, head)
+                VALUES (?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ?, 0, 0, 0)
                 """
         ).execute(arguments: [destination.provider, destination.account, through])
         id = database.lastInsertedRowID
@@ -37,6 +40,7 @@ struct StoredLane: Sendable {
     private init(_ row: Row, _ database: Database) throws {
         id = row["id"]
         through = row["through"]
+        head = row["head"]
         lane = OutboxLane(of: Destination(provider: row["provider"], account: row["account"]))
         lane.owner = row["owner"]
         lane.epoch = row["epoch"]
@@ -66,7 +70,7 @@ struct StoredLane: Sendable {
         let update = try HotStatement(
             """
             UPDATE destination SET owner = ?, epoch = ?, revision = ?, leased = ?, until = ?, out = ?, paused = ?, resumes = ?,
-                reason = ?, tried = ?, accepted = ?, through = ?, delivered = ?, purged = ?
+                reason = ?, tried = ?, accepted = ?, through = ?, delivered = ?, purged = ?, head = ?
             WHERE id = ?
             """,
             database
@@ -85,7 +89,23 @@ struct StoredLane: Sendable {
         try update.bind(through, at: 12)
         try update.bind(lane.ledger.delivered, at: 13)
         try update.bind(lane.ledger.purged, at: 14)
-        try update.bind(id, at: 15)
+        try update.bind(head, at: 15)
+        try update.bind(id, at: 16)
+        try update.run()
+    }
+
+    /// Writes down what the vendor has taken from the front, and nothing of what was accepted.
+    func writeHead(_ database: Database) throws {
+        let update = try HotStatement(
+            "UPDATE destination SET paused = ?, resumes = ?, reason = ?, delivered = ?, head = ? WHERE id = ?",
+            database
+        )
+        try update.bind(lane.pause.noted.timeIntervalSince1970, at: 1)
+        try update.bind(lane.pause.due.timeIntervalSince1970, at: 2)
+        if let reason = lane.reason { try update.bind(reason, at: 3) } else { try update.bindNull(at: 3) }
+        try update.bind(lane.ledger.delivered, at: 4)
+        try update.bind(head, at: 5)
+        try update.bind(id, at: 6)
         try update.run()
     }
 

@@ -15,7 +15,7 @@ struct StatusTests {
             try database.execute(
                 sql: """
                     INSERT INTO destination
-                    VALUES (2, 'away', 'abcdef0123456789', 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 3, 7, 1, 0);
+                    VALUES (2, 'away', 'abcdef0123456789', 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 3, 7, 1, 0, 0);
                     INSERT INTO delivery VALUES (2, 0, 5, 0, 'ada', NULL, NULL, NULL, NULL);
                     INSERT INTO delivery VALUES (2, 0, 6, 0, 'bob', NULL, NULL, NULL, NULL);
                     """

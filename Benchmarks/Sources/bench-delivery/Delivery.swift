@@ -52,6 +52,7 @@ struct Delivery {
         if isWanted("accepting") { try await accepting(&table) }
         if isWanted("beside") { try await besideDelivery(&table) }
         if isWanted("draining") { try await draining(&table) }
+        if isWanted("settling") { try await settling(&table) }
         if isWanted("denying") { try await denying(&table) }
         if isWanted("destinations") { try await Destinations.measure(&table) }
         if isWanted("offline") { try await offline(&table) }
@@ -225,7 +226,7 @@ struct Delivery {
                     precondition(isTaken)
                 }
             }
-            rounds.append((plain, try await drained(envelopes, post)))
+            rounds.append((plain, try await drained(envelopes, post).rate))
         }
         rounds.sort { $0.drained / $0.plain < $1.drained / $1.plain }
         let (plain, drained) = rounds[rounds.count / 2]
@@ -237,10 +238,19 @@ struct Delivery {
         }
     }
 
+    /// Draining to a vendor that answers at once: what the store and the engine cost by themselves.
+    static func settling(_ table: inout Table) async throws {
+        let envelopes = (0..<100_000).map { envelope($0, user: "user-\($0 % 50)") }
+        var rounds: [(rate: Double, seconds: Double)] = []
+        for _ in 0..<9 { rounds.append(try await drained(envelopes, nil)) }
+        table.add("draining 100,000, no posting, median of nine", rounds.map(\.rate).sorted()[4], unit: "/s")
+        table.add("processor's time for 100 of them", rounds.map(\.seconds).sorted()[4] * 1_000, unit: "µs")
+    }
+
     static func drained(
         _ envelopes: [Envelope],
-        _ post: @escaping @Sendable ([Envelope]) async -> Bool
-    ) async throws -> Double {
+        _ post: (@Sendable ([Envelope]) async -> Bool)?
+    ) async throws -> (rate: Double, seconds: Double) {
         let total = envelopes.count
         let store = try SQLiteStore(at: file(), limits: StoreLimits(maximumCount: total, maximumBytes: 100_000_000))
         for start in stride(from: 0, to: total, by: 500) {
@@ -248,17 +258,19 @@ struct Delivery {
             _ = try await store.append(events, now: Date())
         }
         let start = ContinuousClock.now
+        let began = ownSeconds()
         let client = try await ExperimentationClient(
             provider: Vendor(post: post),
             store: ClientStore(outbox: store, state: store)
         )
         while try await !client.flush() {}
         let drained = Double(total) / ((ContinuousClock.now - start).nanoseconds / 1e9)
+        let seconds = ownSeconds() - began
         let ledger = try await client.ledger()
         precondition(ledger == Ledger(accepted: total, delivered: total))
         await client.shutdown()
         await store.close()
-        return drained
+        return (drained, seconds)
     }
 
     // MARK: Denying consent

@@ -1,0 +1,122 @@
+import Experimentation
+import Foundation
+internal import GRDB
+
+/// The head: deliveries made from the front of a lane whose rows are still there.
+///
+/// When a vendor has taken exactly what comes first in a lane, one number in the destination's row says so. That writes one
+/// page instead of a dozen. The rows go when the lane is empty, all at once if nothing else is in the store; when something
+/// else is to be done with deliveries; and otherwise as fast as new events come. What only reads leaves them out. Where the
+/// head ends stands in the destination's row: ``StoredLane/head``.
+extension OutboxTable {
+    /// How many rows go in one transaction where they needn't all go, and how many new events call for that.
+    static let headPortion = 1_600
+
+    /// Whether deliveries that are made still have rows.
+    var hasHead: Bool { lanes.contains { $0.head > 0 } }
+
+    /// Writes down that a vendor has taken the front of a lane, if these say exactly that.
+    ///
+    /// - Returns: Whether they do; nothing is written if not.
+    mutating func advanceHead(_ settlements: [Settlement], _ place: Int, _ database: Database) throws -> Bool {
+        guard let last = settlements.last, try isFront(settlements, place, database) else { return false }
+        lanes[place].head = last.sequence
+        lanes[place].lane.ledger.delivered += settlements.count
+        lanes[place].lane.succeed()
+        if try !hasBody(place, database) {
+            try clearHead(database)
+        } else if lastSequence - cleared >= Self.headPortion {
+            try clearHead(atMost: Self.headPortion, database)
+        }
+        try lanes[place].writeHead(database)
+        return true
+    }
+
+    /// Whether all of these are delivered, and none is missing before or between them.
+    private func isFront(_ settlements: [Settlement], _ place: Int, _ database: Database) throws -> Bool {
+        let rows = try HotStatement(
+            """
+            SELECT sequence, due IS NOT NULL FROM delivery
+            WHERE destination = ? AND held = 0 AND sequence > ? ORDER BY sequence
+            """,
+            database
+        )
+        try rows.bind(lanes[place].id, at: 1)
+        try rows.bind(lanes[place].head, at: 2)
+        defer { rows.reset() }
+        for settlement in settlements {
+            // What was tried before is in the index of delayed deliveries, which isn't asked where the head ends.
+            guard case .delivered = settlement.outcome, try rows.step(), rows.int(0) == settlement.sequence,
+                rows.int(1) == 0
+            else { return false }
+        }
+        return true
+    }
+
+    /// Whether something that may be delivered comes behind a lane's head.
+    private func hasBody(_ place: Int, _ database: Database) throws -> Bool {
+        let next = try HotStatement(
+            "SELECT 1 FROM delivery WHERE destination = ? AND held = 0 AND sequence > ? LIMIT 1",
+            database
+        )
+        try next.bind(lanes[place].id, at: 1)
+        try next.bind(lanes[place].head, at: 2)
+        defer { next.reset() }
+        return try next.step()
+    }
+
+    /// Deletes the rows of deliveries that are made; called before anything else is done with a delivery.
+    mutating func clearHead(_ database: Database) throws {
+        guard hasHead, try !clearAll(database) else { return }
+        try clearHead(atMost: .max, database)
+    }
+
+    /// Deletes rows of deliveries that are made, the oldest first.
+    mutating func clearHead(atMost number: Int, _ database: Database) throws {
+        let select = try HotStatement(
+            "SELECT sequence FROM delivery WHERE destination = ? AND held = 0 AND sequence <= ? ORDER BY sequence LIMIT ?",
+            database
+        )
+        let delete = try HotStatement(
+            "DELETE FROM delivery WHERE destination = ? AND held = 0 AND sequence <= ?",
+            database
+        )
+        cleared = lastSequence
+        for place in lanes.indices where lanes[place].head > 0 {
+            var sequences: [Int64] = []
+            try select.bind(lanes[place].id, at: 1)
+            try select.bind(lanes[place].head, at: 2)
+            try select.bind(number, at: 3)
+            while try select.step() { sequences.append(select.int(0)) }
+            select.reset()
+            if let last = sequences.last { try delete.run(lanes[place].id, last) }
+            if sequences.count < number {
+                lanes[place].head = 0
+                try lanes[place].writeHead(database)
+            }
+            try removeBodies(sequences, database)
+        }
+    }
+
+    /// Deletes everything, if nothing but what is delivered is left: no row needs to be looked at, no page of them written.
+    ///
+    /// - Returns: Whether it was so.
+    private mutating func clearAll(_ database: Database) throws -> Bool {
+        let held = try HotStatement("SELECT 1 FROM delivery WHERE destination = ? AND held = 1 LIMIT 1", database)
+        for place in lanes.indices {
+            guard lanes[place].through == lastSequence, try !hasBody(place, database) else { return false }
+            try held.bind(lanes[place].id, at: 1)
+            defer { held.reset() }
+            if try held.step() { return false }
+        }
+        try HotStatement("DELETE FROM delivery", database).run()
+        try HotStatement("DELETE FROM event", database).run()
+        extent = Extent()
+        cleared = lastSequence
+        for place in lanes.indices where lanes[place].head > 0 {
+            lanes[place].head = 0
+            try lanes[place].writeHead(database)
+        }
+        return true
+    }
+}
