@@ -20,7 +20,10 @@ struct ApplicationSupportTests {
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "vendor.sqlite").path))
     }
 
-    @Test("a name that would leave the folder, or hide in it, is refused", arguments: ["", "..", ".x", "a/b", "a b", "é"])
+    @Test(
+        "a name that would leave the folder, or hide in it, is refused",
+        arguments: ["", "..", ".x", "a/b", "a b", "é"]
+    )
     func refusesNames(name: String) {
         let folder = folder()
         #expect(

@@ -102,12 +102,15 @@ public final class Flagship: Sendable {
             )
         }
         var client: ExperimentationClient?
+        // Flags are read here by Flagship's rules, so exposures are recorded here too.
+        var settings = ClientOptions(exposurePolicy: .manual)
+        // Whoever comes first may have withdrawn consent since the last run.
+        settings.waitsForUser = true
         do throws(ExperimentationError) {
             client = try await ExperimentationClient(
                 provider: provider,
                 store: store,
-                // Flags are read here by Flagship's rules, so exposures are recorded here too.
-                options: ClientOptions(exposurePolicy: .manual),
+                options: settings,
                 environment: environment
             )
         } catch {
@@ -220,7 +223,7 @@ public final class Flagship: Sendable {
     ///
     /// - Parameters:
     ///   - records: The values of the column `data_hit` of its table of hits, by id.
-    ///   - environmentID: The environment that they belong to.
+    ///   - environmentID: The environment; hits of another one are left out.
     ///   - apiKey: The key that Flagship is then started with.
     ///   - options: The options that it is then started with.
     ///   - store: The store that it is then started with.
@@ -238,7 +241,8 @@ public final class Flagship: Sendable {
     ) async throws(ExperimentationError) -> Int {
         let oldest = FlagshipHitRecord.oldest(at: now)
         let envelopes = records.compactMap { id, data -> Envelope? in
-            guard let json = try? JSON.parse(data), let record = try? FlagshipHitRecord(json), record.time > oldest
+            guard let json = try? JSON.parse(data), let record = try? FlagshipHitRecord(json), record.time > oldest,
+                record.belongs(to: environmentID)
             else { return nil }
             return record.envelope(id: id)
         }
