@@ -7,7 +7,7 @@ import Synchronization
 /// call.
 ///
 /// ```swift
-/// let flagship = await Flagship.start(environmentID: "bkk9glocmjcg0vtmdlng", apiKey: "key")
+/// let flagship = await Flagship.start(environmentID: "bkk9glocmjcg0vtmdlng", apiKey: "key", store: store)
 /// let visitor = await flagship.newVisitor("u-1", hasConsented: true).context(["vip": true]).build()
 /// await visitor.fetchFlags()
 /// let color = visitor.flag("btnColor").value(default: "red")
@@ -63,7 +63,8 @@ public final class Flagship: Sendable {
     ///     started, as in the original.
     ///   - apiKey: The key of the Decision API.
     ///   - options: How it behaves.
-    ///   - store: Where hits, flags and files are kept; in memory, and so lost with the process, unless another is named.
+    ///   - store: Where hits, flags, ids and files are kept; with `FlagshipSQLite` it may be left out, for a file of the
+    ///     application's own.
     ///   - transport: What exchanges requests; the platform's own if `nil`.
     ///   - environment: Time, chance, ids and a place for messages.
     /// - Returns: Flagship, started or not.
@@ -71,7 +72,7 @@ public final class Flagship: Sendable {
         environmentID: String,
         apiKey: Secret,
         options: FlagshipOptions = FlagshipOptions(),
-        store: ClientStore = .inMemory(),
+        store: ClientStore,
         transport: (any HTTPTransport)? = nil,
         environment: ClientEnvironment = ClientEnvironment()
     ) async -> Flagship {
