@@ -47,6 +47,8 @@ public struct SigmaProvider: ExperimentationProvider {
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
         let environment = context.environment
+        var configuration = configuration
+        configuration.device = await configuration.device.identified()
         let source = SigmaRulesetSource(
             SigmaService(configuration, transport: transport ?? DefaultTransport.make(), environment: environment),
             privateID: configuration.privateID ?? SigmaPrivateID.make(environment.jitter),

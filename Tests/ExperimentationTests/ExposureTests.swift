@@ -50,7 +50,43 @@ struct ExposureTests {
         )
     }
 
-    @Test("a default, a mismatch, an unknown flag and a flag without an experiment record nothing")
+    /// A control that leaves one flag to the application, beside a value of its own.
+    static let control = InMemoryExperiment(
+        Experiment(id: "checkout"),
+        arms: [.init(Variation(id: "a", isControl: true), weight: 100, flags: ["color": .null, "size": 3])]
+    )
+
+    @Test("a flag that the variation leaves to the caller shows the variation: the default is recorded, once")
+    func blank() async throws {
+        let (client, provider, session) = try await session(experiments: [Self.control])
+        for _ in 0..<3 {
+            #expect(session.string("color", default: "red") == "red")
+            #expect(session.details("color", default: "red").reason == .default)
+        }
+        _ = session.int("size", default: 0)
+        try await client.flush()
+        let seen = Exposure(
+            assignment: Assignment(
+                experiment: Experiment(id: "checkout"),
+                variation: Variation(id: "a", isControl: true)
+            ),
+            flagKey: "color",
+            defaultValue: "red"
+        )
+        #expect(provider.exposures == [seen])
+
+        let (often, oftenProvider, oftenSession) = try await self.session(.everyRead, experiments: [Self.control])
+        for _ in 0..<3 { _ = oftenSession.string("color", default: "red") }
+        try await often.flush()
+        #expect(oftenProvider.exposures == [seen, seen, seen])
+
+        let (none, noneProvider, noneSession) = try await self.session(.manual, experiments: [Self.control])
+        for _ in 0..<3 { _ = noneSession.string("color", default: "red") }
+        try await none.flush()
+        #expect(noneProvider.exposures.isEmpty)
+    }
+
+    @Test("a mismatch, an unknown flag and a flag without an experiment record nothing")
     func none() async throws {
         let (client, provider, session) = try await session()
         _ = session.bool("color", default: true)

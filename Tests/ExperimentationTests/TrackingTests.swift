@@ -217,24 +217,6 @@ struct TrackingTests {
         #expect(campaign == hero)
         #expect(session.heldCampaigns() == [])
     }
-
-    @Test("a linking that was interrupted is taken up, and ends with the vendor's ids")
-    func linking() async throws {
-        let store = ClientStore.inMemory()
-        let provider = InMemoryProvider()
-        provider.setFailure(ExperimentationError(.transport, "gone"))
-        let client = try await client(provider, store: store)
-        let session = client.session(for: User(id: "anon", consent: .granted))
-        let known = Identity(id: "ada", anonymousID: "anon", isAuthenticated: true)
-        await #expect(throws: ExperimentationError.self) { try await session.link(to: known) }
-        #expect(session.user.id == "anon")
-        provider.setFailure(nil)
-        let second = try await self.client(provider, store: store)
-        let later = second.session(for: User(id: "anon", consent: .granted))
-        #expect(try await later.link(to: Identity(id: "someone else")) == known)
-        #expect(later.user.identity == known)
-        #expect(provider.record.links.count == 1)
-    }
 }
 
 /// Refuses every batch with one event in it.

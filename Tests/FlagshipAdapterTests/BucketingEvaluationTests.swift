@@ -203,6 +203,56 @@ struct BucketingAllocationTests {
         #expect(try sample.ruleset().decisions(for: context).assignments == [])
     }
 
+    /// A control that sets no flags, beside a variation that does.
+    static let control = """
+        {"campaigns":[{"id":"c","type":"ab","bucketRanges":[{"r":[0,100]}],"variationGroups":[{"id":"g",
+         "targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"fs_all_users","value":""}]}]},
+         "variations":[{"id":"control","allocation":50,"reference":true,"modifications":{"type":"FLAG","value":{}}},
+                       {"id":"b","allocation":50,"modifications":{"type":"FLAG","value":{"flag":"b"}}}]}]}]}
+        """
+
+    @Test("a variation that sets no flags is assigned like any other", arguments: FlagshipRules.allCases)
+    func withoutFlags(rules: FlagshipRules) throws {
+        let ruleset = BucketingRuleset(try BucketingFile(try JSON.parse(Self.control)), rules: rules, automatic: [:])
+        var found: Set<[String]> = []
+        for number in 0..<200 {
+            let context = EvaluationContext(user: User(id: "u-\(number)"), date: Date(timeIntervalSince1970: 0))
+            let decisions = ruleset.decisions(for: context)
+            found.insert(decisions.assignments.map(\.variation.id) + decisions.keys)
+        }
+        #expect(found == [["control"], ["b", "flag"]])
+        let earlier = EvaluationContext(
+            user: User(id: "u-1"),
+            earlierAssignments: ["g": "control"],
+            date: Date(timeIntervalSince1970: 0)
+        )
+        let free = EvaluationContext(user: User(id: "u-1"), date: Date(timeIntervalSince1970: 0))
+        // The SDK remembers assignments by their flags, the server all of them.
+        let kept = rules == .ios ? ruleset.decisions(for: free).assignments.map(\.variation.id) : ["control"]
+        #expect(ruleset.decisions(for: earlier).assignments.map(\.variation.id) == kept)
+    }
+
+    @Test("the Decision API's variation without flags is a place as well")
+    func withoutFlagsAsked() async throws {
+        let bench = try await Bench(Self.control)
+        let client = try await bench.client()
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        bench.transport.fail(
+            "campaigns",
+            .body(
+                #"""
+                {"campaigns":[{"id":"c","variationGroupId":"g","type":"ab",
+                "variation":{"id":"control","reference":true,"modifications":{"type":"FLAG","value":{}}}}]}
+                """#
+            )
+        )
+        try await session.refresh()
+        #expect(session.assignments.map(\.variation.id) == ["control"])
+        try session.expose("c")
+        try await client.flush()
+        #expect(bench.transport.exchanges("activate").count == 1)
+    }
+
     @Test("F30 an earlier assignment isn't looked at when the targeting doesn't match")
     func stickyNeedsTargeting() throws {
         let lyon = BucketingSample.targeting([[BucketingSample.rule("EQUALS", "city", #""lyon""#)]])

@@ -25,6 +25,10 @@ final class OwnCache: FlagshipVisitorCache, FlagshipHitCache {
     var calls: [String] { state.withLock { $0.calls } }
     var hits: [String: FlagshipHitRecord] { state.withLock { $0.hits } }
     var visitors: [String: Data] { state.withLock { $0.visitors } }
+    /// The names of the cached screens, the oldest first; of those of one moment, in their own order.
+    var screens: [FlagValue] {
+        hits.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }.compactMap { $0.value.content["dl"] }
+    }
 
     private func note(_ call: String, _ change: (inout State) -> Void) {
         state.withLock { state in
@@ -157,6 +161,7 @@ struct CacheTests {
         let quick = OwnCache()
         await quick.cacheHits(cache.hits)
         let next = await bench.flagship { $0.caches = FlagshipCaches(hits: quick) }
+        _ = await next.newVisitor("ada", hasConsented: true).build()
         try await next.client?.flush()
         #expect(await bench.hits.compactMap { $0["dl"] } == ["now", "earlier"])
     }
@@ -214,59 +219,153 @@ struct CacheTests {
         )
     }
 
-    @Test("F64 continuous: each hit is cached until it is sent; periodic: the cache is the pool after each batch")
-    func strategies() async throws {
-        for strategy in FlagshipOptions.Tracking.Strategy.allCases {
-            let bench = try await Bench()
-            let cache = OwnCache()
-            let flagship = await bench.flagship { options in
-                options.caches = FlagshipCaches(hits: cache)
-                options.tracking.strategy = strategy
-            }
-            let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
-            try await flagship.client?.flush()
-            #expect(cache.hits.isEmpty)
-            bench.transport.fail("hits", .error(.transport), times: 1)
-            await visitor.sendHit(.screen("home"))
-            #expect(cache.hits.count == (strategy == .continuousCaching ? 1 : 0))
-            _ = try? await flagship.client?.flush(within: .zero)
-            #expect(await bench.eventually { bench.transport.exchanges("hits").count == 2 })
-            #expect(await bench.eventually { cache.hits.count == 1 })
-            for _ in 0..<200 where try await flagship.client?.ledger().pending != 0 {
-                bench.time.advance(by: .seconds(120))
-                _ = try? await flagship.client?.flush(within: .zero)
-                await Task.yield()
-            }
-            #expect(await bench.eventually { cache.hits.isEmpty })
-            #expect(cache.calls.contains("flushAllHits") == (strategy == .periodicCaching))
+    @Test(
+        "F64 continuous: each hit is cached until it is sent; periodic: the cache is the pool after each batch",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func strategies(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        let flagship = await bench.flagship { options in
+            options.caches = FlagshipCaches(hits: cache)
+            options.tracking = .init(poolMaxSize: 2, batchInterval: .seconds(5), strategy: strategy)
         }
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        try await flagship.client?.flush()
+        // The vendor takes one batch, and then none.
+        bench.transport.fail("hits", .error(.transport), times: 50)
+        let names: [FlagValue] = ["one", "two", "three", "four", "five"]
+        var cached: [[FlagValue]] = []
+        for name in names {
+            bench.time.advance(by: .milliseconds(1))
+            await visitor.sendHit(.screen(name.stringValue ?? ""))
+            if strategy == .continuousCaching { cached.append(cache.screens) }
+        }
+        #expect(cached == (strategy == .continuousCaching ? names.indices.map { Array(names[...$0]) } : []))
+        #expect(try await flagship.client?.flush(retrying: false) == false)
+        #expect(await bench.eventually { cache.screens == names })
+        bench.transport.heal()
+        bench.transport.passThenFail("hits", passing: 1)
+        bench.time.advance(by: .seconds(120))
+        #expect(try await flagship.client?.flush(retrying: false) == false)
+        #expect(await bench.eventually { cache.screens == Array(names[2...]) })
+        bench.transport.heal()
+        bench.time.advance(by: .seconds(300))
+        #expect(try await flagship.client?.flush(retrying: false) == true)
+        #expect(await bench.eventually { cache.hits.isEmpty })
+        #expect(await bench.hits.compactMap { $0["dl"] } == names)
+        #expect(cache.calls.contains("flushAllHits") == (strategy == .periodicCaching))
+    }
+
+    private func record(_ name: String, age: Double, _ bench: Bench, environmentID: String = Bench.environmentID)
+        -> FlagshipHitRecord
+    {
+        FlagshipHitRecord(
+            visitorID: "ada",
+            anonymousID: nil,
+            type: "SCREENVIEW",
+            time: bench.time.now.addingTimeInterval(-age),
+            content: [
+                "t": "SCREENVIEW", "cid": .string(environmentID), "ds": "APP", "vid": "ada", "dl": .string(name),
+                "qt": 0,
+            ]
+        )
     }
 
     @Test("F61 cached hits of less than four hours go out at the next start, older ones are deleted")
     func restart() async throws {
         let bench = try await Bench()
         let cache = OwnCache()
-        func record(_ name: String, age: Double) -> FlagshipHitRecord {
-            FlagshipHitRecord(
-                visitorID: "ada",
-                anonymousID: nil,
-                type: "SCREENVIEW",
-                time: bench.time.now.addingTimeInterval(-age),
-                content: [
-                    "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada",
-                    "dl": .string(name),
-                    "qt": 0,
-                ]
-            )
-        }
         await cache.cacheHits([
-            "1": record("young", age: 60), "2": record("almost", age: 14_000), "3": record("old", age: 14_400),
+            "1": record("young", age: 60, bench), "2": record("almost", age: 14_000, bench),
+            "3": record("old", age: 14_400, bench),
         ])
         let flagship = await bench.flagship { $0.caches = FlagshipCaches(hits: cache) }
+        #expect(cache.screens == ["almost", "young"])
+        _ = await flagship.newVisitor("ada", hasConsented: true).build()
         try await flagship.client?.flush()
-        #expect(await bench.hits.map { $0["dl"] } == ["almost", "young"])
-        #expect(await bench.hits.map { $0["qt"] } == [14_000_000, 60_000])
+        #expect(await bench.hits.compactMap { $0["dl"] } == ["almost", "young"])
+        #expect(await bench.hits.filter { $0["dl"] != nil }.map { $0["qt"] } == [14_000_000, 60_000])
         #expect(cache.hits.isEmpty)
+    }
+
+    @Test("F61 the client's own store keeps hits in the same way: the next run sends them, unless they are too old")
+    func restartWithoutCache() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("hits", .error(.transport), times: 50)
+        let first = await bench.flagship()
+        let visitor = await first.newVisitor("ada", hasConsented: true).build()
+        await visitor.sendHit(.screen("old"))
+        bench.time.advance(by: .seconds(14_000))
+        await visitor.sendHit(.screen("young"))
+        await first.close()
+        bench.transport.heal()
+        bench.time.advance(by: .seconds(500))
+        let second = await bench.flagship()
+        _ = await second.newVisitor("ada", hasConsented: true).build()
+        try await second.client?.flush()
+        #expect(await bench.hits.compactMap { $0["dl"] } == ["young"])
+    }
+
+    @Test(
+        "with a store and a cache that both outlive the process, a hit goes out once, after however many starts",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func onlyOnce(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        bench.transport.fail("hits", .error(.transport), times: 50)
+        for start in 0..<3 {
+            let flagship = await bench.flagship { options in
+                options.caches = FlagshipCaches(hits: cache)
+                options.tracking.strategy = strategy
+            }
+            let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+            if start == 0 {
+                await visitor.sendHit(.transaction(id: "o-1", affiliation: "shop", revenue: 20))
+                let order = Order(id: "o-2", lines: [LineItem(item: CatalogItem(id: "sku", price: 5))])
+                try await visitor.session?.track(.purchase(order))
+            }
+            #expect(try await flagship.client?.waitingEvents().count == 3)
+            _ = try await flagship.client?.flush(retrying: false)
+            await flagship.close()
+        }
+        bench.transport.heal()
+        let last = await bench.flagship { options in
+            options.caches = FlagshipCaches(hits: cache)
+            options.tracking.strategy = strategy
+        }
+        _ = await last.newVisitor("ada", hasConsented: true).build()
+        try await last.client?.flush()
+        #expect(await bench.hits.map { $0["t"] } == ["EVENT", "TRANSACTION", "TRANSACTION", "ITEM"])
+        #expect(await bench.eventually { cache.hits.isEmpty })
+    }
+
+    @Test(
+        "hits that were cached under another environment stay in the cache for it",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func otherEnvironment(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        let other = record("other", age: 60, bench, environmentID: "ckk9glocmjcg0vtmdlng")
+        await cache.cacheHits(["1": record("own", age: 60, bench), "2": other])
+        let flagship = await bench.flagship { options in
+            options.caches = FlagshipCaches(hits: cache)
+            options.tracking.strategy = strategy
+        }
+        _ = await flagship.newVisitor("ada", hasConsented: true).build()
+        try await flagship.client?.flush()
+        #expect(await bench.hits.compactMap { $0["dl"] } == ["own"])
+        #expect(await bench.eventually { cache.hits == ["2": other] })
+        let imported = try await Flagship.importHits(
+            ["2": Data(try JSON.encode(other.json))],
+            environmentID: Bench.environmentID,
+            apiKey: "key",
+            into: .inMemory(),
+            now: bench.time.now
+        )
+        #expect(imported == 0)
     }
 
     static func fixture(_ name: String) -> URL {
@@ -291,8 +390,10 @@ struct CacheTests {
         )
         #expect(imported == 7)
         let flagship = await bench.flagship(store: store)
+        _ = await flagship.newVisitor("amber-17", hasConsented: true).build()
         try await flagship.client?.flush()
-        let hits = await bench.hits
+        // The last one is the new visitor's own consent.
+        let hits = await bench.hits.dropLast()
         func hit(_ type: String) -> [String: FlagValue]? { hits.first { $0["t"] == .string(type) } }
         #expect(hits.count == 6)
         let transaction = try #require(hit("TRANSACTION"))

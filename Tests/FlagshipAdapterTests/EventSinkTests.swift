@@ -23,7 +23,11 @@ struct EventSinkTests {
         let (client, session) = try await Self.seen(bench)
         #expect(session.string("nobody", default: "none") == "none")
         try await client.flush()
-        #expect(bench.transport.exchanges("activate").isEmpty)
+        #expect(await bench.mock.receivedActivations.isEmpty)
+        // The next one has an exposure, so the silence was the flag's.
+        #expect(session.string("cta", default: "none") == "new")
+        try await client.flush()
+        #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
     }
 
     @Test("F47 a value of another type gives the default, the whole metadata, and no exposure")
@@ -35,7 +39,11 @@ struct EventSinkTests {
         #expect(details.errorCode == .typeMismatch)
         #expect(details.metadata["campaignId"] == "camp-test")
         try await client.flush()
-        #expect(bench.transport.exchanges("activate").isEmpty)
+        #expect(await bench.mock.receivedActivations.isEmpty)
+        // The right type of the same flag has an exposure: the wrong one has not taken its place.
+        #expect(session.details("cta", default: "none").value == "new")
+        try await client.flush()
+        #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
     }
 
     @Test(

@@ -54,12 +54,92 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-b", "var-b", "var-b"])
     }
 
-    @Test("F51 exposing all of three variations makes three exposures")
+    @Test("F51 exposing all makes one exposure for each variation, and tells the application of each flag")
     func exposeAll() async throws {
         let bench = try await Bench()
-        let (flagship, visitor) = await Self.fetched(bench)
-        visitor.flags().filter { key, _ in ["cta", "size", "color"].contains(key) }.exposeAll()
+        let heard = Heard<String>()
+        let (flagship, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { heard.add($1.key) } }
+        visitor.flags().exposeAll()
+        visitor.flags().exposeAll()
         #expect(try await Self.activations(bench, flagship) == ["var-lyon", "var-b", "var-plain"])
+        #expect(await bench.eventually { heard.values.count == 9 })
+        #expect(
+            heard.values.sorted() == [
+                "color", "cta", "list", "on", "onlyA", "ratio", "size", "theme", "whole",
+            ]
+        )
+
+        let (often, other) = await Self.fetched(bench) { $0.exposurePolicy = .everyRead }
+        other.flags().filter { key, _ in ["cta", "onlyA", "color"].contains(key) }.exposeAll()
+        #expect(try await Self.activations(bench, often).suffix(3) == ["var-lyon", "var-b", "var-b"])
+    }
+
+    @Test("a null flag shows the default because its variation says so: that is exposed, and told as it is")
+    func nullFlag() async throws {
+        let bench = try await Bench()
+        let heard = Heard<FlagshipExposedFlag>()
+        let (flagship, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { heard.add($1) } }
+        #expect(visitor.flag("onlyA").value(default: 5) == 5)
+        #expect(visitor.flag("cta").value(default: 5) == 5, "of another type")
+        #expect(try await Self.activations(bench, flagship) == ["var-b"])
+        #expect(heard.values.map(\.key) == ["onlyA"])
+        #expect(heard.values.first?.defaultValue == 5)
+    }
+
+    @Test("the application is told of each flag once, also of one that is seen when its variation is long exposed")
+    func laterFlag() async throws {
+        let bench = try await Bench()
+        let heard = Heard<FlagshipExposedFlag>()
+        let (flagship, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { heard.add($1) } }
+        _ = visitor.flag("size").value(default: 0)
+        _ = visitor.flag("on").value(default: false)
+        #expect(heard.values.isEmpty, "nothing is told before the vendor has it")
+        #expect(try await Self.activations(bench, flagship) == ["var-plain"])
+        #expect(heard.values.map(\.key) == ["size", "on"])
+        for _ in 0..<2 { _ = visitor.flag("ratio").value(default: 0.0) }
+        #expect(await bench.eventually { heard.values.count == 3 })
+        #expect(heard.values.last?.key == "ratio" && heard.values.last?.value == 0.5)
+        #expect(try await Self.activations(bench, flagship) == ["var-plain"])
+    }
+
+    @Test("the application is told of the visitor as they were when they saw the flag, also by the next run")
+    func contextAtExposure() async throws {
+        let bench = try await Bench()
+        let (first, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { _, _ in } }
+        bench.transport.fail("activate", .error(.transport), times: 50)
+        _ = visitor.flag("cta").value(default: "none")
+        visitor.updateContext("city", "paris")
+        await first.close()
+        bench.transport.heal()
+        bench.time.advance(by: .seconds(300))
+        let heard = Heard<FlagshipExposedVisitor>()
+        let second = await bench.flagship { $0.onVisitorExposed = { visitor, _ in heard.add(visitor) } }
+        _ = await second.newVisitor("ada", hasConsented: true).build()
+        try await second.client?.flush()
+        #expect(heard.values.map { $0.context["city"] } == ["lyon"])
+        #expect(bench.transport.exchanges("activate").allSatisfy { $0.json["context"] == nil })
+    }
+
+    @Test("with the manual policy no reading is an exposure, and what is exposed by hand is")
+    func manual() async throws {
+        let bench = try await Bench()
+        let (flagship, visitor) = await Self.fetched(bench) { $0.exposurePolicy = .manual }
+        _ = visitor.flag("cta").value(default: "none")
+        _ = visitor.flag("size").value(as: Int.self, visitorExposed: true)
+        #expect(try await Self.activations(bench, flagship) == [])
+        visitor.flag("cta").visitorExposed()
+        #expect(try await Self.activations(bench, flagship) == ["var-b"])
+    }
+
+    @Test("in panic that another visitor's fetch has found, a flag's status says so")
+    func panicOfOthers() async throws {
+        let bench = try await Bench()
+        let (flagship, visitor) = await Self.fetched(bench)
+        #expect(visitor.flag("cta").status == .fetched)
+        await bench.mock.setPanic(true)
+        await flagship.newVisitor("ben", hasConsented: true).build().fetchFlags()
+        #expect(visitor.flag("cta").status == .panic && visitor.flag("nobody").status == .panic)
+        #expect(visitor.flag("cta").value(default: "none") == "none")
     }
 
     @Test("F52 the callback isn't called for a failed exposure, and later for all that the vendor has taken")
@@ -68,10 +148,12 @@ struct FlagTests {
         let heard = Heard<(FlagshipExposedVisitor, FlagshipExposedFlag)>()
         let (flagship, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { heard.add(($0, $1)) } }
         let client = try #require(flagship.client)
+        try await client.flush()
         bench.transport.fail("activate", .status(500))
         _ = visitor.flag("cta").value(default: "none")
-        _ = try? await client.flush(within: .zero)
-        #expect(await bench.eventually { bench.transport.exchanges("activate").count == 1 })
+        // This one waits until everything was tried once.
+        #expect(try await client.flush(retrying: false) == false)
+        #expect(bench.transport.exchanges("activate").count == 1)
         #expect(heard.values.isEmpty)
         _ = visitor.flag("size").value(default: 0)
         for _ in 0..<200 where try await client.ledger().pending > 0 {
@@ -81,7 +163,7 @@ struct FlagTests {
         #expect(await bench.eventually { heard.values.count == 2 })
         #expect(heard.values.map(\.1.key).sorted() == ["cta", "size"])
         let sizes = bench.transport.exchanges("activate").map { $0.json["batch"]?.arrayValue?.count }
-        #expect(sizes == [1, 2], "the one that failed rides along with the next")
+        #expect(sizes == [1, 1, 1], "what failed goes again as it was, and the next behind it")
         let cta = try #require(heard.values.first { $0.1.key == "cta" })
         #expect(cta.0.id == "ada" && cta.0.context["city"] == "lyon")
         #expect(

@@ -192,6 +192,7 @@ struct StatusTests {
             environmentID: Bench.environmentID,
             apiKey: Secret(Bench.apiKey),
             options: FlagshipOptions(mode: .bucketing),
+            store: .inMemory(),
             transport: bench.transport,
             environment: ClientEnvironment(time: bench.time, jitter: { chance }, log: bench.log)
         )

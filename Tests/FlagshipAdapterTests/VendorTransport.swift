@@ -26,6 +26,8 @@ final class VendorTransport: HTTPTransport {
         case error(ErrorCode)
         /// The vendor takes it, and the answer is lost.
         case lostAnswer
+        /// Nothing goes wrong this time.
+        case passing
     }
 
     private struct State {
@@ -48,6 +50,15 @@ final class VendorTransport: HTTPTransport {
 
     func fail(_ operation: String, _ failure: Failure, times: Int = 1) {
         state.withLock { $0.failures += Array(repeating: (operation, failure), count: times) }
+    }
+
+    /// Lets some requests through, and fails all after them.
+    func passThenFail(_ operation: String, passing count: Int) {
+        state.withLock { state in
+            state.failures =
+                Array(repeating: (operation, .passing), count: count)
+                + Array(repeating: (operation, .error(.transport)), count: 50)
+        }
     }
 
     func heal() { state.withLock { $0.failures = [] } }
@@ -83,7 +94,7 @@ final class VendorTransport: HTTPTransport {
             )
         case .error: break
         case .lostAnswer: _ = await mock.respond(to: mockRequest)
-        case nil:
+        case .passing, nil:
             let response = await mock.respond(to: mockRequest)
             var fields = HTTPFields()
             for header in response.headers {

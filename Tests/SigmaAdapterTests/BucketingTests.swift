@@ -19,9 +19,37 @@ struct BucketingTests {
             ("пользователь", .group, "s-checkout", 68.543_490_034_6),
         ]
     )
-    func vectors(id: String, draw: SigmaBucketing.Draw, salt: String, expected: Double) {
+    func vectors(id: String, draw: SigmaBucketing.Draw, salt: String, expected: Double) throws {
         let position = SigmaBucketing.inferred.position(in: draw, splitID: id, salt: salt)
         #expect(abs(position - expected) < 1e-9)
+        // Decisions go by these numbers as well: a bound just above lets the user in, one just below doesn't.
+        #expect(try Self.isInside(id, draw, salt, upTo: expected + 1e-9))
+        #expect(try !Self.isInside(id, draw, salt, upTo: expected - 1e-9))
+    }
+
+    /// Whether a user is in an experiment that one draw decides, everything below a bound being in.
+    private static func isInside(
+        _ id: String,
+        _ draw: SigmaBucketing.Draw,
+        _ salt: String,
+        upTo bound: Double
+    ) throws -> Bool {
+        let members =
+            switch draw {
+            case .layer:
+                """
+                "salt":"other","allocation":100,"groups":[{"name":"A","weight":100}],
+                "layer_id":"\(salt)","layer_bounds":[{"lower_bound":0,"upper_bound":\(bound)}]
+                """
+            case .traffic: #""salt":"\#(salt)","allocation":\#(bound),"groups":[{"name":"A","weight":100}]"#
+            case .group:
+                """
+                "salt":"\(salt)","allocation":100,
+                "groups":[{"name":"A","weight":\(bound)},{"name":"B","weight":\(100 - bound)}]
+                """
+            }
+        let ruleset = try Reference.ruleset(of: Array(#"{"experiments":[{"name":"e",\#(members)}]}"#.utf8))
+        return ruleset.decisions(for: Reference.context(id)).assignments.first?.variation.id == "A"
     }
 
     @Test("S68 two experiments that share a layer share its users between them")

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import ExperimentationTesting
 import Foundation
@@ -74,12 +75,35 @@ struct CacheTests {
         #expect(stage.transport.requests.count == 3)
     }
 
-    @Test("S11 by default there is one attempt")
+    @Test("S11 by the vendor's own calls three further attempts follow a failed one, and then there is nothing")
+    func attemptsByDefault() async throws {
+        let stage = try Stage()
+        stage.sigma.set(SigmaMockBehaviour(failFirst: 3))
+        var options = stage.options
+        options.failures = SigmaClientOptions(store: stage.store).failures
+        let client = try SigmaClientRegistry().initializeClient(
+            projectToken: SigmaMock.token,
+            initialUser: stage.user(),
+            options: options
+        )
+        #expect(try await client.text("button") == "red")
+        #expect(stage.transport.requests.count == 4)
+        stage.sigma.set(SigmaMockBehaviour(failFirst: 4))
+        stage.time.advance(by: .seconds(11))
+        #expect(try await client.text("button") == nil)
+        #expect(stage.transport.requests.count == 8)
+    }
+
+    @Test("S11 the neutral client's default is one attempt, as in SDK 1.8.1")
     func oneAttempt() async throws {
         let stage = try Stage()
         stage.sigma.set(SigmaMockBehaviour(failFirst: 1))
-        let client = try stage.client(stage.user())
-        #expect(await Self.configurationFailure(client) != nil)
+        let provider = SigmaProvider(
+            configuration: SigmaConfiguration(projectToken: Secret(SigmaMock.token)),
+            transport: stage.transport
+        )
+        let client = try await ExperimentationClient(provider: provider)
+        await #expect(throws: ExperimentationError.self) { try await client.refresh(force: true) }
         #expect(stage.transport.requests.count == 1)
     }
 

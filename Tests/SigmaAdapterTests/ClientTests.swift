@@ -72,9 +72,12 @@ struct ClientTests {
     @Test("the process has one set of clients under Sigma")
     func namespace() throws {
         let tag = "namespace-\(UUID().uuidString)"
-        let client = try Sigma.initializeClient(projectToken: "a", tag: tag)
+        let options = SigmaClientOptions(store: InMemoryStateStore())
+        let client = try Sigma.initializeClient(projectToken: "a", tag: tag, options: options)
         #expect(Sigma.getClient(tag: tag) === client)
-        #expect(throws: SigmaError.self) { try Sigma.initializeClient(projectToken: "a", tag: tag) }
+        #expect(throws: SigmaError.self) {
+            try Sigma.initializeClient(projectToken: "a", tag: tag, options: options)
+        }
         Sigma.removeClient(tag: tag)
         #expect(Sigma.getClient(tag: tag) == nil)
         #expect(Sigma.defaultClientTag == "default")

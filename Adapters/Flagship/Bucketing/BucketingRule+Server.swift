@@ -5,7 +5,7 @@ extension BucketingRule {
     func holdsOnServer(for context: EvaluationContext) -> Bool? {
         if case .everybody = subject { return true }
         guard let comparison else { return nil }
-        let value = value(for: context).flatMap { $0 == .null ? nil : $0 }
+        let value = value(for: context).flatMap { $0 == .null ? Optional.none : $0 }
         if comparison == .exists || comparison == .notExists {
             guard case .one(.bool(let wanted)) = target else { return nil }
             return ((value != nil) == wanted) == (comparison == .exists)

@@ -27,6 +27,8 @@ struct BucketingRuleset: Ruleset {
         var number: Int
         var id: String
         var upTo: Int
+        /// Its place among the catalogue's assignments.
+        var assignment: Int
         /// The flags that it sets, with the value as the number of an outcome.
         var flags: [(flag: Int, outcome: Int)]
     }
@@ -61,14 +63,16 @@ struct BucketingRuleset: Ruleset {
 
     func decisions(for context: EvaluationContext) -> Decisions {
         var outcomes = [Int?](repeating: nil, count: catalogue.count)
+        var flagless: [Int] = []
         var hasTest = false
         for campaign in campaigns {
             guard let variation = variation(of: campaign, for: context, hasTest: hasTest) else { continue }
             hasTest = hasTest || campaign.isTest
             // Later campaigns win over earlier ones that set the same flag.
             for (flag, outcome) in variation.flags { outcomes[flag] = outcome }
+            if variation.flags.isEmpty { flagless.append(variation.assignment) }
         }
-        return Decisions(catalogue: catalogue, outcomes: outcomes)
+        return Decisions(catalogue: catalogue, outcomes: outcomes, alsoAssigned: flagless)
     }
 
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
@@ -105,8 +109,9 @@ struct BucketingRuleset: Ruleset {
             if let earlier = context.earlierAssignments[group.id] {
                 // A variation that is gone leaves its visitors without the campaign, by either rules; that the original
                 // still reports them as assigned to it is a defect and left out.
-                for variation in group.variations where variation.id == earlier { return variation }
-                return nil
+                let variation = group.variations.first { $0.id == earlier }
+                // The SDK remembers an assignment by its flags, and so none without.
+                if rules != .ios || variation?.flags.isEmpty != true { return variation }
             }
             var hash = group.hash
             hash.feed(context.user.id)
@@ -138,129 +143,5 @@ struct BucketingRuleset: Ruleset {
             }
             return isMeant
         }
-    }
-}
-
-/// Numbers the variations, flags and outcomes of a file.
-private struct BucketingRulesetBuilder {
-    let rules: FlagshipRules
-    let automatic: [String: FlagValue]
-    private(set) var flags: [FlagCatalogue.Flag] = []
-    private(set) var assignments: [Assignment] = []
-    private(set) var candidates: [[BucketingRuleset.Candidate]] = []
-    private var indices: [[UInt8]: Int] = [:]
-    private var variations = 0
-
-    init(rules: FlagshipRules, automatic: [String: FlagValue]) {
-        self.rules = rules
-        self.automatic = automatic
-    }
-
-    mutating func campaigns(of file: BucketingFile) -> [BucketingRuleset.Campaign] {
-        var seen: Set<String> = []
-        var campaigns: [BucketingRuleset.Campaign] = []
-        for campaign in file.campaigns {
-            // The server takes the first of two campaigns with the same id.
-            if rules == .server, !seen.insert(campaign.id).inserted { continue }
-            campaigns.append(prepare(campaign, index: campaigns.count))
-        }
-        for flag in candidates.indices { candidates[flag].reverse() }
-        return campaigns
-    }
-
-    private mutating func prepare(_ campaign: BucketingFile.Campaign, index: Int) -> BucketingRuleset.Campaign {
-        let first = variations
-        var prepared = BucketingRuleset.Campaign(
-            isOpenTo: campaign.bucketRanges,
-            isTest: campaign.type == "ab",
-            groups: [],
-            firstVariation: first
-        )
-        let count = campaign.groups.reduce(0) { $0 + $1.variations.count }
-        for group in campaign.groups {
-            var hash = FlagshipMurmur3()
-            hash.feed(group.id)
-            var preparedGroup = BucketingRuleset.Group(
-                id: group.id,
-                hash: hash,
-                targeting: group.targeting.map { list in
-                    (list ?? []).map { BucketingRule($0, rules: rules, automatic: automatic) }
-                },
-                variations: []
-            )
-            var sum = 0
-            for variation in group.variations {
-                let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
-                sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
-                preparedGroup.variations.append(
-                    BucketingRuleset.Variation(
-                        number: variations,
-                        id: variation.id,
-                        upTo: sum,
-                        flags: outcomes(
-                            of: variation,
-                            in: group,
-                            of: campaign,
-                            at: BucketingPlace(campaign: index, offset: variations - first, count: count)
-                        )
-                    )
-                )
-                variations += 1
-            }
-            prepared.groups.append(preparedGroup)
-        }
-        return prepared
-    }
-
-    private struct BucketingPlace {
-        var campaign: Int
-        var offset: Int
-        var count: Int
-    }
-
-    private mutating func outcomes(
-        of variation: BucketingFile.Variation,
-        in group: BucketingFile.Group,
-        of campaign: BucketingFile.Campaign,
-        at place: BucketingPlace
-    ) -> [(flag: Int, outcome: Int)] {
-        guard !variation.flags.isEmpty else { return [] }
-        let origin = FlagshipOrigin(
-            campaignID: campaign.id,
-            campaignName: campaign.name,
-            variationGroupID: group.id,
-            variationGroupName: group.name,
-            variationID: variation.id,
-            variationName: variation.name,
-            isReference: variation.isReference,
-            campaignType: campaign.type,
-            slug: campaign.slug
-        )
-        let assignment = assignments.count
-        assignments.append(origin.assignment)
-        return variation.flags.map { key, value in
-            let flag = index(of: key)
-            let outcome = flags[flag].outcomes.count
-            flags[flag].outcomes.append(origin.resolution(of: value, assignment: assignment))
-            if candidates[flag].last?.campaign != place.campaign {
-                candidates[flag].append(
-                    BucketingRuleset.Candidate(
-                        campaign: place.campaign,
-                        outcomes: Array(repeating: -1, count: place.count)
-                    )
-                )
-            }
-            candidates[flag][candidates[flag].count - 1].outcomes[place.offset] = outcome
-            return (flag, outcome)
-        }
-    }
-
-    private mutating func index(of key: String) -> Int {
-        let bytes = Array(key.utf8)
-        if let index = indices[bytes] { return index }
-        indices[bytes] = flags.count
-        flags.append(FlagCatalogue.Flag(key, outcomes: []))
-        candidates.append([])
-        return flags.count - 1
     }
 }

@@ -55,6 +55,12 @@ extension FlagshipHitRecord {
         )
     }
 
+    /// The event that a record's id belongs to: the further hits of one are numbered behind a slash.
+    static func event(of id: String) -> String {
+        guard let slash = id.lastIndex(of: "/"), Int(id[id.index(after: slash)...]) != nil else { return id }
+        return String(id[..<slash])
+    }
+
     /// The records of an event on its way, one for each hit that it becomes, by their ids.
     static func records(of envelope: Envelope, environmentID: String) -> [String: FlagshipHitRecord] {
         func record(_ type: String, _ content: FlagValue) -> FlagshipHitRecord {

@@ -147,6 +147,9 @@ public struct FlagshipHitRecord: Sendable, Hashable {
         now.addingTimeInterval(-(FlagshipConfiguration.oldestHit / .seconds(1)))
     }
 
+    /// Whether it was made for an environment; one that names none is taken for its own.
+    func belongs(to environmentID: String) -> Bool { (content["cid"]?.stringValue ?? environmentID) == environmentID }
+
     /// Reads the value of one record, as `{"version":1,"data":{…}}`.
     ///
     /// - Throws: `ErrorCode.parseError` for what isn't a record.

@@ -58,7 +58,8 @@ extension FlagshipOrigin {
 extension CampaignsAnswer {
     /// The answer in neutral words; of two campaigns with the same flag the later counts.
     ///
-    /// As in the original, a campaign none of whose flags is left has no place for the visitor.
+    /// As in the original, a campaign none of whose flags is left has no place for the visitor; one that sets none from the
+    /// beginning has, like the control that it commonly is.
     var decisions: Decisions {
         var last: [String: Int] = [:]
         for (index, campaign) in campaigns.enumerated() {
@@ -68,7 +69,7 @@ extension CampaignsAnswer {
         var assignments: [Assignment] = []
         for (index, campaign) in campaigns.enumerated() {
             let kept = campaign.flags.filter { last[$0.key] == index }
-            guard !kept.isEmpty else { continue }
+            guard !kept.isEmpty || campaign.flags.isEmpty else { continue }
             for (key, value) in kept {
                 flags.append((key, campaign.origin.resolution(of: value, assignment: assignments.count)))
             }

@@ -7,7 +7,7 @@ import Synchronization
 /// call.
 ///
 /// ```swift
-/// let flagship = await Flagship.start(environmentID: "bkk9glocmjcg0vtmdlng", apiKey: "key")
+/// let flagship = await Flagship.start(environmentID: "bkk9glocmjcg0vtmdlng", apiKey: "key", store: store)
 /// let visitor = await flagship.newVisitor("u-1", hasConsented: true).context(["vip": true]).build()
 /// await visitor.fetchFlags()
 /// let color = visitor.flag("btnColor").value(default: "red")
@@ -63,7 +63,8 @@ public final class Flagship: Sendable {
     ///     started, as in the original.
     ///   - apiKey: The key of the Decision API.
     ///   - options: How it behaves.
-    ///   - store: Where hits, flags and files are kept; in memory, and so lost with the process, unless another is named.
+    ///   - store: Where hits, flags, ids and files are kept; with `FlagshipSQLite` it may be left out, for a file of the
+    ///     application's own.
     ///   - transport: What exchanges requests; the platform's own if `nil`.
     ///   - environment: Time, chance, ids and a place for messages.
     /// - Returns: Flagship, started or not.
@@ -71,7 +72,7 @@ public final class Flagship: Sendable {
         environmentID: String,
         apiKey: Secret,
         options: FlagshipOptions = FlagshipOptions(),
-        store: ClientStore = .inMemory(),
+        store: ClientStore,
         transport: (any HTTPTransport)? = nil,
         environment: ClientEnvironment = ClientEnvironment()
     ) async -> Flagship {
@@ -102,12 +103,15 @@ public final class Flagship: Sendable {
             )
         }
         var client: ExperimentationClient?
+        // Flags are read here by Flagship's rules, so exposures are recorded here too.
+        var settings = ClientOptions(exposurePolicy: .manual)
+        // Whoever comes first may have withdrawn consent since the last run.
+        settings.waitsForUser = true
         do throws(ExperimentationError) {
             client = try await ExperimentationClient(
                 provider: provider,
                 store: store,
-                // Flags are read here by Flagship's rules, so exposures are recorded here too.
-                options: ClientOptions(exposurePolicy: .manual),
+                options: settings,
                 environment: environment
             )
         } catch {
@@ -220,7 +224,7 @@ public final class Flagship: Sendable {
     ///
     /// - Parameters:
     ///   - records: The values of the column `data_hit` of its table of hits, by id.
-    ///   - environmentID: The environment that they belong to.
+    ///   - environmentID: The environment; hits of another one are left out.
     ///   - apiKey: The key that Flagship is then started with.
     ///   - options: The options that it is then started with.
     ///   - store: The store that it is then started with.
@@ -238,7 +242,8 @@ public final class Flagship: Sendable {
     ) async throws(ExperimentationError) -> Int {
         let oldest = FlagshipHitRecord.oldest(at: now)
         let envelopes = records.compactMap { id, data -> Envelope? in
-            guard let json = try? JSON.parse(data), let record = try? FlagshipHitRecord(json), record.time > oldest
+            guard let json = try? JSON.parse(data), let record = try? FlagshipHitRecord(json), record.time > oldest,
+                record.belongs(to: environmentID)
             else { return nil }
             return record.envelope(id: id)
         }

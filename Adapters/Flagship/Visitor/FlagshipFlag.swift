@@ -60,6 +60,8 @@ public struct FlagshipFlag: Sendable {
     /// The flag's current status.
     public var status: FlagshipFlagStatus {
         guard let visitor else { return .notFound }
+        // It may have been found by polling, or by another visitor's fetch.
+        if visitor.flagship.status == .panic { return .panic }
         return FlagshipFlagStatus(fetchStatus: visitor.fetchStatus, isKnown: exists())
     }
 
@@ -67,7 +69,9 @@ public struct FlagshipFlag: Sendable {
     ///
     /// - Parameters:
     ///   - defaultValue: What to give instead.
-    ///   - visitorExposed: Whether the visitor sees the value, and so an exposure is reported; a default never is.
+    ///   - visitorExposed: Whether the visitor sees what is given, and so an exposure is reported by the policy: of the flag's
+    ///     value, or of the default where the flag is null and so leaves it to the caller. A flag that isn't there or is of
+    ///     another type is never reported.
     /// - Returns: The value.
     public func value<Value: FlagshipFlagReadable>(
         default defaultValue: Value,
@@ -91,12 +95,15 @@ public struct FlagshipFlag: Sendable {
         if visitor.fetchStatus == .fetchRequired {
             visitor.log.log(.trace, .flag, "the flags are out of date: \(visitor.fetchReason.rawValue)")
         }
-        guard let value = Value.read(resolution.value) else {
+        let value = Value.read(resolution.value)
+        guard value != nil || resolution.value == .null else {
             visitor.log.log(.warning, .flag, "a flag is of another type than the one asked for")
             return nil
         }
         visitor.noteRead(key)
-        if visitorExposed { visitor.expose(key, default: defaultValue) }
+        if visitorExposed, visitor.flagship.options.exposurePolicy != .manual {
+            visitor.expose(key, default: defaultValue)
+        }
         return value
     }
 

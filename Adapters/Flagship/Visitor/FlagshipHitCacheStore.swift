@@ -13,7 +13,8 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     private let strategy: FlagshipOptions.Tracking.Strategy
     private let environmentID: String
     private let waiting = Waiting()
-    /// Whether the cache may hold hits of an earlier run that weren't taken over: only the next start may delete those.
+    /// Whether the cache may hold hits that weren't taken over: of another environment, or of an earlier run, which only the
+    /// next start may delete.
     private let mayHoldOthers: Bool
 
     /// The events that wait, with the ids of their records.
@@ -21,10 +22,11 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         let envelopes = Mutex<[String: Envelope]>([:])
     }
 
-    /// Creates an outbox, and takes over what the cache holds.
+    /// Creates an outbox, and takes over what the cache holds and the outbox behind it doesn't.
     ///
-    /// It is `nil` if there is no cache of hits. Records of more than four hours are forgotten; the others go out as if they had just been made, with their own
-    /// times. A cache that takes longer than the time-out is taken for an empty one, and what is in it is left for the next start.
+    /// It is `nil` if there is no cache of hits. Records of more than four hours are forgotten; the others go out as if they had
+    /// just been made, with their own times. Hits of another environment stay where they are. A cache that takes longer than the
+    /// time-out is taken for an empty one, and what is in it is left for the next start.
     ///
     /// - Parameters:
     ///   - store: The outbox behind it.
@@ -47,14 +49,37 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         self.strategy = strategy
         self.environmentID = environmentID
         let records = await FlagshipLookup.value(within: caches.hitLookupTimeout, time) { await cache.lookupHits() }
+        let known = await Self.waiting(in: store, for: destination)
         var taken: [Envelope]?
-        if let records {
-            taken = await Self.takeOver(records, of: cache, into: store, owedTo: destination, now: time.now)
+        if let records, let known {
+            let own = records.filter { $1.belongs(to: environmentID) }
+            taken = await Self.takeOver(own, of: cache, into: store, owedTo: destination, but: known, now: time.now)
+            mayHoldOthers = taken == nil || own.count < records.count
+        } else {
+            mayHoldOthers = true
         }
-        mayHoldOthers = taken == nil
         waiting.envelopes.withLock { waiting in
+            waiting = known ?? [:]
             for envelope in taken ?? [] { waiting[envelope.id] = envelope }
         }
+    }
+
+    /// What the outbox has already, by its id; `nil` if it can't say so now.
+    private static func waiting(in store: any OutboxStore, for destination: Destination) async -> [String: Envelope]? {
+        var found: [String: Envelope] = [:]
+        var sequence: Int64 = 0
+        do throws(ExperimentationError) {
+            while case let page = try await store.waiting(after: sequence, limit: 1_000), let last = page.last {
+                for event in page where event.deliveries.contains(where: { $0.destination == destination }) {
+                    found[event.envelope.id] = event.envelope
+                }
+                sequence = last.envelope.sequence
+            }
+        } catch {
+            // What can't be looked into is no file that outlived its process.
+            return error.code == .unsupported ? [:] : nil
+        }
+        return found
     }
 
     /// Puts hits of an earlier run into the outbox, and forgets those that are too old or can't be read.
@@ -65,16 +90,18 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         of cache: any FlagshipHitCache,
         into store: any OutboxStore,
         owedTo destination: Destination,
+        but known: [String: Envelope],
         now: Date
     ) async -> [Envelope]? {
-        guard !records.isEmpty else { return [] }
         let oldest = FlagshipHitRecord.oldest(at: now)
         let old = records.filter { $1.time <= oldest }.keys.sorted()
         if !old.isEmpty { await cache.flushHits(old) }
-        let fresh = records.filter { $1.time > oldest }.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }
+        let fresh = records.filter { id, record in record.time > oldest && known[FlagshipHitRecord.event(of: id)] == nil
+        }
+        .sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }
         let envelopes = fresh.compactMap { id, record in record.envelope(id: id) }
-        let known = Set(envelopes.map(\.id))
-        let unreadable = fresh.map(\.key).filter { !known.contains($0) }
+        let readable = Set(envelopes.map(\.id))
+        let unreadable = fresh.map(\.key).filter { !readable.contains($0) }
         if !unreadable.isEmpty { await cache.flushHits(unreadable) }
         guard !envelopes.isEmpty else { return [] }
         let refusals = try? await store.append(envelopes.map { NewEvent($0, to: destination) }, now: now)

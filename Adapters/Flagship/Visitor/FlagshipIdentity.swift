@@ -42,6 +42,9 @@ struct FlagshipIdentity: Sendable, Hashable {
         return before != self
     }
 
+    /// The ids that the visitor goes by, now and before signing in.
+    var ids: [String] { [visitorID] + (anonymousID.map { [$0] } ?? []) }
+
     /// The ids as the core carries them.
     var neutral: Identity { Identity(id: visitorID, anonymousID: anonymousID, isAuthenticated: isAuthenticated) }
 }

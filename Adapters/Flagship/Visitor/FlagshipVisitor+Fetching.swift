@@ -13,13 +13,14 @@ extension FlagshipVisitor {
             return take(.fetchedUnstarted)
         }
         take(.fetchStarted)
+        let asked = state.withLock { $0.identity }
         reportSetup()
         do throws(ExperimentationError) {
             try await session.refresh()
         } catch {
             log.log(.error, .synchronize, "the flags could not be fetched: \(error)")
             take(.fetchFailed)
-            return await afterFetch(session, isGood: false)
+            return await afterFetch(session, for: nil)
         }
         if session.status == .disabled {
             flagship.set(.panic)
@@ -31,7 +32,7 @@ extension FlagshipVisitor {
             state.cached = nil
         }
         take(.fetchSucceeded)
-        await afterFetch(session, isGood: true)
+        await afterFetch(session, for: asked)
     }
 
     /// Brings the flags up to date and calls back, for callers that don't await.
@@ -44,17 +45,23 @@ extension FlagshipVisitor {
         }
     }
 
-    private func afterFetch(_ session: UserSession, isGood: Bool) async {
-        flagship.service?.observations.note(context(), of: visitorID)
+    /// Keeps what a fetch has brought, and tells the vendor the context where it isn't asked for decisions.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - asked: Whom it was asked for; `nil` if nothing came.
+    private func afterFetch(_ session: UserSession, for asked: FlagshipIdentity?) async {
+        let (identity, context, hasConsented) = state.withLock { ($0.identity, $0.fullContext, $0.hasConsented) }
         guard hasConsented else { return }
-        if isGood {
-            let record = record(of: session.decisions)
+        // Who has signed in or out meanwhile has flags that are somebody else's.
+        if let asked, asked == identity {
+            let record = Self.record(of: session.decisions, for: identity, context)
             reportFetch(record)
             await flagship.visitors.cacheVisitor(record.visitorID, record.json)
+            if !self.hasConsented { await flagship.visitors.flushVisitor(record.visitorID) }
         }
         guard flagship.options.mode == .bucketing else { return }
         // The vendor isn't asked for decisions, so a hit tells it the context, once for each.
-        let context = context()
         let isNews = state.withLock { state in
             defer { state.sentContext = context }
             return state.sentContext != context
@@ -63,43 +70,24 @@ extension FlagshipVisitor {
     }
 
     /// The visitor with its flags, for a run without the vendor.
-    private func record(of decisions: Decisions) -> FlagshipVisitorRecord {
+    private static func record(
+        of decisions: Decisions,
+        for identity: FlagshipIdentity,
+        _ context: [String: FlagValue]
+    ) -> FlagshipVisitorRecord {
         var record = FlagshipVisitorRecord(
-            visitorID: visitorID,
-            anonymousID: anonymousID,
+            visitorID: identity.visitorID,
+            anonymousID: identity.anonymousID,
             consent: true,
-            context: context()
+            context: context
         )
-        for assignment in decisions.assignments { record.assignments[assignment.group] = assignment.variation.id }
         for key in decisions.keys {
             guard let flag = decisions[key] else { continue }
-            record.flags[key] = (flag.value, FlagshipFlagMetadata(flag.metadata))
+            let metadata = FlagshipFlagMetadata(flag.metadata)
+            record.flags[key] = (flag.value, metadata)
+            record.assignments[metadata.variationGroupId] = metadata.variationId
         }
         return record
-    }
-
-    // MARK: Consent
-
-    /// Gives or withdraws consent, and tells the vendor if it has changed.
-    ///
-    /// Withdrawn, the visitor's cache and waiting hits are removed, and nothing more is sent but the consent itself; given
-    /// again, hits flow again.
-    public func setConsent(_ hasConsented: Bool) async {
-        state.withLock { state in
-            state.hasConsented = hasConsented
-            if !hasConsented { state.exposed = [] }
-        }
-        noteForReports()
-        let id = visitorID
-        if !hasConsented { await flagship.visitors.flushVisitor(id) }
-        guard let session else { return }
-        do throws(ExperimentationError) {
-            try await session.setConsent(hasConsented ? .granted : .denied)
-        } catch {
-            log.log(.error, .consent, "the consent could not be stored: \(error)")
-        }
-        await FlagshipInstallation(state: flagship.state, environment: flagship.environment)
-            .noteConsent(of: id, hasConsented)
     }
 
     // MARK: Hits
@@ -140,30 +128,5 @@ extension FlagshipVisitor {
     /// All flags that are there now.
     public func flags() -> FlagshipFlagCollection {
         FlagshipFlagCollection(keys: decisions.keys, visitor: self)
-    }
-
-    /// Reports that the visitor has seen a flag's value, by the exposure policy.
-    func expose(_ key: String, default defaultValue: FlagValue?) {
-        guard let session, let resolution = decisions[key] else {
-            return log.log(.info, .activate, "nobody knows the flag, so nothing is exposed")
-        }
-        let origin = FlagshipOrigin(FlagshipFlagMetadata(resolution.metadata))
-        let mark = ExposureMark(visitor: visitorID, group: origin.variationGroupID, variation: origin.variationID)
-        let isNew = state.withLock { $0.exposed.insert(mark).inserted }
-        guard isNew || flagship.options.exposurePolicy == .everyRead else { return }
-        let exposure = Exposure(
-            assignment: origin.assignment,
-            flagKey: key,
-            value: resolution.value,
-            defaultValue: defaultValue
-        )
-        flagship.service?.observations.note(context(), of: mark.visitor)
-        do throws(ExperimentationError) {
-            try session.note(TrackingEvent(.exposure(exposure)))
-            reportExposure(origin)
-        } catch {
-            state.withLock { _ = $0.exposed.remove(mark) }
-            log.log(.trace, .activate, "the exposure is left out: \(error)")
-        }
     }
 }

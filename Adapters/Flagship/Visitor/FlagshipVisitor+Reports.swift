@@ -52,8 +52,8 @@ extension FlagshipVisitor {
     }
 
     /// Reports an exposure that was taken.
-    func reportExposure(_ origin: FlagshipOrigin) {
-        report(.exposure) { ["hit.caid": origin.variationGroupID, "hit.vaid": origin.variationID] }
+    func reportExposure(_ mark: FlagshipObservations.Mark) {
+        report(.exposure) { ["hit.caid": mark.group, "hit.vaid": mark.variation] }
     }
 
     /// Reports that a flag was shown that is unknown, or whose value was never read.

@@ -14,16 +14,17 @@ public final class FlagshipVisitor: Sendable {
         /// Flags of an earlier run, until the first fetch.
         var cached: Decisions?
         var hasFetched = false
-        var exposed: Set<ExposureMark> = []
+        /// The variations that the visitor has seen, and the flags.
+        var exposed: Set<FlagshipObservations.Mark> = []
+        var shown: Set<ShownFlag> = []
         /// The flags whose values were read, as far as reports are turned on.
         var read: Set<String> = []
         var sentContext: [String: FlagValue]?
     }
 
-    struct ExposureMark: Hashable {
-        var visitor: String
-        var group: String
-        var variation: String
+    struct ShownFlag: Hashable {
+        var key: String
+        var mark: FlagshipObservations.Mark
     }
 
     let flagship: Flagship
@@ -31,11 +32,13 @@ public final class FlagshipVisitor: Sendable {
     let state: Mutex<State>
     private let announcer: FlagshipAnnouncer<FlagshipFetchMachine.Announcement>
 
+    /// Creates a visitor; whether the session knows of the consent is ``prepare(_:)``'s to see to.
     init(
         flagship: Flagship,
         identity: FlagshipIdentity,
         context: FlagshipContextStore,
         hasConsented: Bool,
+        isConsentKnown: Bool,
         listener: (@Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void)?
     ) {
         self.flagship = flagship
@@ -45,7 +48,7 @@ public final class FlagshipVisitor: Sendable {
                 anonymousID: identity.anonymousID,
                 isAuthenticated: identity.isAuthenticated,
                 attributes: Attributes(context.values),
-                consent: hasConsented ? .granted : .denied
+                consent: !isConsentKnown ? .unknown : hasConsented ? .granted : .denied
             )
         )
         state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented))
@@ -59,8 +62,13 @@ public final class FlagshipVisitor: Sendable {
         if let news = state.withLock({ $0.machine.take(event) }) { announcer.announce(news) }
     }
 
-    /// The cache, and what the vendor is to hear first.
-    func prepare(_ install: FlagshipInstallation) async {
+    /// Looks the visitor up in the cache, or forgets it, and carries out what it says of being tracked; what an earlier run
+    /// left is delivered from then on.
+    ///
+    /// - Parameters:
+    ///   - install: What is known of this installation.
+    ///   - isConsentKnown: Whether there is nothing to tell the vendor.
+    func prepare(_ install: FlagshipInstallation, isConsentKnown: Bool) async {
         let (id, hasConsented) = state.withLock { ($0.identity.visitorID, $0.hasConsented) }
         let cache = flagship.visitors
         if hasConsented {
@@ -69,14 +77,10 @@ public final class FlagshipVisitor: Sendable {
                 await cache.lookupVisitor(id)
             }
             if let data = found ?? nil { restore(data, id: id) }
-        } else {
-            await cache.flushVisitor(id)
         }
-        guard flagship.status == .initialized || flagship.status == .initializing, let session else { return }
-        // Told once for each visitor, and again only when it changes.
-        if hasConsented, await install.knowsConsent(of: id) { return }
-        guard (try? await session.track(TrackingEvent(.consentChanged(granted: hasConsented)))) != nil else { return }
-        await install.noteConsent(of: id, hasConsented)
+        // Known and given, it has been said already.
+        if !hasConsented || !isConsentKnown { await carryOut(hasConsented, for: state.withLock { $0.identity }) }
+        await flagship.client?.beginDelivery()
     }
 
     private func restore(_ data: Data, id: String) {
@@ -131,11 +135,13 @@ public final class FlagshipVisitor: Sendable {
             return log.log(.warning, tag, "in bucketing mode this changes nothing")
         }
         guard flagship.status != .panic else { return log.log(.info, tag, "in panic this changes nothing") }
-        let identity = state.withLock { state -> Identity? in
-            change(&state.identity) ? state.identity.neutral : nil
+        // The session follows under the lock, so that it ends up where the visitor does.
+        let isNews = state.withLock { state in
+            guard change(&state.identity) else { return false }
+            session?.identify(state.identity.neutral)
+            return true
         }
-        guard let identity else { return }
-        session?.identify(identity)
+        guard isNews else { return }
         take(event)
         reportIdentity(event)
     }
@@ -143,13 +149,7 @@ public final class FlagshipVisitor: Sendable {
     // MARK: The context
 
     /// The context as it is now.
-    public func context() -> [String: FlagValue] {
-        state.withLock { state in
-            var values = state.context.values
-            if !values.isEmpty { values[FlagshipContextKey.users] = .string(state.identity.visitorID) }
-            return values
-        }
-    }
+    public func context() -> [String: FlagValue] { state.withLock { $0.fullContext } }
 
     /// Sets one value of the context.
     public func updateContext(_ key: String, _ value: FlagValue) { updateContext([key: value]) }
@@ -164,9 +164,7 @@ public final class FlagshipVisitor: Sendable {
         for name in FlagshipContextStore.rejected(values) {
             log.log(.error, .updateContext, "\(name) is of a type that Flagship has no word for; it is left out")
         }
-        guard state.withLock({ $0.context.update(values) }) else { return }
-        syncContext()
-        take(.contextChanged)
+        if changeContext({ $0.update(values) }) { take(.contextChanged) }
     }
 
     /// Sets a value that Flagship gives a meaning to; one of the wrong type is left out and logged.
@@ -185,13 +183,26 @@ public final class FlagshipVisitor: Sendable {
     /// Removes everything from the context.
     ///
     /// Rules for everybody still hold, and requests still say what the device is.
-    public func clearContext() {
-        guard state.withLock({ $0.context.clear() }) else { return }
-        syncContext()
-    }
+    public func clearContext() { changeContext { $0.clear() } }
 
-    private func syncContext() {
-        let values = state.withLock { $0.context.values }
-        try? session?.replaceAttributes(Attributes(values))
+    /// Changes the context; the session follows under the lock, so that of two changes at once neither undoes the other there.
+    ///
+    /// - Returns: Whether anything changed.
+    @discardableResult
+    private func changeContext(_ change: (inout FlagshipContextStore) -> Bool) -> Bool {
+        state.withLock { state in
+            guard change(&state.context) else { return false }
+            try? session?.replaceAttributes(Attributes(state.context.values))
+            return true
+        }
+    }
+}
+
+extension FlagshipVisitor.State {
+    /// The context with the key that follows the visitor's id.
+    var fullContext: [String: FlagValue] {
+        var values = context.values
+        if !values.isEmpty { values[FlagshipContextKey.users] = .string(identity.visitorID) }
+        return values
     }
 }

@@ -70,15 +70,20 @@ public struct FlagshipVisitorBuilder: Sendable {
         var values = flagship.options.device.context
         values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await install.isFirstRun())
         values.merge(context) { $1 }
+        // The vendor is told once for each visitor, and again only when it changes; before the start and in panic it isn't.
+        let status = flagship.status
+        var isConsentKnown = status == .notInitialized || status == .panic
+        if !isConsentKnown, hasConsented { isConsentKnown = await install.knowsConsent(of: identity.visitorID) }
         let visitor = FlagshipVisitor(
             flagship: flagship,
             identity: identity,
             context: FlagshipContextStore(values),
             hasConsented: hasConsented,
+            isConsentKnown: isConsentKnown,
             listener: onFetchStatusChanged
         )
         visitor.noteForReports()
-        await visitor.prepare(install)
+        await visitor.prepare(install, isConsentKnown: isConsentKnown)
         if instance == .shared { flagship.share(visitor) }
         return visitor
     }
@@ -95,18 +100,17 @@ struct FlagshipInstallation: Sendable {
 
     /// Whether no visitor was made before; asking makes it false.
     func isFirstRun() async -> Bool {
-        if let known = try? await state.value(for: Self.runKey), !known.isEmpty { return false }
-        try? await state.setValue([1], for: Self.runKey)
-        return true
+        // Of two that ask at once, one is the first. What a store can't say counts as the first.
+        guard case .conflict = try? await state.update(Self.runKey, to: [1], if: nil) else { return true }
+        return false
     }
 
     /// The same id in every run of this installation.
     func deviceID() async -> String {
-        if let known = try? await state.value(for: Self.idKey), !known.isEmpty {
+        let id = environment.makeID().uppercased()
+        if case .conflict(let known?) = try? await state.update(Self.idKey, to: Array(id.utf8), if: nil) {
             return String(decoding: known, as: UTF8.self)
         }
-        let id = environment.makeID().uppercased()
-        try? await state.setValue(Array(id.utf8), for: Self.idKey)
         return id
     }
 

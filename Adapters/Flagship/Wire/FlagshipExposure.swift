@@ -10,7 +10,8 @@ public struct FlagshipExposedVisitor: Sendable, Hashable {
     public var id: String
     /// The visitor's id from before signing in.
     public var anonymousID: String?
-    /// The visitor's context; empty for an exposure that an earlier run left.
+    /// The visitor's context; by the neutral client the one of the last refresh, and empty for an exposure that an earlier run
+    /// left.
     public var context: [String: FlagValue]
 
     /// Creates a visitor.

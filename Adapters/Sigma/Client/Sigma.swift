@@ -5,9 +5,12 @@ import Foundation
 /// The clients of this process by tag, as the vendor's SDK has them.
 ///
 /// ```swift
-/// let client = try Sigma.initializeClient(projectToken: token, initialUser: user)
+/// let options = SigmaClientOptions(store: store)
+/// let client = try Sigma.initializeClient(projectToken: token, initialUser: user, options: options)
 /// let isOn: Bool? = try await client.checkFlag(flagName: "chat")
 /// ```
+///
+/// The product `SigmaSQLite` has the call without options, which keeps everything in a file of the application's own.
 ///
 /// New code does better with the neutral client and a ``SigmaProvider``, or with a ``SigmaClientRegistry`` of its own.
 public enum Sigma {
@@ -23,7 +26,8 @@ public enum Sigma {
     ///   - initialUser: What is known of the user; with `nil` the one of an earlier run, or a new one with a random id.
     ///   - apiURL: The base address.
     ///   - cacheTTL: For how many seconds a configuration is good; below 10 means 10.
-    ///   - retryCount: How many further attempts follow a failed request, at most 100. (The vendor's older page says 3.)
+    ///   - retryCount: How many further attempts follow a failed request, at most 100: three as on the vendor's
+    ///     page; SDK 1.8.1 has none.
     ///   - fetchTimeout: For how many seconds one attempt may last; below 0.5 means 60.
     ///   - tag: Tells this client from others.
     ///   - options: What the vendor's SDK doesn't ask for.
@@ -34,10 +38,10 @@ public enum Sigma {
         initialUser: SigmaUser? = nil,
         apiURL: String = SigmaConfiguration.vendorEndpoint.description,
         cacheTTL: UInt = 10,
-        retryCount: UInt = 0,
+        retryCount: UInt = 3,
         fetchTimeout: TimeInterval = 60,
         tag: String = defaultClientTag,
-        options: SigmaClientOptions = SigmaClientOptions()
+        options: SigmaClientOptions
     ) throws(SigmaError) -> SigmaClient {
         try registry.initializeClient(
             projectToken: projectToken,
@@ -67,15 +71,16 @@ public enum Sigma {
 public struct SigmaClientOptions: Sendable {
     /// What calls give when the configuration can't be had.
     public enum Failures: Sendable, Hashable {
-        /// They throw, as the vendor's SDK does since it has error callbacks.
+        /// They throw, as SDK 1.8.1 does since it has error callbacks.
         case thrown
-        /// `checkFlag`, `getAllUserExperiments` and `getExperiment` give `nil`, as the vendor's older page says; other
-        /// calls throw.
+        /// `checkFlag`, `getAllUserExperiments` and `getExperiment` give `nil`, as the vendor's page says; other calls throw.
         case `nil`
     }
 
-    /// Where the configuration, the user and the forced list survive; lost with the process unless another is named.
-    public var store: any StateStore = InMemoryStateStore()
+    /// Where the configuration, the user, the generated id and the forced list survive.
+    ///
+    /// In memory a user without an id gets a new one at each start, and with it another group.
+    public var store: any StateStore
     /// What the vendor's own SDK left on this device; it counts until this client has records of its own.
     public var importing: SigmaSDKRecords?
     /// What carries requests; the platform's own if `nil`.
@@ -85,7 +90,7 @@ public struct SigmaClientOptions: Sendable {
     /// What is known of the device.
     public var device = SigmaDevice.current
     /// What calls give when the configuration can't be had.
-    public var failures = Failures.thrown
+    public var failures = Failures.nil
     /// Whether a call fails when the configuration wants the place and the place can't be had; if not, it goes on without.
     public var failsWithoutPlace = true
     /// A user's position in a draw.
@@ -94,5 +99,7 @@ public struct SigmaClientOptions: Sendable {
     public var assumptions = SigmaAssumptions()
 
     /// Creates the defaults.
-    public init() {}
+    ///
+    /// - Parameter store: Where things survive.
+    public init(store: any StateStore) { self.store = store }
 }

@@ -28,10 +28,10 @@ public final class SigmaClientRegistry: Sendable {
         initialUser: SigmaUser? = nil,
         apiURL: String = SigmaConfiguration.vendorEndpoint.description,
         cacheTTL: UInt = 10,
-        retryCount: UInt = 0,
+        retryCount: UInt = 3,
         fetchTimeout: TimeInterval = 60,
         tag: String = Sigma.defaultClientTag,
-        options: SigmaClientOptions = SigmaClientOptions()
+        options: SigmaClientOptions
     ) throws(SigmaError) -> SigmaClient {
         let endpoint = try? Endpoint(apiURL)
         var configuration = SigmaConfiguration(

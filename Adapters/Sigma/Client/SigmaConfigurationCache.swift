@@ -7,7 +7,7 @@ import Foundation
 ///
 /// Nothing outlives its validity: with the service away, an overdue configuration is no configuration.
 actor SigmaConfigurationCache {
-    private let service: SigmaService
+    private var service: SigmaService
     private let records: SigmaRecords
     private let profile: SigmaProfile
     private let time: any TimeSource
@@ -98,6 +98,7 @@ actor SigmaConfigurationCache {
     private func restore() async {
         guard !isRestored else { return }
         isRestored = true
+        service.configuration.device = await service.configuration.device.identified()
         if let entry = await records.entry(.place),
             let value = try? JSON.decode([String: String].self, from: entry.value)
         {

@@ -141,7 +141,7 @@ final class SigmaProfile: Sendable {
         let isNew = id?.isEmpty ?? true
         // Once there is an id of our own, what the vendor's SDK left is history.
         let old = isNew ? imported : nil
-        state.withLock { state in
+        let isOwed = state.withLock { state in
             state.privateID =
                 id.flatMap { $0.isEmpty ? nil : $0 } ?? old?.privateID ?? SigmaPrivateID.make(environment.jitter)
             state.user = user ?? old?.user?.dated(environment.time.now) ?? SigmaUser()
@@ -151,9 +151,10 @@ final class SigmaProfile: Sendable {
             state.edits = []
             state.isLoaded = true
             state.loading = nil
-            if !wasEdited && !isNew { return }
+            return wasEdited || isNew
         }
-        await write()
+        // In its turn like every other: an edit from now on comes behind it.
+        if isOwed { saveLater() }
     }
 
     private func write() async {

@@ -6,7 +6,7 @@ import Foundation
 /// forced list.
 ///
 /// ```swift
-/// var options = SigmaClientOptions()
+/// var options = SigmaClientOptions(store: store)
 /// if let defaults = UserDefaults(suiteName: SigmaSDKRecords.suiteName(token: token)) {
 ///     options.importing = SigmaSDKRecords(in: defaults)
 /// }

@@ -6,7 +6,7 @@ import HTTPTypes
 ///
 /// The vendor's SDK tries again after any failure, a refusal or an unreadable body included, so this isn't the kit's retry.
 struct SigmaService: Sendable {
-    let configuration: SigmaConfiguration
+    var configuration: SigmaConfiguration
     private let client: HTTPClient
     private let log: any LogSink
     /// What was given as an address and is none; every call fails with it then, as with the vendor's SDK.

@@ -1,11 +1,15 @@
 import Foundation
 
+#if canImport(UIKit)
+    import UIKit
+#endif
+
 /// What is known of the device without anybody saying it.
 ///
 /// Each value is used for a property that the user doesn't have. What is `nil` is simply not there: an experiment
 /// that splits by device then has no id to go by.
 public struct SigmaDevice: Sendable, Hashable {
-    /// The property `deviceId`.
+    /// The property `deviceId`; on iOS `nil` stands for `identifierForVendor`.
     public var id: String?
     /// The property `appVersion`.
     public var appVersion: String?
@@ -34,8 +38,8 @@ public struct SigmaDevice: Sendable, Hashable {
     /// The device that this process runs on.
     ///
     /// The version is the main bundle's, which is `nil` for most processes on Linux. The id is made on Linux from the
-    /// machine's, which it doesn't reveal; on Apple platforms there is none unless the application passes
-    /// `identifierForVendor`, which only the main actor may ask for.
+    /// machine's, which it doesn't reveal; on iOS it is `identifierForVendor`, which is asked for when it is first needed, since
+    /// only the main actor may. On macOS there is none.
     public static var current: SigmaDevice {
         let system = ProcessInfo.processInfo.operatingSystemVersion
         return SigmaDevice(
@@ -66,6 +70,16 @@ public struct SigmaDevice: Sendable, Hashable {
         #else
             nil
         #endif
+    }
+
+    /// The device with the id that the platform has for this application's vendor, unless it has one already.
+    func identified() async -> SigmaDevice {
+        guard id == nil else { return self }
+        var device = self
+        #if canImport(UIKit)
+            device.id = await MainActor.run { UIDevice.current.identifierForVendor?.uuidString }
+        #endif
+        return device
     }
 
     /// A moment as `yyyy-MM-dd HH:mm:ss` in this device's zone.

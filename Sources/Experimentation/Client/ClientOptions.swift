@@ -20,6 +20,9 @@ public struct ClientOptions: Sendable {
     public var cachedUsers: Int
     /// How long ``ExperimentationClient/shutdown(within:)`` takes at most, unless it is told otherwise.
     public var shutdownDeadline: Duration
+    /// Whether what an earlier run left waits until ``ExperimentationClient/beginDelivery()``: for a vendor whose users may say
+    /// first that they no longer agree.
+    package var waitsForUser = false
 
     /// Creates options.
     public init(

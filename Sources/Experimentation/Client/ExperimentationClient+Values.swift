@@ -159,7 +159,7 @@ extension ExperimentationClient {
             reading = evaluateWithHooks(key, defaultValue, context, options ?? EvaluationOptions())
         }
         if let assignment = reading.assignment {
-            core.recordExposure(assignment, key, reading.reading.details.value, defaultValue, context.user)
+            core.recordExposure(assignment, key, reading.reading, defaultValue, context.user)
         }
         return reading.reading.details
     }
@@ -269,7 +269,7 @@ extension ClientCore {
     func recordExposure<Value: FlagReadable>(
         _ assignment: Assignment,
         _ key: String,
-        _ value: Value,
+        _ reading: FlagReading<Value>,
         _ defaultValue: Value,
         _ user: User
     ) {
@@ -281,7 +281,7 @@ extension ClientCore {
                 Exposure(
                     assignment: assignment,
                     flagKey: key,
-                    value: value.flagValue,
+                    value: reading.isBlank ? Optional.none : reading.details.value.flagValue,
                     defaultValue: defaultValue.flagValue
                 )
             )

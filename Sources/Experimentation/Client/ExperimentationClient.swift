@@ -226,6 +226,9 @@ public final class ExperimentationClient: Sendable {
     /// single event after a quarter of an hour, then after twice as long each time up to four hours, and by the next run.
     public func resumeDelivery() async { await core.outbox.resumeAfterRefusal() }
 
+    /// Has deliveries begin, if they were to wait for a user.
+    package func beginDelivery() async { await core.outbox.set(.unattended, false) }
+
     /// Delivers what it can within a deadline, and ends.
     ///
     /// Everything that waits is tried once; what the vendor doesn't take then stays in the store. To wait for a vendor that

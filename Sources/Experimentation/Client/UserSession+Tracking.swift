@@ -138,7 +138,7 @@ extension UserSession {
 
     /// Records the exposure that a read has revealed, by the policy.
     @inline(never)
-    func recordExposure(at place: Int, key: String, value: FlagValue, default defaultValue: FlagValue) {
+    func recordExposure(at place: Int, key: String, value: FlagValue?, default defaultValue: FlagValue) {
         let policy = core.options.exposurePolicy
         guard policy != .manual else { return }
         let assignments = snapshots.current.decisions.catalogue.assignments
@@ -190,42 +190,6 @@ extension UserSession {
         let snapshot = snapshots.current
         let assignments = snapshot.decisions.catalogue.assignments
         if assignments.indices.contains(place), assignments[place] == assignment { snapshot.marks.insert(place) }
-    }
-
-    // MARK: Linking
-
-    /// Makes this session's user a known one, and has the vendor join what it knows of both.
-    ///
-    /// Where that takes the vendor several steps, each is written down before the next, so that a linking that was
-    /// interrupted is taken up by the next call for the same user, in a later run if need be. Where it takes none, this is
-    /// ``identify(_:)``.
-    ///
-    /// - Parameters:
-    ///   - identity: Who it is now.
-    ///   - criteria: What the vendor finds the user by, where that isn't the id.
-    /// - Returns: The ids that the vendor goes by from now on.
-    /// - Throws: Why a step wasn't taken; calling again goes on from there.
-    @discardableResult
-    public func link(
-        to identity: Identity,
-        criteria: [String: String] = [:]
-    ) async throws(ExperimentationError) -> Identity {
-        guard let linker = core.roles.identity else {
-            identify(identity)
-            return identity
-        }
-        let from = user.identity
-        let key = KeptState.Key.link(of: from.id)
-        let stored = await core.kept.read(LinkProgress.self, key)
-        var progress = stored ?? LinkProgress(from: from, to: identity, criteria: criteria)
-        try await core.kept.require(progress, key)
-        while !progress.isComplete {
-            progress = try await linker.advance(progress)
-            try await core.kept.require(progress, key)
-        }
-        identify(progress.to)
-        await core.kept.write(bytes: nil, key)
-        return progress.to
     }
 }
 

@@ -51,11 +51,15 @@ extension UserSession {
         let quick = snapshots.read { snapshot -> Quick<Value> in
             if !snapshot.isPlain { return .unclear }
             guard let outcome = snapshot.decisions.chosen(key) else { return .value(defaultValue) }
-            guard let value = Value.read(outcome) else { return .value(defaultValue) }
             let place = outcome.pointee.place
-            if place < 0 || (snapshot.marks.contains(Int(place)) && core.options.exposurePolicy == .oncePerSession) {
-                return .value(value)
+            let isKnown =
+                place < 0 || (snapshot.marks.contains(Int(place)) && core.options.exposurePolicy == .oncePerSession)
+            guard let value = Value.read(outcome) else {
+                // A flag without a value may still reveal a place.
+                if !isKnown, case .none = outcome.pointee.scalar { return .unclear }
+                return .value(defaultValue)
             }
+            if isKnown { return .value(value) }
             return .revealing(value, place: place)
         }
         switch quick {
@@ -87,7 +91,7 @@ extension UserSession {
             recordExposure(
                 at: Int(reading.place),
                 key: key,
-                value: reading.details.value.flagValue,
+                value: reading.isBlank ? Optional.none : reading.details.value.flagValue,
                 default: defaultValue.flagValue
             )
         }

@@ -81,25 +81,20 @@ public final class UserSession: Sendable {
     public func update(_ attributes: Attributes) throws(ExperimentationError) {
         try attributes.validate()
         let now = core.environment.time.now
-        state.withLock { state in
-            for (name, value) in attributes.values {
-                let isRemoved = value == .null
-                state.user.attributes[name] = isRemoved ? nil : value
-                state.attributeDates[name] = isRemoved ? nil : now
-                state.pendingChanges[name] = value
-            }
-            state.revision += 1
-        }
+        state.withLock { $0.change(attributes, at: now) }
     }
 
     /// Makes the attributes just these.
     ///
     /// - Throws: As ``update(_:)``.
     public func replaceAttributes(_ attributes: Attributes) throws(ExperimentationError) {
-        let old = user.attributes
-        var changes = attributes
-        for name in old.values.keys where attributes[name] == nil { changes[name] = .null }
-        try update(changes)
+        try attributes.validate()
+        let now = core.environment.time.now
+        state.withLock { state in
+            var changes = attributes
+            for name in state.user.attributes.values.keys where attributes[name] == nil { changes[name] = .null }
+            state.change(changes, at: now)
+        }
     }
 
     /// Makes this session another user's, as at a login or a logout, where the vendor needs no more than both ids.
@@ -208,6 +203,20 @@ public final class UserSession: Sendable {
                 handler(delivery.campaign)
             }
         }
+    }
+}
+
+extension UserSession.State {
+    /// Changes attributes; ``FlagValue/null`` removes one.
+    mutating func change(_ attributes: Attributes, at now: Date) {
+        for (name, value) in attributes.values {
+            let isRemoved = value == .null
+            // Spelled out: a plain `nil` would be the value null.
+            user.attributes[name] = isRemoved ? Optional.none : value
+            attributeDates[name] = isRemoved ? nil : now
+            pendingChanges[name] = value
+        }
+        revision += 1
     }
 }
 

@@ -6,7 +6,7 @@ struct DeliverySchedule: Equatable {
     typealias Instant = ContinuousClock.Instant
 
     /// What forbids deliveries until somebody takes it back.
-    enum Hold: Hashable { case offline, disabled, refused, closed }
+    enum Hold: Hashable { case offline, disabled, refused, unattended, closed }
 
     /// What to do.
     enum Next: Equatable { case now, at(Instant), never }

@@ -71,6 +71,8 @@ struct FlagReading<Value: Sendable>: Sendable {
     var details: EvaluationDetails<Value>
     /// The place as an index into the catalogue's assignments; -1 if there is none or it isn't to be recorded.
     var place: Int32
+    /// Whether the variation leaves the value to the caller, so that the default is what the user sees by it.
+    var isBlank = false
 }
 
 extension Decisions {
@@ -139,17 +141,20 @@ enum FlagReader {
             return reading
         }
         if resolution.value == .null {
-            // The vendor has the flag and leaves the value to the caller: a default, not an error.
+            // The vendor has the flag and leaves the value to the caller: a default, not an error. Under an experiment it is
+            // the variation that says so, and seeing the default is seeing the variation.
+            let isDisabled = resolution.reason == .disabled
             return FlagReading(
                 details: EvaluationDetails(
                     flagKey: key,
                     value: defaultValue,
                     variant: resolution.variant,
-                    reason: reason ?? (resolution.reason == .disabled ? .disabled : .default),
+                    reason: reason ?? (isDisabled ? .disabled : .default),
                     metadata: resolution.metadata,
                     age: age
                 ),
-                place: -1
+                place: isDisabled ? -1 : outcome.pointee.place,
+                isBlank: true
             )
         }
         var reading = failure(key, defaultValue, .typeMismatch, "The flag's value is of another type.")

@@ -4,7 +4,7 @@ public struct Exposure: Sendable, Hashable, Codable {
     public var assignment: Assignment
     /// The flag whose reading was the exposure; `nil` for one that was recorded by hand.
     public var flagKey: String?
-    /// The value that was read.
+    /// The value that was read; `nil` where the variation has none for the flag, and the user saw the default.
     public var value: FlagValue?
     /// The default that the reader named.
     public var defaultValue: FlagValue?
@@ -24,10 +24,13 @@ public struct Exposure: Sendable, Hashable, Codable {
 }
 
 /// When the reading of a flag counts as an exposure.
+///
+/// A flag without a value of its own counts too where an experiment's variation says so: the user saw the default because of it.
+/// A flag that isn't there, or is of another type than the one asked for, never counts.
 public enum ExposurePolicy: String, Sendable, Hashable, Codable {
     /// Once per user, experiment and variation in a session. The default.
     case oncePerSession
-    /// With every read that finds a value.
+    /// With every read that finds the flag, unless it is of another type.
     case everyRead
     /// Only by ``UserSession/expose(_:)``.
     case manual

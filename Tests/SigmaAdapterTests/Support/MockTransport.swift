@@ -9,6 +9,7 @@ import Waiting
 final class MockTransport: HTTPTransport {
     private struct State {
         var requests: [HTTPRequest] = []
+        var limits: [HTTPLimits] = []
         var isReachable = true
         var gate: [CheckedContinuation<Void, Never>] = []
         var isHeld = false
@@ -21,6 +22,8 @@ final class MockTransport: HTTPTransport {
 
     /// Every request so far.
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
+    /// The limits that each came with.
+    var limits: [HTTPLimits] { state.withLock { $0.limits } }
     /// The paths of all requests so far.
     var paths: [String] { requests.map { $0.path ?? "" } }
 
@@ -49,6 +52,7 @@ final class MockTransport: HTTPTransport {
     ) async throws(ExperimentationError) -> HTTPReply {
         let isReachable = state.withLock { state in
             state.requests.append(request)
+            state.limits.append(limits)
             return state.isReachable
         }
         await withCheckedContinuation { continuation in

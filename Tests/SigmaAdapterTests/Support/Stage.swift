@@ -26,8 +26,9 @@ final class Stage: Sendable {
 
     /// The options that every client here is made with.
     var options: SigmaClientOptions {
-        var options = SigmaClientOptions()
-        options.store = store
+        var options = SigmaClientOptions(store: store)
+        // The cases say what goes wrong; that calls give nothing then is the default, with tests of its own.
+        options.failures = .thrown
         options.transport = transport
         options.environment = ClientEnvironment(time: time, jitter: { 0.5 })
         options.device = Reference.device

@@ -1,0 +1,51 @@
+import Experimentation
+import Synchronization
+
+extension FlagshipVisitor {
+    /// Gives or withdraws consent, and tells the vendor if it has changed.
+    ///
+    /// Withdrawn, the visitor's cache and waiting hits are removed, those from before signing in included, and nothing more is
+    /// sent but the consent itself; given again, hits flow again.
+    public func setConsent(_ hasConsented: Bool) async {
+        let identity = state.withLock { state in
+            state.hasConsented = hasConsented
+            if !hasConsented { (state.exposed, state.shown) = ([], []) }
+            return state.identity
+        }
+        noteForReports()
+        await carryOut(hasConsented, for: identity)
+    }
+
+    /// Has the store, the caches and the vendor follow what the visitor says of being tracked.
+    func carryOut(_ hasConsented: Bool, for identity: FlagshipIdentity) async {
+        let id = identity.visitorID
+        if !hasConsented {
+            for id in identity.ids {
+                await flagship.visitors.flushVisitor(id)
+                flagship.service?.observations.forget(id)
+            }
+        }
+        guard let session else { return }
+        let install = FlagshipInstallation(state: flagship.state, environment: flagship.environment)
+        // Until it is told, it counts as untold: the next visitor of this id tells it then.
+        for id in identity.ids where !hasConsented { await install.noteConsent(of: id, false) }
+        // What the visitor did before signing in waits under the id that they had then. The vendor hears of it by the present one.
+        if !hasConsented, let earlier = identity.anonymousID {
+            await carryOut(.denied, in: flagship.client?.session(for: User(id: earlier, consent: .denied)))
+        }
+        let isTold = await carryOut(hasConsented ? .granted : .denied, in: session)
+        if hasConsented { await install.noteConsent(of: id, isTold) }
+    }
+
+    /// - Returns: Whether the store and the vendor's queue have it.
+    @discardableResult
+    private func carryOut(_ consent: Consent, in session: UserSession?) async -> Bool {
+        do throws(ExperimentationError) {
+            try await session?.setConsent(consent)
+            return true
+        } catch {
+            log.log(.error, .consent, "the consent could not be stored: \(error)")
+            return false
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Experimentation
+import Synchronization
+
+extension FlagshipVisitor {
+    /// Reports that the visitor has seen a flag, by the exposure policy: the vendor hears of each variation, the application of
+    /// each flag.
+    ///
+    /// - Parameters:
+    ///   - key: The flag.
+    ///   - defaultValue: The default that the reader named.
+    func expose(_ key: String, default defaultValue: FlagValue?) {
+        guard let session, let resolution = decisions[key] else {
+            return log.log(.info, .activate, "nobody knows the flag, so nothing is exposed")
+        }
+        let origin = FlagshipOrigin(FlagshipFlagMetadata(resolution.metadata))
+        let (visitor, mark, isNew, isNewFlag) = state.withLock { state in
+            let mark = FlagshipObservations.Mark(
+                visitor: state.identity.visitorID,
+                group: origin.variationGroupID,
+                variation: origin.variationID
+            )
+            let visitor = FlagshipExposedVisitor(
+                id: state.identity.visitorID,
+                anonymousID: state.identity.anonymousID,
+                context: state.fullContext
+            )
+            let isNewFlag = state.shown.insert(ShownFlag(key: key, mark: mark)).inserted
+            return (visitor, mark, state.exposed.insert(mark).inserted, isNewFlag)
+        }
+        if isNew || flagship.options.exposurePolicy == .everyRead {
+            let exposure = Exposure(
+                assignment: origin.assignment,
+                flagKey: key,
+                value: resolution.value,
+                defaultValue: defaultValue
+            )
+            send(exposure, of: visitor, as: mark, in: session)
+        } else if isNewFlag {
+            let flag = FlagshipExposedFlag(
+                key: key,
+                value: resolution.value,
+                defaultValue: defaultValue,
+                metadata: FlagshipFlagMetadata(resolution.metadata)
+            )
+            flagship.service?.observations.add(flag, of: visitor, to: mark)
+        }
+    }
+
+    private func send(
+        _ exposure: Exposure,
+        of visitor: FlagshipExposedVisitor,
+        as mark: FlagshipObservations.Mark,
+        in session: UserSession
+    ) {
+        let observations = flagship.service?.observations
+        observations?.begin(mark)
+        // It is delivered later, perhaps by another run, and the application is told of the visitor as they are now.
+        let attributes: Attributes =
+            observations?.isWanted == true ? [FlagshipObservations.context: .object(visitor.context)] : [:]
+        do throws(ExperimentationError) {
+            try session.note(TrackingEvent(.exposure(exposure), attributes: attributes))
+            reportExposure(mark)
+        } catch {
+            state.withLock { state in
+                state.exposed.remove(mark)
+                state.shown = state.shown.filter { $0.mark != mark }
+            }
+            log.log(.trace, .activate, "the exposure is left out: \(error)")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+
+extension FlagValue {
+    /// Creates a value from one without a type, as vendors' SDKs and property lists have them: dictionaries by text, lists,
+    /// Booleans, numbers, texts and null.
+    ///
+    /// A boxed Boolean stays a Boolean and a boxed number a number. Whole numbers beyond `Int` become floating-point ones.
+    ///
+    /// - Parameter any: The value.
+    /// - Throws: ``ErrorCode/invalidArgument`` for anything else, such as a date, naming its type; the values themselves may be
+    ///   personal.
+    public init(any: Any) throws(ExperimentationError) {
+        self = try Self.value(any, depth: 0)
+    }
+
+    /// The same without a type: `[String: Any]`, `[Any]`, `Bool`, `Int`, `Double`, `String` or `NSNull`.
+    ///
+    /// To be cast: `value.any as? [String: Any]`. (Casting a ``FlagValue`` itself compiles and never succeeds.)
+    public var any: Any {
+        switch self {
+        case .null: NSNull()
+        case .bool(let value): value
+        case .int(let value): value
+        case .double(let value): value
+        case .string(let value): value
+        case .array(let values): values.map(\.any)
+        case .object(let values): values.mapValues(\.any)
+        }
+    }
+
+    private static func value(_ any: Any, depth: Int) throws(ExperimentationError) -> FlagValue {
+        guard depth < 512 else {
+            throw ExperimentationError(.invalidArgument, "The value is nested deeper than 512 levels.")
+        }
+        // Kinds of their own first: a boxed Boolean also passes for a number.
+        switch any {
+        case let value as FlagValue: return value
+        case is NSNull: return .null
+        case let value as String: return .string(value)
+        case let value as [String: Any]:
+            var members: [String: FlagValue] = [:]
+            for (name, member) in value { members[name] = try Self.value(member, depth: depth + 1) }
+            return .object(members)
+        case let value as [Any]:
+            var elements: [FlagValue] = []
+            for element in value { elements.append(try Self.value(element, depth: depth + 1)) }
+            return .array(elements)
+        default: break
+        }
+        guard let number = number(any) else {
+            throw ExperimentationError(.invalidArgument, "A value of the type \(type(of: any)) has no form here.")
+        }
+        return number
+    }
+
+    private static func number(_ any: Any) -> FlagValue? {
+        if let number = any as? NSNumber, type(of: any) is NSNumber.Type {
+            // There are two boxes of Booleans in a process, and every boxed Boolean is one of them.
+            if number === NSNumber(value: true) || number === NSNumber(value: false) { return .bool(number.boolValue) }
+            if let whole = Int(exactly: number) { return .int(whole) }
+            return .double(number.doubleValue)
+        }
+        if let value = any as? Bool { return .bool(value) }
+        if let value = any as? any BinaryInteger {
+            return Int(exactly: value).map { .int($0) } ?? .double(Double(value))
+        }
+        if let value = any as? any BinaryFloatingPoint { return .double(Double(value)) }
+        return nil
+    }
+}
+
+extension Attributes {
+    /// Creates attributes from a dictionary without types; see ``FlagValue/init(any:)``.
+    ///
+    /// - Throws: ``ErrorCode/invalidArgument`` for a value that has no form here.
+    public init(any: [String: Any]) throws(ExperimentationError) {
+        self.init(try FlagValue(any: any).objectValue ?? [:])
+    }
+
+    /// The same without types.
+    public var any: [String: Any] { values.mapValues(\.any) }
+}

@@ -1,0 +1,38 @@
+import Experimentation
+import Foundation
+import Testing
+
+@Suite("Values without a type")
+struct FlagValueAnyTests {
+    @Test("a dictionary of anything becomes a value, and the value a dictionary again")
+    func roundTrip() throws {
+        let any: [String: Any] = [
+            "bool": true, "int": 1, "zero": 0, "double": 2.5, "float": Float(0.5), "text": "a", "null": NSNull(),
+            "list": [1, "b", false] as [Any], "object": ["deep": [1.5]] as [String: Any], "unsigned": UInt8(7),
+            "large": UInt64.max,
+        ]
+        let value: FlagValue = [
+            "bool": true, "int": 1, "zero": 0, "double": 2.5, "float": 0.5, "text": "a", "null": nil,
+            "list": [1, "b", false], "object": ["deep": [1.5]], "unsigned": 7, "large": .double(Double(UInt64.max)),
+        ]
+        #expect(try FlagValue(any: any) == value)
+        let back = try #require(value.any as? [String: Any])
+        #expect(try FlagValue(any: back) == value)
+        #expect(back["bool"] as? Bool == true && back["int"] as? Int == 1 && back["text"] as? String == "a")
+        #expect((back["object"] as? [String: Any])?["deep"] as? [Double] == [1.5])
+        #expect(try Attributes(any: ["a": 1]).any["a"] as? Int == 1)
+    }
+
+    @Test("boxed Booleans stay Booleans, and boxed numbers numbers, as a parser of JSON boxes them")
+    func boxed() throws {
+        let parsed = try JSONSerialization.jsonObject(with: Data(#"{"a":true,"b":1,"c":0,"d":1.5,"e":false}"#.utf8))
+        #expect(try FlagValue(any: parsed) == ["a": true, "b": 1, "c": 0, "d": 1.5, "e": false])
+    }
+
+    @Test("what has no form is refused by its type, not by what it is")
+    func refused() {
+        #expect(
+            throws: ExperimentationError(.invalidArgument, "A value of the type Date has no form here.")
+        ) { try FlagValue(any: ["when": Date(timeIntervalSince1970: 0)]) }
+    }
+}

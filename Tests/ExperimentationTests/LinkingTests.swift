@@ -1,0 +1,80 @@
+import Experimentation
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@Suite("Linking")
+struct LinkingTests {
+    static let anon = User(id: "anon", consent: .granted)
+    static let ada = Identity(id: "ada", anonymousID: "anon", isAuthenticated: true)
+
+    /// Takes the first step, and fails at the second as often as it is told to.
+    final class Linker: IdentityLinker {
+        let failures: Mutex<Int>
+        let seen = Mutex<[String]>([])
+
+        init(failures: Int) { self.failures = Mutex(failures) }
+
+        func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
+            seen.withLock { $0.append("\(progress.to.id) \(progress.criteria.values.sorted()) \(progress.notes)") }
+            var next = progress
+            if progress.notes.isEmpty {
+                next.notes = [1]
+                // The vendor decides which ids survive.
+                next.to.anonymousID = "of the vendor"
+                return next
+            }
+            let fails = failures.withLock { count in
+                defer { count -= 1 }
+                return count > 0
+            }
+            if fails { throw ExperimentationError(.transport, "gone") }
+            next.isComplete = true
+            return next
+        }
+    }
+
+    struct Provider: ExperimentationProvider {
+        let linker: Linker
+        let name = "linking"
+        let scope = ""
+        let capabilities: Set<Capability> = [.identityLinking]
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            ProviderRoles(identity: linker)
+        }
+    }
+
+    private func session(_ linker: Linker, _ store: ClientStore) async throws -> UserSession {
+        try await ExperimentationClient(provider: Provider(linker: linker), store: store).session(for: Self.anon)
+    }
+
+    @Test("one that was interrupted is taken up by a later run that asks for the same, and ends with the vendor's ids")
+    func isTakenUp() async throws {
+        let store = ClientStore.inMemory()
+        let linker = Linker(failures: 1)
+        let session = try await session(linker, store)
+        await #expect(throws: ExperimentationError.self) { try await session.link(to: Self.ada, criteria: ["a": "b"]) }
+        #expect(session.user.id == "anon")
+        let later = try await self.session(linker, store)
+        var linked = Self.ada
+        linked.anonymousID = "of the vendor"
+        #expect(try await later.link(to: Self.ada, criteria: ["a": "b"]) == linked)
+        #expect(later.user.identity == linked)
+        #expect(linker.seen.withLock { $0 } == [#"ada ["b"] []"#, #"ada ["b"] [1]"#, #"ada ["b"] [1]"#])
+    }
+
+    @Test(
+        "one that was interrupted isn't finished for somebody else: another user, or other criteria, begin anew",
+        arguments: [("ben", ["a": "b"], #"ben ["b"]"#), ("ada", ["a": "c"], #"ada ["c"]"#)]
+    )
+    func isNotSomebodyElses(id: String, criteria: [String: String], seen: String) async throws {
+        let store = ClientStore.inMemory()
+        let linker = Linker(failures: 1)
+        let session = try await session(linker, store)
+        await #expect(throws: ExperimentationError.self) { try await session.link(to: Self.ada, criteria: ["a": "b"]) }
+        var asked = Self.ada
+        asked.id = id
+        #expect(try await session.link(to: asked, criteria: criteria).id == id)
+        #expect(linker.seen.withLock { $0.suffix(2) } == ["\(seen) []", "\(seen) [1]"])
+    }
+}

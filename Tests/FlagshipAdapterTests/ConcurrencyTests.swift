@@ -1,0 +1,70 @@
+import AdapterKit
+import Dispatch
+import Experimentation
+import ExperimentationTesting
+import MockVendors
+import Testing
+
+@testable import FlagshipAdapter
+
+@Suite("Flagship: several at once")
+struct ConcurrencyTests {
+    @Test("of changes of the context at once none is lost, neither here nor for the vendor")
+    func context() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        for _ in 0..<300 {
+            let visitor = await flagship.newVisitor("ada", hasConsented: true).context(["gone": 1]).build()
+            DispatchQueue.concurrentPerform(iterations: 4) { index in
+                if index == 0 { visitor.clearContext() } else { visitor.updateContext("key-\(index)", .int(index)) }
+            }
+            var told = visitor.session?.user.attributes.values ?? [:]
+            told["fs_users"] = visitor.context()["fs_users"]
+            #expect(told == visitor.context())
+        }
+    }
+
+    @Test("of signing in and out at once the last one counts, here and for the vendor")
+    func identity() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        for _ in 0..<300 {
+            let visitor = await flagship.newVisitor("anon", hasConsented: true).build()
+            DispatchQueue.concurrentPerform(iterations: 3) { index in
+                if index == 0 { visitor.unauthenticate() } else { visitor.authenticate("member-\(index)") }
+            }
+            #expect(visitor.session?.user.id == visitor.visitorID)
+            #expect(visitor.session?.user.anonymousID == visitor.anonymousID)
+        }
+    }
+
+    /// Lets others go first, before and after each operation.
+    struct Polite: StateStoreDecorator {
+        let baseState: any StateStore
+
+        func pass<Value: Sendable>(
+            _ operation: StoreOperation,
+            _ body: () async throws(ExperimentationError) -> Value
+        ) async throws(ExperimentationError) -> Value {
+            for _ in 0..<20 { await Task.yield() }
+            let value = try await body()
+            for _ in 0..<20 { await Task.yield() }
+            return value
+        }
+    }
+
+    @Test("of visitors built at once in a new installation one is the first, and all have the same anonymous id")
+    func firstBuilds() async throws {
+        let bench = try await Bench()
+        let store = ClientStore(outbox: bench.store.outbox, state: Polite(baseState: bench.store.state))
+        let flagship = await bench.flagship(store: store)
+        let visitors = await withTaskGroup(of: FlagshipVisitor.self) { group in
+            for name in ["ada", "ben", "cleo"] {
+                group.addTask { await flagship.newVisitor(name, hasConsented: true).authenticated(true).build() }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(visitors.count { $0.context()["sdk_firstTimeInit"] == true } == 1)
+        #expect(Set(visitors.map(\.anonymousID)).count == 1)
+    }
+}

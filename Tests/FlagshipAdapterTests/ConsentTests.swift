@@ -1,0 +1,110 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
+import Synchronization
+import Testing
+
+@testable import FlagshipAdapter
+
+@Suite("Flagship: consent")
+struct ConsentTests {
+    /// What the vendor has got: consents by their label, screens by their name.
+    static func told(_ bench: Bench) async -> [FlagValue] {
+        await bench.hits.compactMap { $0["el"] ?? $0["dl"] }
+    }
+
+    @Test("a visitor built without consent removes what an earlier run left, before any of it is sent")
+    func builtWithoutConsent() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("hits", .error(.transport), times: 10)
+        let first = await bench.flagship()
+        let visitor = await first.newVisitor("ada", hasConsented: true).build()
+        await visitor.sendHit(.screen("earlier"))
+        await first.close()
+        bench.transport.heal()
+
+        let second = await bench.flagship()
+        try await second.client?.flush()
+        #expect(await Self.told(bench) == [], "nobody has said yet what they agree to")
+        _ = await second.newVisitor("ada", hasConsented: false).build()
+        #expect(try await second.client?.waitingEvents().map(\.envelope.event.isConsentSignal) == [true, true])
+        try await second.client?.flush()
+        #expect(await Self.told(bench) == ["iOS:true", "iOS:false"])
+    }
+
+    @Test("what an earlier run left of others goes out when the first visitor is there")
+    func othersGoOut() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("hits", .error(.transport), times: 10)
+        let first = await bench.flagship()
+        await first.newVisitor("ada", hasConsented: true).build().sendHit(.screen("earlier"))
+        await first.close()
+        bench.transport.heal()
+        let second = await bench.flagship()
+        _ = await second.newVisitor("ben", hasConsented: false).build()
+        try await second.client?.flush()
+        #expect(await Self.told(bench) == ["iOS:true", "earlier", "iOS:false"])
+    }
+
+    @Test("consent withdrawn after signing in removes what was done before it as well")
+    func afterSigningIn() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("anon", hasConsented: true).build()
+        await visitor.fetchFlags()
+        try await flagship.client?.flush()
+        await visitor.sendHit(.screen("before"))
+        visitor.flag("cta").visitorExposed()
+        visitor.authenticate("ada")
+        await visitor.sendHit(.screen("after"))
+        await visitor.setConsent(false)
+        try await flagship.client?.flush()
+        #expect(await Self.told(bench) == ["iOS:true", "iOS:false"])
+        #expect(await bench.mock.receivedActivations.isEmpty)
+        #expect(await flagship.visitors.lookupVisitor("anon") == nil)
+        await visitor.setConsent(true)
+        visitor.unauthenticate()
+        #expect(await visitor.sendHit(.screen("again")))
+    }
+
+    /// Refuses consent signals as long as it is told to.
+    final class Refusing: OutboxStoreDecorator {
+        let base: any OutboxStore
+        let isRefusing = Atomic(true)
+        init(_ base: any OutboxStore) { self.base = base }
+
+        func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+            if isRefusing.load(ordering: .relaxed), events.contains(where: \.envelope.event.isConsentSignal) {
+                throw ExperimentationError(.store, "as the test wants it")
+            }
+            return try await base.append(events, now: now)
+        }
+    }
+
+    @Test("consent that couldn't be told counts as untold: by the same call, or by the next visitor, it is")
+    func untold() async throws {
+        let bench = try await Bench()
+        let refusing = Refusing(bench.store.outbox)
+        let store = ClientStore(outbox: refusing, state: bench.store.state)
+        let flagship = await bench.flagship(store: store)
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.setConsent(true)
+        refusing.isRefusing.store(false, ordering: .relaxed)
+        _ = await flagship.newVisitor("ada", hasConsented: true).build()
+        try await flagship.client?.flush()
+        #expect(await Self.told(bench) == ["iOS:true"])
+        _ = await flagship.newVisitor("ada", hasConsented: true).build()
+        try await flagship.client?.flush()
+        #expect(await Self.told(bench) == ["iOS:true"])
+
+        refusing.isRefusing.store(true, ordering: .relaxed)
+        await visitor.setConsent(false)
+        #expect(await visitor.sendHit(.screen("no")) == false)
+        refusing.isRefusing.store(false, ordering: .relaxed)
+        await visitor.setConsent(false)
+        try await flagship.client?.flush()
+        #expect(await Self.told(bench) == ["iOS:true", "iOS:false"])
+    }
+}
