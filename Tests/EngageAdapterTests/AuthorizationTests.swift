@@ -80,6 +80,23 @@ struct AuthorizationTests {
         #expect(try await select(engage, "1").errorCode == .recipientNotListMember)
     }
 
+    @Test(
+        "a token that is over as soon as it is given is used, and asked for once a second at most",
+        arguments: [0, 0.01]
+    )
+    func noLife(seconds: Double) async throws {
+        let engage = bench.engage()
+        let grant = #"{"access_token":"at","token_type":"bearer","refresh_token":"refresh","expires_in":\#(seconds)}"#
+        bench.plan(.status(200, body: grant, type: "application/json"), on: "token", times: 3)
+        let answer = "<Envelope><Body><RESULT><SUCCESS>TRUE</SUCCESS></RESULT></Body></Envelope>"
+        bench.plan(.status(200, body: answer, type: "text/xml"), on: "SelectRecipientData", times: 6)
+        for _ in 0..<5 { #expect(try await select(engage, "1").isSuccess) }
+        #expect(bench.exchanges("token").count == 1)
+        bench.time.advance(by: .seconds(1))
+        #expect(try await select(engage, "1").isSuccess)
+        #expect(bench.exchanges("token").count == 2)
+    }
+
     @Test("E04 a 401 renews the token and repeats the request once")
     func refused() async throws {
         let engage = bench.engage()

@@ -66,6 +66,11 @@ public struct ProviderRoles: Sendable {
     public var needsConsent: Bool
     /// What only this vendor has, for ``ExperimentationClient/extras``.
     public var extras: (any Sendable)?
+    /// Removes what the provider keeps of a user by itself, without a trace.
+    ///
+    /// Called when a user denies consent; after a failure, and in a later run if need be, it is called again until it
+    /// succeeds.
+    public var forget: @Sendable (_ userID: String) async throws(ExperimentationError) -> Void = { _ in }
     /// Lets go of what the start opened; called once, after the last delivery, with the moment at which the caller stops
     /// waiting.
     public var stop: @Sendable (_ deadline: ContinuousClock.Instant) async -> Void = { _ in }
