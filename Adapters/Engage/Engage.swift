@@ -79,7 +79,8 @@ public struct Engage: Sendable {
                 time: environment.time
             ),
             completed: completed,
-            journal: journal
+            journal: journal,
+            recipients: mobileIdentity
         )
     }
 

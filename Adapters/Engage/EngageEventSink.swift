@@ -10,6 +10,7 @@ struct EngageEventSink: EventSink {
     let augmentation: AugmentationRun
     let completed: CompletedEvents
     let journal: EngageJournal
+    let recipients: MobileIdentity
 
     var batching: BatchPolicy {
         let configuration = connection.configuration
@@ -118,9 +119,26 @@ struct EngageEventSink: EventSink {
         }
     }
 
+    /// Adds the recipient that this installation still lacks, if one of these events is of its user.
+    ///
+    /// One that the vendor refuses doesn't hold up events: they name none then.
+    private func addRecipient(for batch: [Envelope]) async throws(ExperimentationError) {
+        let record = profile.record
+        guard record.isWanted, batch.contains(where: { $0.identity.id == record.mobileUserID }) else { return }
+        // A delivery waits for no token.
+        _ = try await connection.authorization.token(until: connection.environment.time.instant)
+        do throws(ExperimentationError) {
+            try await recipients.makeUpForRecipient()
+        } catch {
+            guard error.cause is XMLAPIFault else { throw error }
+            connection.environment.log.log(.warning, "engage.recipient", "no recipient: \(error.message)")
+        }
+    }
+
     /// Learns the campaigns that these events bring, and gives the device an id if it has none.
     private func prepare(_ batch: [Envelope]) async throws(ExperimentationError) {
         try await profile.load()
+        try await addRecipient(for: batch)
         let campaigns = batch.compactMap { translation.campaign(of: $0.event, at: $0.date) }
         let isNameless = translation.device.id == nil && profile.record.deviceID.isEmpty
         guard !campaigns.isEmpty || isNameless else { return }

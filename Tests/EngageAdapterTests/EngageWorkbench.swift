@@ -126,6 +126,11 @@ final class EngageWorkbench: Sendable {
     /// Waits until an exchange stands still.
     func isHolding() async { while state.withLock({ $0.held.isEmpty }) { await Task.yield() } }
 
+    /// Lets exchanges of an operation pass from now on; those that stand still go on doing so.
+    func release(_ operation: String) {
+        state.withLock { if $0.heldOperation == operation { $0.heldOperation = nil } }
+    }
+
     func letGo() {
         let held = state.withLock { state in
             state.heldOperation = nil

@@ -48,6 +48,33 @@ public struct MobileIdentity: Sendable {
         return try await setUp()
     }
 
+    /// Makes sure that this installation has a mobile user id, without a network: sessions can begin with it at once.
+    ///
+    /// The recipient is added before the first behaviours of this id are posted, unless ``setupRecipient()`` adds it earlier.
+    ///
+    /// - Returns: The mobile user id.
+    /// - Throws: `ErrorCode.configuration` as ``setupRecipient()``; `ErrorCode.store`.
+    @discardableResult
+    public func prepareRecipient() async throws(ExperimentationError) -> String {
+        try await line.enter()
+        defer { line.leave() }
+        try configuration.validateRecipients()
+        try await profile.load()
+        let record = profile.record
+        let id = record.mobileUserID.isEmpty ? try makeMobileUserID() : record.mobileUserID
+        try await profile.update { record in
+            record.mobileUserID = id
+            if record.recipientID.isEmpty { record.isWanted = true }
+        }
+        return id
+    }
+
+    /// Adds the recipient that was prepared, or that couldn't be added before.
+    func makeUpForRecipient() async throws(ExperimentationError) {
+        guard profile.record.isWanted else { return }
+        try await setupRecipient()
+    }
+
     /// Looks for a recipient that has all of these values, and goes by it from now on.
     ///
     /// If no recipient has them, they are written to this installation's own. Otherwise the two are merged:
@@ -179,6 +206,7 @@ public struct MobileIdentity: Sendable {
         try await profile.update { record in
             record.mobileUserID = mobileUserID
             record.addUnderWay = mobileUserID
+            record.isWanted = true
         }
         let recipientID: String
         do throws(ExperimentationError) {
@@ -193,6 +221,7 @@ public struct MobileIdentity: Sendable {
         try await profile.update { record in
             record.recipientID = recipientID
             record.addUnderWay = nil
+            record.isWanted = false
         }
         return SetupResult(recipientID: recipientID, mobileUserID: mobileUserID)
     }

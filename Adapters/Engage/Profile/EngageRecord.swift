@@ -15,6 +15,8 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var addUnderWay: String?
     /// Recipients of other users, by mobile user id.
     var others: [String: String] = [:]
+    /// Whether a recipient is to be added for the mobile user id before its behaviours are posted.
+    var isWanted = false
     var isInstalled = false
     var hasLocationColumns = false
     var campaigns = CampaignShelf()
@@ -74,6 +76,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
         deviceID = try values.decodeIfPresent(String.self, forKey: .deviceID) ?? ""
         addUnderWay = try values.decodeIfPresent(String.self, forKey: .addUnderWay)
         others = try values.decodeIfPresent([String: String].self, forKey: .others) ?? [:]
+        isWanted = try values.decodeIfPresent(Bool.self, forKey: .isWanted) ?? false
         isInstalled = try values.decodeIfPresent(Bool.self, forKey: .isInstalled) ?? false
         hasLocationColumns = try values.decodeIfPresent(Bool.self, forKey: .hasLocationColumns) ?? false
         campaigns = try values.decodeIfPresent(CampaignShelf.self, forKey: .campaigns) ?? CampaignShelf()

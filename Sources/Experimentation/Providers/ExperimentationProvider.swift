@@ -60,6 +60,8 @@ public struct ProviderRoles: Sendable {
     public var furtherRoutes: [EventRoute] = []
     /// How an anonymous user becomes a known one, where that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
+    /// The vendor's switch, if it is asked for apart from decisions.
+    public var remoteSwitch: (any RemoteSwitch)?
     /// How campaigns are held, if the vendor answers events with any.
     public var campaigns: CampaignPolicy?
     /// Whether the vendor needs consent before it may be told anything: if so, unknown consent holds events back.
