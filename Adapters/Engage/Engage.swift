@@ -40,6 +40,9 @@ public struct Engage: Sendable {
     /// Puts together what lives as long as a client does.
     init(_ configuration: EngageConfiguration, transport: any HTTPTransport, in context: ProviderContext) {
         self.configuration = configuration
+        for case let plugin as any PlacePlugin in configuration.augmentation.plugins {
+            plugin.feed.adopt(configuration.location)
+        }
         environment = context.environment
         resuming = ResumingTask()
         profile = EngageProfile(store: context.state, key: "profile")
@@ -76,7 +79,8 @@ public struct Engage: Sendable {
                 time: environment.time
             ),
             completed: completed,
-            journal: journal
+            journal: journal,
+            recipients: mobileIdentity
         )
     }
 
@@ -84,14 +88,15 @@ public struct Engage: Sendable {
     var roles: ProviderRoles {
         var roles = ProviderRoles(events: events, identity: linker)
         roles.extras = self
+        roles.forget = { [profile] userID async throws(ExperimentationError) in try await profile.forget(userID) }
         roles.stop = { [resuming] _ in resuming.end() }
         return roles
     }
 
-    /// Reads what an earlier run kept, and takes up a merge that was interrupted, in the background.
+    /// Reads what an earlier run kept, and takes up a merge that was interrupted and rows that are owed, in the background.
     func begin() async throws(ExperimentationError) {
         try await profile.load()
-        guard profile.record.merge != nil else { return }
+        guard profile.record.merge != nil || !profile.record.audits.isEmpty else { return }
         resuming.begin { [mobileIdentity, environment] in
             do throws(ExperimentationError) {
                 try await mobileIdentity.resumePendingMerge()

@@ -10,6 +10,7 @@ struct EngageEventSink: EventSink {
     let augmentation: AugmentationRun
     let completed: CompletedEvents
     let journal: EngageJournal
+    let recipients: MobileIdentity
 
     var batching: BatchPolicy {
         let configuration = connection.configuration
@@ -118,9 +119,26 @@ struct EngageEventSink: EventSink {
         }
     }
 
+    /// Adds the recipient that this installation still lacks, if one of these events is of its user.
+    ///
+    /// One that the vendor refuses doesn't hold up events: they name none then.
+    private func addRecipient(for batch: [Envelope]) async throws(ExperimentationError) {
+        let record = profile.record
+        guard record.isWanted, batch.contains(where: { $0.identity.id == record.mobileUserID }) else { return }
+        // A delivery waits for no token.
+        _ = try await connection.authorization.token(until: connection.environment.time.instant)
+        do throws(ExperimentationError) {
+            try await recipients.makeUpForRecipient()
+        } catch {
+            guard error.cause is XMLAPIFault else { throw error }
+            connection.environment.log.log(.warning, "engage.recipient", "no recipient: \(error.message)")
+        }
+    }
+
     /// Learns the campaigns that these events bring, and gives the device an id if it has none.
     private func prepare(_ batch: [Envelope]) async throws(ExperimentationError) {
         try await profile.load()
+        try await addRecipient(for: batch)
         let campaigns = batch.compactMap { translation.campaign(of: $0.event, at: $0.date) }
         let isNameless = translation.device.id == nil && profile.record.deviceID.isEmpty
         guard !campaigns.isEmpty || isNameless else { return }
@@ -202,13 +220,29 @@ struct EngageEventSink: EventSink {
         return report
     }
 
+    /// The recipient of a user who withdrew consent; here they are forgotten, so the vendor is asked.
+    private func recipient(
+        of mobileUserID: String,
+        _ client: XMLAPIClient
+    ) async throws(ExperimentationError) -> String? {
+        let known = profile.recipientID(of: mobileUserID)
+        if !known.isEmpty { return known }
+        let column = connection.configuration.recipients.mobileUserIDColumn
+        let list = connection.configuration.listID
+        let found = try await client.send(.selectRecipientData(columns: [column: mobileUserID], list: list))
+        if found.isSuccess { return found.recipientID }
+        if found.errorCode == .recipientNotListMember { return nil }
+        throw EngageErrors.error(found, of: .selectRecipientData)
+    }
+
     /// Opts out the recipient of a user who withdrew consent.
     private func optOut(_ envelope: Envelope) async -> Verdict {
         do throws(ExperimentationError) {
             try await profile.load()
-            let recipient = profile.recipientID(of: envelope.identity.id)
-            guard !recipient.isEmpty else { return .rejected("the user is no recipient") }
             let client = XMLAPIClient(connection: connection)
+            guard let recipient = try await recipient(of: envelope.identity.id, client) else {
+                return .rejected("the user is no recipient")
+            }
             try await client.perform(.optOut(recipientID: recipient, list: connection.configuration.listID))
             return .delivered
         } catch {

@@ -10,23 +10,28 @@ final class EvergageEventSink: EventSink {
     let surfaces = EvergageSurfaces()
     private let transport: any HTTPTransport
     let environment: ClientEnvironment
-    private let state = Mutex(State())
+    let remoteSettings: EvergageRemoteSettings?
 
     /// When this run began: what happened before comes from an earlier one.
     private let started: Date
 
-    private struct State {
-        /// When the last requests went out, the oldest first.
-        var sent: [ContinuousClock.Instant] = []
-        var remote: EvergageRemoteConfiguration?
-        var remoteUntil: ContinuousClock.Instant?
-    }
+    /// When the last requests went out, the oldest first.
+    private let sent = Mutex<[ContinuousClock.Instant]>([])
 
     init(configuration: EvergageConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
         self.configuration = configuration
         self.transport = transport
         self.environment = environment
         started = environment.time.now
+        remoteSettings =
+            configuration.usesRemoteConfiguration
+            ? EvergageRemoteSettings(configuration: configuration, transport: transport, environment: environment)
+            : nil
+    }
+
+    /// What the vendor says of the application; `nil` while that is unknown.
+    var remote: EvergageRemoteConfiguration? {
+        remoteSettings.map(\.known) ?? EvergageRemoteConfiguration()
     }
 
     /// One event a request and one request at a time: the vendor has no form for several.
@@ -41,9 +46,10 @@ final class EvergageEventSink: EventSink {
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         var report = DeliveryReport(noAnswerTo: batch.count)
-        switch await gate() {
-        case .open: break
-        case .closed(let verdict): return DeliveryReport(verdict)
+        // Events wait while it isn't known whether the vendor takes any, and while it takes none.
+        if let remoteSettings {
+            guard let remote = await remoteSettings.current() else { return DeliveryReport(.outage()) }
+            guard remote.isEnabled else { return DeliveryReport(.outage(), isDisabled: true) }
         }
         for (place, envelope) in batch.enumerated() {
             do {
@@ -157,10 +163,10 @@ final class EvergageEventSink: EventSink {
         guard let pace = configuration.pace else { return }
         while true {
             let now = environment.time.instant
-            let wait = state.withLock { state -> ContinuousClock.Instant? in
-                state.sent.removeAll { $0.duration(to: now) >= pace.interval }
-                guard state.sent.count >= pace.requests, let first = state.sent.first else {
-                    state.sent.append(now)
+            let wait = sent.withLock { sent -> ContinuousClock.Instant? in
+                sent.removeAll { $0.duration(to: now) >= pace.interval }
+                guard sent.count >= pace.requests, let first = sent.first else {
+                    sent.append(now)
                     return nil
                 }
                 return first.advanced(by: pace.interval)
@@ -168,75 +174,6 @@ final class EvergageEventSink: EventSink {
             guard let wait else { return }
             try await environment.time.sleep(until: wait)
         }
-    }
-
-    // MARK: The vendor's configuration
-
-    private enum Gate {
-        case open
-        case closed(Verdict)
-    }
-
-    /// What the vendor says of the application; `nil` while that is unknown.
-    var remote: EvergageRemoteConfiguration? {
-        configuration.usesRemoteConfiguration ? state.withLock { $0.remote } : EvergageRemoteConfiguration()
-    }
-
-    private func gate() async -> Gate {
-        guard configuration.usesRemoteConfiguration else { return .open }
-        await fetchRemoteConfiguration()
-        switch remote {
-        case nil: return .closed(.outage())
-        case let remote?:
-            return remote.isEnabled ? .open : .closed(.rejected("the vendor has disabled the application"))
-        }
-    }
-
-    /// Fetches what the vendor says of the application, if that is unknown or overdue.
-    ///
-    /// What is known stays if it fails.
-    func fetchRemoteConfiguration() async {
-        let now = environment.time.instant
-        if let until = state.withLock({ $0.remoteUntil }), now < until { return }
-        do {
-            let requests = EvergageRequests(endpoint: configuration.endpoint, configuration: configuration)
-            let reply = try await send(requests.remoteConfiguration())
-            let found: EvergageRemoteConfiguration
-            switch reply.status {
-            case 200:
-                guard let members = (try? JSON.parse(reply.body))?.objectValue else { return }
-                found = EvergageRemoteConfiguration(members)
-            case 404: found = .disabled
-            default: return
-            }
-            state.withLock { state in
-                state.remote = found
-                state.remoteUntil = now.advanced(by: found.lifetime)
-            }
-            if !found.isEnabled {
-                environment.log.log(.warning, "evergage.disabled", "The vendor has disabled this application.")
-            }
-        } catch {
-            environment.log.log(.debug, "evergage.configuration", "The vendor's configuration can't be had: \(error)")
-        }
-    }
-}
-
-/// Which screens there still are, so that an answer that would come too late isn't asked for.
-final class EvergageSurfaces: Sendable {
-    private let state = Mutex<(sessions: Set<String>, surfaces: Set<String>)>(([], []))
-
-    /// What the surfaces of screens begin with; others are the application's own business.
-    static let prefix = "evergage.screen."
-
-    func open(session: String) { state.withLock { _ = $0.sessions.insert(session) } }
-    func open(surface: String) { state.withLock { _ = $0.surfaces.insert(surface) } }
-    func close(surface: String) { state.withLock { _ = $0.surfaces.remove(surface) } }
-
-    func isLive(session: String) -> Bool { state.withLock { $0.sessions.contains(session) } }
-    func isLive(surface: String?) -> Bool {
-        guard let surface, surface.hasPrefix(Self.prefix) else { return true }
-        return state.withLock { $0.surfaces.contains(surface) }
     }
 }
 

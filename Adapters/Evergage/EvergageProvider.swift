@@ -52,6 +52,7 @@ public struct EvergageProvider: ExperimentationProvider {
         // The vendor shows the latest campaign of each target, and forgets the others.
         var roles = ProviderRoles(events: events, campaigns: CampaignPolicy(limitPerTarget: 1))
         roles.extras = events
+        roles.remoteSwitch = events.remoteSettings
         return roles
     }
 }

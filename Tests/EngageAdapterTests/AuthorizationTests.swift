@@ -81,6 +81,23 @@ struct AuthorizationTests {
         #expect(try await select(engage, "1").errorCode == .recipientNotListMember)
     }
 
+    @Test(
+        "a token that is over as soon as it is given is used, and asked for once a second at most",
+        arguments: [0, 0.01]
+    )
+    func noLife(seconds: Double) async throws {
+        let engage = bench.engage()
+        let grant = #"{"access_token":"at","token_type":"bearer","refresh_token":"refresh","expires_in":\#(seconds)}"#
+        bench.plan(.status(200, body: grant, type: "application/json"), on: "token", times: 3)
+        let answer = "<Envelope><Body><RESULT><SUCCESS>TRUE</SUCCESS></RESULT></Body></Envelope>"
+        bench.plan(.status(200, body: answer, type: "text/xml"), on: "SelectRecipientData", times: 6)
+        for _ in 0..<5 { #expect(try await select(engage, "1").isSuccess) }
+        #expect(bench.exchanges("token").count == 1)
+        bench.time.advance(by: .seconds(1))
+        #expect(try await select(engage, "1").isSuccess)
+        #expect(bench.exchanges("token").count == 2)
+    }
+
     @Test("E04 a 401 renews the token and repeats the request once")
     func refused() async throws {
         let engage = bench.engage()
@@ -158,26 +175,26 @@ struct AuthorizationTests {
 
     @Test("E08 while the token endpoint fails, attempts back off and events stay")
     func tokenOutage() async throws {
-        let engage = bench.engage()
+        let engage = bench.engage { $0.networking.patience = .zero }
         let client = try await bench.client(engage)
-        bench.plan(.status(500), on: "token", times: 3)
+        bench.plan(.status(500), on: "token", times: 5)
         try await client.session(for: User(id: "u")).track(.custom("seen"))
-        var gaps: [Duration] = []
-        for attempt in 1...3 {
-            try await client.flush(retrying: false)
-            #expect(bench.exchanges("token").count == attempt)
-            // Flushing at once doesn't ask again.
-            try await client.flush(retrying: false)
-            #expect(bench.exchanges("token").count == attempt)
-            let wait = Duration.seconds(1 << (attempt - 1))
-            gaps.append(wait)
-            bench.time.advance(by: wait)
+        try await client.flush(retrying: false)
+        for (attempt, wait) in [1, 2, 4, 8].enumerated() {
+            // Nothing is asked again before the wait is over, by whatever wants a token.
+            for rest in [Duration.seconds(wait), .milliseconds(1)] {
+                await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
+                try await client.flush(retrying: false)
+                #expect(bench.exchanges("token").count == attempt + 1, "\(rest) before \(wait) seconds were over")
+                bench.time.advance(by: rest == .milliseconds(1) ? rest : rest - .milliseconds(1))
+            }
+            await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
+            #expect(bench.exchanges("token").count == attempt + 2)
+            #expect(try await client.ledger().pending == 1)
         }
-        #expect(try await client.ledger().pending == 1)
         bench.time.advance(by: .seconds(60))
         try await client.flush()
-        let ledger = try await client.ledger()
-        #expect(ledger.delivered == 1 && ledger.isBalanced)
+        #expect(try await client.ledger() == Ledger(accepted: 1, delivered: 1))
     }
 
     @Test(

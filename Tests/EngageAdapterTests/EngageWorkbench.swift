@@ -127,6 +127,11 @@ final class EngageWorkbench: Sendable {
     /// Waits until an exchange stands still.
     func isHolding() async throws { try await eventually("a held request") { state.withLock { !$0.held.isEmpty } } }
 
+    /// Lets exchanges of an operation pass from now on; those that stand still go on doing so.
+    func release(_ operation: String) {
+        state.withLock { if $0.heldOperation == operation { $0.heldOperation = nil } }
+    }
+
     func letGo() {
         let held = state.withLock { state in
             state.heldOperation = nil

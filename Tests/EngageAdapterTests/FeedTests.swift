@@ -10,20 +10,53 @@ struct FeedTests {
     private let bench = EngageWorkbench()
 
     @Test(
-        "a position counts if it is known as exactly as was asked for",
-        arguments: [
-            (EngageConfiguration.Location.Precision.bestForNavigation, 5_000.0, true), (.best, 5_000, true),
-            (.nearestTenMeters, 10, true), (.nearestTenMeters, 11, false), (.hundredMeters, 100, true),
-            (.hundredMeters, 101, false), (.kilometer, 1_000, true), (.kilometer, 1_001, false),
-            (.threeKilometers, 3_000, true), (.threeKilometers, 3_001, false),
-        ]
+        "how exactly positions are wanted is a hint: none is left out",
+        arguments: EngageConfiguration.Location.Precision.allCases
     )
-    func precision(_ precision: EngageConfiguration.Location.Precision, accuracy: Double, counts: Bool) {
+    func precision(_ precision: EngageConfiguration.Location.Precision) {
         var settings = EngageConfiguration.Location()
         settings.precision = precision
         let feed = LocationFeed(settings)
-        #expect(feed.update(.init(latitude: 48, longitude: 16, accuracy: accuracy, date: bench.time.now)) == counts)
-        #expect((feed.position(at: bench.time.now) != nil) == counts)
+        let position = LocationFeed.Position(latitude: 48, longitude: 16, accuracy: 5_000, date: bench.time.now)
+        #expect(feed.update(position))
+        #expect(feed.position(at: bench.time.now) == position)
+    }
+
+    @Test("the plug-ins go by the settings of the configuration that has them")
+    func settings() {
+        let feed = LocationFeed()
+        var location = EngageConfiguration.Location()
+        location.isEnabled = false
+        location.distanceFilter = 1_000
+        location.acquisitionTimeout = .seconds(3)
+        _ = bench.engage { configuration in
+            configuration.augmentation.plugins = feed.plugins(names: configuration.attributes)
+            configuration.location = location
+        }
+        #expect(feed.settings == location && !feed.isUsable)
+        let places = [48.0, 48.001].map { feed.update(.init(latitude: $0, longitude: 16, date: bench.time.now)) }
+        #expect(places == [true, false])
+    }
+
+    @Test("what happened before a place was known doesn't get one that was found long after")
+    func lateFix() async {
+        let feed = LocationFeed()
+        let event = AugmentedEvent(type: .namedEvent, date: bench.time.now, userID: "u")
+        let (soon, late) = (event.date.addingTimeInterval(15), event.date.addingTimeInterval(3_600))
+        feed.update(LocationFeed.Position(latitude: 48, longitude: 16, date: late))
+        feed.update(LocationFeed.Placemark(name: "Dom", city: "Wien", date: late))
+        var readiness: [AugmentationReadiness] = []
+        for plugin in feed.plugins(names: .init()) {
+            readiness.append(await plugin.readiness(for: event, waited: .zero))
+        }
+        #expect(readiness == [.never, .never, .never])
+        #expect(feed.position(at: event.date) == nil && feed.placemark(at: event.date) == nil)
+        #expect(feed.position(at: late) != nil && feed.placemark(at: late) != nil)
+        // One that was waited for counts.
+        let other = LocationFeed()
+        other.update(LocationFeed.Position(latitude: 48, longitude: 16, date: soon))
+        other.update(LocationFeed.Placemark(name: "Dom", city: "Wien", date: soon))
+        #expect(other.position(at: event.date) != nil && other.placemark(at: event.date) != nil)
     }
 
     @Test("a position counts if it is far enough from the last one", arguments: [(10.0, 1), (1_000.0, 1), (5.0, 2)])

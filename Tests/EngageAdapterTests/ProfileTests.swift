@@ -1,4 +1,7 @@
 import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
 import Synchronization
 import Testing
 
@@ -50,5 +53,133 @@ private final class FlakyStateStore: StateStoreDecorator {
         }
         if fails { throw ExperimentationError(.store, "the first write fails") }
         try await baseState.setValue(value, for: key)
+    }
+}
+
+@Suite("What is kept outlives whatever is called before it was read")
+struct EarlyChangeTests {
+    enum Call: CaseIterable {
+        case mobileUserID, recipientID, anonymousID, anonymousUser, setup, token, campaign, launch
+    }
+
+    @Test("an early call leaves what it isn't about", arguments: Call.allCases)
+    func early(call: Call) async throws {
+        let bench = EngageWorkbench()
+        await bench.settings(#"{"rotatesRefreshTokens":true,"tokenLifetime":100,"reissueWindow":0}"#)
+        let first = bench.engage()
+        try await first.mobileIdentity.setupRecipient()
+        try await first.profile.update { record in
+            record.isInstalled = true
+            record.campaigns.put(.init(name: "Spring", from: .distantPast, until: .distantFuture))
+            record.merge = MergeIntent(id: "m", fields: ["a": "b"], mobileUserID: record.mobileUserID)
+            record.others = ["ada": "7"]
+        }
+        let kept = first.profile.record
+        #expect(kept.refreshToken == "refresh-1")
+        let engage = bench.engage()
+        let client = try await ExperimentationClient(provider: InMemoryProvider(), environment: bench.environment)
+        switch call {
+        case .mobileUserID: try await engage.profile.storeMobileUserID("own")
+        case .recipientID: try await engage.profile.storeRecipientID("own")
+        case .anonymousID: try await engage.profile.storeAnonymousID("own")
+        case .anonymousUser: try await engage.anonymousUser.create(list: "23949")
+        case .setup: try await engage.mobileIdentity.setupRecipient()
+        case .token: try await engage.reach()
+        case .campaign: try await engage.tracker(for: client.session(for: User(id: "u"))).storeCampaign("Summer")
+        case .launch: try await engage.tracker(for: client.session(for: User(id: "u"))).launch()
+        }
+        var (before, after) = (kept, engage.profile.record)
+        #expect(after.isInstalled && after.merge == kept.merge && after.others == kept.others)
+        #expect(after.campaigns.current(at: Date.distantPast.addingTimeInterval(1)) == "Spring")
+        #expect(try #require(after.refreshToken) >= "refresh-1")
+        if call != .mobileUserID { #expect(after.mobileUserID == kept.mobileUserID) }
+        if call != .recipientID { #expect(after.recipientID == kept.recipientID) }
+        // Nobody has asked for the first token again.
+        let tokens = bench.exchanges("token").map {
+            FormEncoding.decode($0.request.text).first { $0.name == "refresh_token" }?.value
+        }
+        #expect(tokens.filter { $0 == "refresh" }.count == 1)
+        (before, after) = (after, try await reread(bench))
+        #expect(before == after)
+        await client.shutdown(within: .zero)
+    }
+
+    private func reread(_ bench: EngageWorkbench) async throws -> EngageRecord {
+        let engage = bench.engage()
+        try await engage.profile.load()
+        return engage.profile.record
+    }
+}
+
+@Suite("What is kept of a user who denies consent")
+struct DenialTests {
+    let bench = EngageWorkbench()
+
+    private func filled(_ change: (inout EngageConfiguration) -> Void = { _ in }) async throws -> (Engage, String) {
+        let engage = bench.engage(change)
+        try await engage.begin()
+        let setup = try await engage.mobileIdentity.setupRecipient()
+        try await engage.profile.update { record in
+            record.isInstalled = true
+            record.hasLocationColumns = true
+            record.anonymousID = "A-1"
+            record.deviceID = "D-1"
+            record.campaigns.put(.init(name: "Spring", from: .distantPast, until: .distantFuture))
+            record.others = ["ada": "7", "bob": "8"]
+        }
+        return (engage, setup.mobileUserID)
+    }
+
+    @Test("of the installation's own user nothing but that it was installed is kept, over a restart too")
+    func own() async throws {
+        let (engage, id) = try await filled()
+        let client = try await bench.client(engage)
+        try await client.session(for: User(id: id)).setConsent(.denied)
+        var expected = EngageRecord()
+        expected.isInstalled = true
+        expected.hasLocationColumns = true
+        expected.others = ["ada": "7", "bob": "8"]
+        #expect(engage.profile.record == expected)
+        let next = bench.engage()
+        try await next.begin()
+        #expect(next.profile.record == expected)
+    }
+
+    @Test("of another user the recipient is forgotten, and of the rest nothing")
+    func other() async throws {
+        let (engage, _) = try await filled()
+        var expected = engage.profile.record
+        expected.others = ["bob": "8"]
+        let client = try await bench.client(engage)
+        try await client.session(for: User(id: "ada")).setConsent(.denied)
+        #expect(engage.profile.record == expected)
+    }
+
+    @Test("where a denial is an opt-out, the recipient is kept until the vendor has it", arguments: [true, false])
+    func optOut(afterRestart: Bool) async throws {
+        let (engage, id) = try await filled { $0.recipients.optsOutOnDenial = true }
+        let recipient = engage.profile.recipientID
+        var client = try await bench.client(engage)
+        await client.setConnectivity(.offline)
+        try await client.session(for: User(id: id)).setConsent(.denied)
+        #expect(engage.profile.mobileUserID.isEmpty && engage.profile.recipientID.isEmpty)
+        var now = engage
+        if afterRestart {
+            await client.shutdown(within: .zero)
+            now = bench.engage { $0.recipients.optsOutOnDenial = true }
+            client = try await bench.client(now)
+        }
+        await client.setConnectivity(.online)
+        try await client.flush()
+        #expect(try await bench.recipients().filter(\.optedOut).map { String($0.id) } == [recipient])
+        let written = String(
+            decoding: try #require(try await bench.store.state.value(for: profileKey())),
+            as: UTF8.self
+        )
+        #expect(!written.contains(recipient) && now.profile.record.others == ["ada": "7", "bob": "8"])
+    }
+
+    private func profileKey() async throws -> String {
+        try #require(try await bench.store.state.keys(beginningWith: "").first { $0.hasSuffix("profile") })
     }
 }

@@ -56,17 +56,56 @@ struct TrackerTests {
         #expect(try await codes(client) == ["12", "13", "14", "13"])
     }
 
-    @Test("E72 the first launch is an installation and a session with both ids, the second only a session")
-    func installation() async throws {
-        let (client, tracker, _) = try await start()
+    @Test(
+        "E72 a fresh install without a network tells itself and a session, in this order and with both ids, once there is one",
+        arguments: [true, false]
+    )
+    func installation(recipientIsAddedByHand: Bool) async throws {
+        let engage = bench.engage { $0.networking.patience = .zero }
+        let client = try await bench.client(engage)
+        await client.setConnectivity(.offline)
+        bench.plan(.lostBefore, on: "*")
+        let id = try await engage.mobileIdentity.prepareRecipient()
+        #expect(bench.operations.isEmpty && engage.profile.mobileUserID == id)
+        let tracker = engage.tracker(for: client.session(for: User(id: id)))
         try await tracker.launch()
+        if recipientIsAddedByHand {
+            await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.setupRecipient() }
+            bench.time.advance(by: .seconds(60))
+        }
+        bench.forgetPlans()
+        bench.forgetExchanges()
+        await client.setConnectivity(.online)
         #expect(try await codes(client) == ["12", "13"])
+        // After an answer that was lost the recipient is looked for before it is added.
+        let search = recipientIsAddedByHand ? ["SelectRecipientData"] : []
+        #expect(bench.operations == ["token"] + search + ["AddRecipient", "events"])
         for behavior in try await bench.behaviors() {
-            #expect(behavior["Recipient Id"] == "100000" && behavior["Primary User Id"]?.isEmpty == false)
+            #expect([behavior["Recipient Id"], behavior["Primary User Id"]] == ["100000", id])
         }
         let (again, next, _) = try await start()
         try await next.launch()
         #expect(try await codes(again) == ["12", "13", "13"])
+        #expect(try await bench.recipients().count == 1)
+    }
+
+    @Test("a recipient that the vendor refuses doesn't keep behaviours from being posted")
+    func refusedRecipient() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let id = try await engage.mobileIdentity.prepareRecipient()
+        await bench.fault(161, on: "AddRecipient", times: 9)
+        try await client.session(for: User(id: id)).track(.custom("seen"))
+        try await client.flush()
+        #expect(try await bench.behaviors().map { [$0["Primary User Id"], $0["Recipient Id"]] } == [[id, ""]])
+    }
+
+    @Test("where no id may be made, none is prepared")
+    func unprepared() async throws {
+        let engage = bench.engage { $0.recipients.autoAnonymous = false }
+        await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.prepareRecipient() }
+        try await engage.profile.storeMobileUserID("own")
+        #expect(try await engage.mobileIdentity.prepareRecipient() == "own")
     }
 
     @Test("E73 a campaign deep in a push goes with it and with what follows, not with what was before")

@@ -134,6 +134,20 @@ struct XMLAPITests {
         #expect(try await bench.auditRows().first?["Old Recipient Id"] == value)
     }
 
+    @Test(
+        "what is left out of a row's value doesn't let it end its section",
+        arguments: ["\u{1}", "\u{FFFE}", "\u{0}\u{FFFF}\u{8}"]
+    )
+    func rowMarkup(dropped: String) async throws {
+        let engage = bench.engage()
+        for value in ["]]\(dropped)><x/>", "]\(dropped)]\(dropped)><x/>", "]]]\(dropped)>]]>", "]]\(dropped)"] {
+            let row: XMLAPIFields = ["Audit Record Id": "A-1", "Old Recipient Id": value]
+            #expect(try await engage.xmlapi.insertUpdate(rows: [row], table: "29392").isEmpty)
+            let expected = value.replacing(dropped, with: "")
+            #expect(try await bench.auditRows().first?["Old Recipient Id"] == expected)
+        }
+    }
+
     @Test("characters that XML has no place for are left out")
     func controls() async throws {
         let engage = bench.engage()

@@ -46,6 +46,44 @@ struct NetworkTests {
         #expect(app.complaints(.warning) == ["addToCart: a line has no price"])
     }
 
+    @Test(
+        "what the wire has no place for is said",
+        arguments: [
+            (TrackingEvent.custom("A", value: 2), ["custom: its value has no place on the wire"]),
+            (
+                TrackingEvent(.custom(name: "A", value: nil), attributes: ["size": 44, "color": "red"]),
+                ["custom: its attributes have no place on the wire: color, size"]
+            ),
+            (.custom("A"), []),
+        ]
+    )
+    func noPlace(event: TrackingEvent, said: [String]) async throws {
+        let bench = try await Bench()
+        try await bench.session().track(event)
+        try await bench.client.flush()
+        #expect(bench.log.entries.filter { $0.event == "evergage.event" }.map(\.message) == said)
+        #expect(bench.transport.events.map { $0["action"] } == ["A"])
+    }
+
+    @Test(
+        "an answer to a statistics ping is final, whatever it is, and what follows goes on",
+        arguments: ["", "<html>", "{}", "GIF89a", #"{"status":"NO"}"#]
+    )
+    func pingAnswer(body: String) async throws {
+        let app = try await App()
+        script(app, [.made(200, "{}"), .made(200, body)])
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(5)
+        screen.viewItem(nil)
+        screen.trackAction("A")
+        await app.settle()
+        #expect(app.pings == ["p 5000"])
+        #expect(app.actions == ["View Item", "A"])
+        let ledger = try await app.evergage.client?.ledger()
+        #expect(ledger == Ledger(accepted: 3, delivered: 2, dropped: [.rejected: 1]))
+    }
+
     @Test("the vendor can be reached without leaving a trace there")
     func reach() async throws {
         let app = try await App()

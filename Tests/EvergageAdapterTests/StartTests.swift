@@ -4,7 +4,9 @@ import ExperimentationTesting
 import Foundation
 import HTTPTypes
 import MockVendors
+import Synchronization
 import Testing
+import Waiting
 
 @testable import EvergageAdapter
 
@@ -159,8 +161,18 @@ struct StartTests {
     func blankUser() async throws {
         let app = try await App()
         app.evergage.userID = "u1"
-        app.evergage.userID = "  "
+        for blank in ["  ", "", "\n\t"] { app.evergage.userID = blank }
         #expect(app.evergage.userID == "u1")
+        #expect(app.complaints(.warning) == Array(repeating: "a blank user id was ignored", count: 3))
+        // And before there was one, the user stays anonymous.
+        let other = try await App()
+        other.evergage.userID = " "
+        for app in [app, other] {
+            try app.global.trackAction("A")
+            await app.settle()
+        }
+        #expect(app.transport.events.map { $0["user"] } == [["id": "u1", "anonId": "anon-1"]])
+        #expect(other.transport.events.map { $0["user"] } == [["anonId": "anon-1"]])
     }
 
     @Test("V09 after a restart there is no user id, and the anonymous id is the same")
@@ -232,8 +244,9 @@ struct StartTests {
 
     @Test("V14 an application that the vendor doesn't know sends nothing and has no context")
     func unknownApplication() async throws {
-        let app = try await App(world: #"{"applications":{}}"#, configuration: Self.remote)
+        let app = try await App(start: false, world: #"{"applications":{}}"#)
         let context = try app.global
+        app.evergage.start(Self.remote)
         context.trackAction("A")
         await app.settle()
         #expect(app.evergage.globalContext == nil)
@@ -242,15 +255,58 @@ struct StartTests {
         context.trackAction("B")
         await app.settle()
         #expect(app.transport.events == [])
-        #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, dropped: [.rejected: 1]))
+        // It waits for the day when the vendor knows the application, for a week at most.
+        #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, pending: 1))
+    }
+
+    private nonisolated func sees(_ status: ProviderStatus, _ client: ExperimentationClient?) async throws {
+        try await eventually("\(status)", seen: { "\(client?.status as Any)" }) { client?.status == status }
+    }
+
+    @Test("an application that is switched off is asked about again, and goes on when it is on, though nothing is sent")
+    func switchedBackOn() async throws {
+        let app = try await App(start: false, configuration: Self.remote)
+        app.transport.setDetour { request, _ throws(ExperimentationError) in
+            request.path?.hasPrefix("/mobile") == true ? .made(404) : nil
+        }
+        app.evergage.start(Self.remote)
+        await app.settle()
+        try await sees(.disabled, app.evergage.client)
+        #expect(app.evergage.globalContext == nil)
+        app.goOnline()
+        await app.pass(3_600)
+        try await sees(.ready, app.evergage.client)
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.actions == ["A"])
+    }
+
+    @Test("what waits while the application is switched off is kept, and sent when it is on")
+    func keptWhileOff() async throws {
+        let app = try await App(configuration: Self.remote)
+        app.transport.setDetour { request, _ throws(ExperimentationError) in
+            request.path?.hasPrefix("/mobile") == true ? .made(404) : nil
+        }
+        await app.pass(3_600)
+        try await sees(.disabled, app.evergage.client)
+        try await app.evergage.session?.track(.custom("A"))
+        await app.settle()
+        #expect(app.transport.events == [])
+        app.goOnline()
+        await app.pass(3_600)
+        try await sees(.ready, app.evergage.client)
+        await app.settle()
+        #expect(app.actions == ["A"])
     }
 
     @Test("V15 events wait for a configuration that is slow, and are sent after it in their order")
     func slowConfiguration() async throws {
-        let app = try await App(configuration: Self.remote)
+        let app = try await App(start: false)
         app.transport.setDetour { request, _ throws(ExperimentationError) in
             request.path?.hasPrefix("/mobile") == true ? .made(503) : nil
         }
+        app.evergage.start(Self.remote)
+        await app.settle()
         try app.global.trackAction("A")
         try app.global.trackAction("B")
         await app.settle()
@@ -258,6 +314,74 @@ struct StartTests {
         app.goOnline()
         await app.pass(600)
         #expect(app.actions == ["A", "B"])
+    }
+
+    @Test(
+        "V04 what is on its way at a reset isn't sent again, neither to the next data set nor to the same one",
+        arguments: ["d2", "engage"]
+    )
+    func resetWhileSending(dataset: String) async throws {
+        let app = try await App()
+        let gate = Turnstile()
+        app.transport.setDetour { _, _ throws(ExperimentationError) in
+            await gate.pass()
+            throw ExperimentationError(.transport, "lost")
+        }
+        try app.global.trackAction("A")
+        await gate.isReached()
+        app.evergage.reset()
+        app.goOnline()
+        var next = EvergageConfiguration.test
+        next.dataset = dataset
+        app.evergage.start(next)
+        gate.open()
+        await app.settle()
+        await app.pass(600)
+        try app.global.trackAction("B")
+        await app.settle()
+        #expect(app.actions == ["A", "B"])
+        #expect(app.transport.sent.map(\.path) == ["/api2/event/engage", "/api2/event/\(dataset)"])
+    }
+
+    @Test("who denies consent is heard no more, and leaves nothing behind, also after a restart")
+    func denial() async throws {
+        let store = ClientStore.inMemory()
+        let app = try await App(lifecycle: true, store: store)
+        app.evergage.setConnectivity(.offline)
+        try app.global.trackAction("A")
+        app.evergage.setUserAttribute("gold", forName: "tier")
+        await app.settle()
+        app.evergage.setConsent(.denied)
+        try app.global.trackAction("B")
+        app.evergage.setApplicationState(.background)
+        app.evergage.setConnectivity(.online)
+        await app.settle()
+        #expect(app.actions == ["App Install", "App Launch"])
+        #expect(try await app.evergage.client?.ledger().purged == 1)
+        let next = try await App(lifecycle: true, store: store)
+        try next.global.trackAction("C")
+        await next.settle()
+        #expect(next.actions == [])
+        next.evergage.setConsent(.granted)
+        try next.global.trackAction("D")
+        await next.settle()
+        #expect(next.actions == ["D"])
+        #expect(next.transport.events.first?["user"]?["attributes"] == nil)
+    }
+
+    @Test("who denies consent before the start sends nothing of it")
+    func earlyDenial() async throws {
+        let app = try await App(lifecycle: true, start: false)
+        app.evergage.globalContext?.trackAction("A")
+        app.evergage.setConsent(.denied)
+        app.evergage.start(.test)
+        await app.settle()
+        #expect(app.transport.sent.isEmpty)
+        #expect(app.complaints(.error) == [])
+        app.evergage.setConsent(.granted)
+        try app.global.trackAction("B")
+        await app.settle()
+        #expect(app.actions == ["B"])
     }
 
     @Test("V16 a reset keeps handlers and what is viewed, and forgets held campaigns")
@@ -288,6 +412,35 @@ struct StartTests {
         #expect(app.pings == ["p 3000"])
     }
 
+    @Test("the first events of a launch are of whoever it was at the start, and take along what was known of them")
+    func launchOfNamedUser() async throws {
+        let app = try await App(lifecycle: true, start: false)
+        app.evergage.globalContext?.trackAction("Before")
+        app.evergage.userID = "u-1"
+        app.evergage.accountID = "acme"
+        app.evergage.setUserAttribute("gold", forName: "tier")
+        app.evergage.start(.test)
+        app.evergage.userID = "u-2"
+        app.evergage.globalContext?.trackAction("After")
+        await app.settle()
+        #expect(app.actions == ["Before", "App Install", "App Launch", "After"])
+        #expect(app.transport.events.map { $0["user"]?["id"]?.stringValue } == [nil, "u-1", "u-1", "u-2"])
+        #expect(app.transport.events.map { $0["account"]?["id"]?.stringValue } == [nil, "acme", "acme", "acme"])
+        let tiers = app.transport.events.map { $0["user"]?["attributes"]?["tier"]?.stringValue }
+        #expect(tiers == [nil, "gold", nil, nil])
+    }
+
+    @Test("a start that fails leaves nothing of its launch for the next")
+    func failedLaunch() async throws {
+        let app = try await App(lifecycle: true, start: false, store: BrokenStore.clientStore(failures: 1))
+        app.evergage.start(.test)
+        await app.settle()
+        #expect(app.actions == [])
+        app.evergage.start(.test)
+        await app.settle()
+        #expect(app.actions == ["App Install", "App Launch"])
+    }
+
     @Test("at most one of install and upgrade, then launch, and the way to the background and back")
     func lifecycle() async throws {
         let store = ClientStore.inMemory()
@@ -312,5 +465,36 @@ struct StartTests {
         expected.lifetime = .seconds(1)
         expected.screenVisibleDeadline = .seconds(5)
         #expect(remote == expected)
+    }
+}
+
+/// Lets nobody pass until it is opened.
+private final class Turnstile: Sendable {
+    private let state = Mutex<(isOpen: Bool, count: Int)>((false, 0))
+    func pass() async {
+        state.withLock { $0.count += 1 }
+        while !state.withLock(\.isOpen) { await Task.yield() }
+    }
+    func isReached() async { while state.withLock(\.count) == 0 { await Task.yield() } }
+    func open() { state.withLock { $0.isOpen = true } }
+}
+
+/// A store whose first reads fail.
+private final class BrokenStore: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
+    private let left: Mutex<Int>
+    init(failures: Int) { left = Mutex(failures) }
+
+    static func clientStore(failures: Int) -> ClientStore {
+        ClientStore(outbox: InMemoryOutboxStore(), state: BrokenStore(failures: failures))
+    }
+
+    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+        let fails = left.withLock { left in
+            left -= 1
+            return left >= 0
+        }
+        if fails { throw ExperimentationError(.store, "can't be read") }
+        return try await baseState.value(for: key)
     }
 }

@@ -114,10 +114,20 @@ struct StatTests {
     @Test("V45 a statistic is sent from a screen that can't be seen as well")
     func invisible() async throws {
         let app = try await App()
-        let screen = try #require(app.evergage.makeScreen())
-        screen.trackImpression(Self.campaign())
+        let never = try #require(app.evergage.makeScreen())
+        #expect(!never.isActive)
+        never.trackImpression(Self.campaign())
+        let gone = try app.shownScreen()
+        gone.willDisappear()
+        #expect(!gone.isActive)
+        gone.trackClickthrough(Self.campaign())
+        let behind = try app.shownScreen()
+        app.evergage.setApplicationState(.background)
+        #expect(!behind.isActive)
+        behind.trackDismissal(Self.campaign())
         await app.settle()
-        #expect(stats(of: app).count == 1)
+        let told = stats(of: app).map { $0?.arrayValue?.first?["stat"]?.stringValue }
+        #expect(told == ["Impression", "Click", "Dismissal"])
     }
 
     @Test("no campaign, and one without an experience, are nothing to track")

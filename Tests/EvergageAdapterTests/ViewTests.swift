@@ -32,9 +32,14 @@ struct ViewTests {
     @Test("V48 a blank action name is none")
     func blankActionName() async throws {
         let app = try await App()
-        try app.global.viewItem(.p, actionName: "  ")
+        for name in ["  ", "", "\n"] { try app.global.viewItem(.p, actionName: name) }
+        await app.pass(5)
+        try app.global.viewItem(nil)
         await app.settle()
-        #expect(app.actions == ["View Item"])
+        #expect(app.actions == ["View Item", "View Item", "View Item"])
+        // The statistics of the view go by the same name.
+        let ping = try #require(app.transport.sent.last { $0.path.hasPrefix("/pr") })
+        #expect(ping.query["action"] == "View Item")
     }
 
     @Test("V49 nothing viewed makes no event, whatever its name, and time stops")
@@ -196,6 +201,49 @@ struct ViewTests {
         await app.settle()
         #expect(app.pings == ["Shoes|Trail 4000", "Acme 3000"])
         #expect(await app.user("anon-1")?["viewTimeMillis"] == ["Category/Shoes|Trail": 4000, "Brand/Acme": 3000])
+    }
+
+    @Test("another action name changes the action alone, of every kind of view; a blank one is none")
+    func actionNames() async throws {
+        let app = try await App()
+        let (category, tag) = (EvergageItem.category(id: "Shoes"), EvergageItem.tag(id: "Acme", type: .brand))
+        for name in ["Peek", "  "] {
+            try app.global.viewItemDetail(.p, actionName: name)
+            try app.global.viewCategory(category, actionName: name)
+            try app.global.viewTag(tag, actionName: name)
+        }
+        await app.settle()
+        #expect(
+            app.transport.events.map { [$0["action"]?.stringValue, $0["itemAction"]?.stringValue] } == [
+                ["Peek", "View Item Detail"], ["Peek", "View Category"], ["Peek", "View Tag"],
+                ["View Item Detail", "View Item Detail"], ["View Category", "View Category"],
+                ["View Tag", "View Tag"],
+            ]
+        )
+        let items = app.transport.events.map { $0["catalog"]?.objectValue?.keys.first }
+        #expect(items == ["Product", "Category", "Brand", "Product", "Category", "Brand"])
+    }
+
+    @Test("view time is told in portions as long as the vendor's configuration says")
+    func portions() async throws {
+        var configuration = EvergageConfiguration.test
+        configuration.usesRemoteConfiguration = true
+        let app = try await App(start: false)
+        app.transport.setDetour { request, _ throws(ExperimentationError) in
+            request.path?.hasPrefix("/mobile") == true ? .made(200, #"{"viewTimePingMillis":20000}"#) : nil
+        }
+        app.evergage.start(configuration)
+        await app.settle()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.settle()
+        for _ in 0..<5 {
+            app.evergage.touched()
+            await app.pass(10)
+        }
+        screen.viewItem(nil)
+        await app.settle()
+        #expect(app.pings == ["p 20000", "p 20000", "p 10000"])
     }
 
     @Test("view time carries who, what, how long and when, and neither attributes nor campaigns")

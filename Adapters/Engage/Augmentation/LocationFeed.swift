@@ -78,6 +78,7 @@ public final class LocationFeed: Sendable {
     }
 
     private struct State {
+        var settings: EngageConfiguration.Location
         var positions: [Position] = []
         var placemarks: [Placemark] = []
         var isAllowed = true
@@ -86,24 +87,32 @@ public final class LocationFeed: Sendable {
     /// How many positions and places are kept.
     static let longest = 1_000
 
-    /// The settings.
-    public let settings: EngageConfiguration.Location
-    private let state = Mutex(State())
+    /// The settings: those of the configuration that has the plug-ins, from the moment when a provider is started with it.
+    public var settings: EngageConfiguration.Location { state.withLock(\.settings) }
+    private let state: Mutex<State>
 
     /// Creates a feed.
-    public init(_ settings: EngageConfiguration.Location = .init()) { self.settings = settings }
+    ///
+    /// - Parameter settings: What counts until a provider is started.
+    public init(_ settings: EngageConfiguration.Location = .init()) { state = Mutex(State(settings: settings)) }
 
-    /// Takes a position, if it is known well enough and far enough from the last one.
+    /// Goes by other settings from now on.
+    func adopt(_ settings: EngageConfiguration.Location) { state.withLock { $0.settings = settings } }
+
+    /// Takes a position, if it lies far enough from the last one.
+    ///
+    /// How exactly positions are wanted is a hint for whoever finds them: none is left out for being inexact.
     ///
     /// - Parameter position: Where the device is.
     /// - Returns: Whether it was taken.
     @discardableResult
     public func update(_ position: Position) -> Bool {
         guard (-90...90).contains(position.latitude), (-180...180).contains(position.longitude),
-            position.accuracy >= 0, position.accuracy <= settings.precision.meters
+            position.accuracy >= 0
         else { return false }
         return state.withLock { state in
-            if let last = state.positions.last, Self.meters(last, position) < settings.distanceFilter { return false }
+            let filter = state.settings.distanceFilter
+            if let last = state.positions.last, Self.meters(last, position) < filter { return false }
             state.positions.append(position)
             if state.positions.count > Self.longest { state.positions.removeFirst() }
             return true
@@ -122,21 +131,42 @@ public final class LocationFeed: Sendable {
     public func setAllowed(_ isAllowed: Bool) { state.withLock { $0.isAllowed = isAllowed } }
 
     /// Whether a place may come at all.
-    public var isUsable: Bool { settings.isEnabled && state.withLock(\.isAllowed) }
+    public var isUsable: Bool { state.withLock { $0.settings.isEnabled && $0.isAllowed } }
 
-    /// The position at a moment: the last before it, or the first after it.
+    /// The position at a moment: the last before it, or else the first that was found within the time that it is waited for.
     public func position(at date: Date) -> Position? {
-        state.withLock { state in state.positions.last { $0.date <= date } ?? state.positions.first }
+        state.withLock { state in
+            if let before = state.positions.last(where: { $0.date <= date }) { return before }
+            let end = date.addingTimeInterval(state.settings.acquisitionTimeout / .seconds(1))
+            return state.positions.first { $0.date <= end }
+        }
     }
 
-    /// The place at a moment, if it isn't older than the settings say.
+    /// The place at a moment: the last before it that isn't older than the settings say, or else the first that was found
+    /// within the time that it is waited for.
     public func placemark(at date: Date) -> Placemark? {
-        let lifespan = settings.cacheLifespan
-        let placemark = state.withLock { state in
-            state.placemarks.last { $0.date <= date } ?? state.placemarks.first
+        state.withLock { state in
+            let begin = date.addingTimeInterval(-(state.settings.cacheLifespan / .seconds(1)))
+            let end = date.addingTimeInterval(state.settings.placemarkTimeout / .seconds(1))
+            return state.placemarks.last { $0.date >= begin && $0.date <= date }
+                ?? state.placemarks.first { $0.date > date && $0.date <= end }
         }
-        guard let placemark, date.timeIntervalSince(placemark.date) <= lifespan / .seconds(1) else { return nil }
-        return placemark
+    }
+
+    /// Whether a position for a moment can't come any more, because there are later ones.
+    func hasPassedPosition(at date: Date) -> Bool {
+        state.withLock { state in
+            let end = date.addingTimeInterval(state.settings.acquisitionTimeout / .seconds(1))
+            return state.positions.last.map { $0.date > end } ?? false
+        }
+    }
+
+    /// Whether a place for a moment can't come any more, because there are later ones.
+    func hasPassedPlacemark(at date: Date) -> Bool {
+        state.withLock { state in
+            let end = date.addingTimeInterval(state.settings.placemarkTimeout / .seconds(1))
+            return state.placemarks.last.map { $0.date > end } ?? false
+        }
     }
 
     /// The three plug-ins of the reference, in its order.
@@ -154,77 +184,5 @@ public final class LocationFeed: Sendable {
         let halfLongitude = sin((other.longitude - one.longitude) * radians / 2)
         let chord = halfLatitude * halfLatitude + cos(a) * cos(b) * halfLongitude * halfLongitude
         return 12_742_017.6 * asin(min(1, chord.squareRoot()))
-    }
-}
-
-/// Adds the coordinates.
-struct CoordinatesPlugin: AugmentationPlugin {
-    let feed: LocationFeed
-    let names: EngageConfiguration.AttributeNames
-    let isSynchronous = true
-
-    func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness {
-        guard feed.isUsable else { return .never }
-        if feed.position(at: event.date) != nil { return .ready }
-        return waited >= feed.settings.acquisitionTimeout ? .never : .notYet
-    }
-
-    func process(_ event: AugmentedEvent) -> AugmentedEvent {
-        guard let position = feed.position(at: event.date) else { return event }
-        var event = event
-        event[names.longitude] = Self.text(position.longitude)
-        event[names.latitude] = Self.text(position.latitude)
-        return event
-    }
-
-    /// At most ten digits after the point, rounded away from zero.
-    static func text(_ degrees: Double) -> String {
-        let scaled = degrees * 1e10
-        let rounded = (scaled < 0 ? scaled.rounded(.down) : scaled.rounded(.up))
-        // A number that has its ten digits already must not be pushed on by the error of the multiplication.
-        let exact = (scaled - scaled.rounded()).magnitude < 1e-4 ? scaled.rounded() : rounded
-        let whole = Int64(exact.magnitude)
-        let digits = String(whole % 10_000_000_000)
-        var fraction = String(repeating: "0", count: 10 - digits.count) + digits
-        while fraction.hasSuffix("0") { fraction.removeLast() }
-        let sign = exact < 0 ? "-" : ""
-        return sign + String(whole / 10_000_000_000) + (fraction.isEmpty ? "" : "." + fraction)
-    }
-}
-
-/// Adds the place in one line.
-struct PlacemarkPlugin: AugmentationPlugin {
-    let feed: LocationFeed
-    let names: EngageConfiguration.AttributeNames
-    let isSynchronous = true
-
-    func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness {
-        guard feed.isUsable else { return .never }
-        if feed.placemark(at: event.date) != nil { return .ready }
-        return waited >= feed.settings.placemarkTimeout ? .never : .notYet
-    }
-
-    func process(_ event: AugmentedEvent) -> AugmentedEvent {
-        var event = event
-        event[names.locationAddress] = feed.placemark(at: event.date)?.address
-        return event
-    }
-}
-
-/// Adds the place's own name, unless the application has named one.
-struct LocationNamePlugin: AugmentationPlugin {
-    let feed: LocationFeed
-    let names: EngageConfiguration.AttributeNames
-    let isSynchronous = false
-
-    func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness {
-        PlacemarkPlugin(feed: feed, names: names).readiness(for: event, waited: waited)
-    }
-
-    func process(_ event: AugmentedEvent) -> AugmentedEvent {
-        guard event[names.locationName] == nil else { return event }
-        var event = event
-        event[names.locationName] = feed.placemark(at: event.date)?.name
-        return event
     }
 }

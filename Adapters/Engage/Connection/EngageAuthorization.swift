@@ -27,6 +27,8 @@ actor EngageAuthorization {
     private let profile: EngageProfile
     private var token: Token?
     private var underWay: Task<Void, Never>?
+    /// How many tokens were given.
+    private var grants = 0
     private var failures = 0
     private var lastFailure: ExperimentationError?
     private var notBefore: ContinuousClock.Instant?
@@ -65,7 +67,10 @@ actor EngageAuthorization {
                 }
                 continue
             }
+            let before = grants
             await fetch().value
+            // One that was just given is used, however short its life.
+            if grants > before, let token { return token }
             if Task.isCancelled { throw ExperimentationError(.cancelled, "cancelled while waiting for a token") }
         }
     }
@@ -95,6 +100,7 @@ actor EngageAuthorization {
         switch result.token {
         case .success(let token):
             self.token = token
+            grants += 1
             failures = 0
             lastFailure = nil
             notBefore = nil
@@ -117,6 +123,8 @@ actor EngageAuthorization {
     }
 
     private func grant() async -> Answer {
+        // Before it is read nobody knows that a refresh token has replaced the configured one.
+        do throws(ExperimentationError) { try await profile.load() } catch { return Answer(token: .failure(error)) }
         let credentials = configuration.credentials
         let configured = credentials.refreshToken.reveal()
         let kept = profile.record
@@ -137,10 +145,11 @@ actor EngageAuthorization {
             )
             wait = EngageErrors.wait(asked: reply, now: environment.time.now)
             let grant = try EngageWire.grant(reply)
-            let life = grant.expiresIn.map { Duration.seconds($0) }
+            // However short the vendor says it is: it wants to be asked rarely, and refuses a token that is over.
+            let life = grant.expiresIn.map { max(.seconds($0), configuration.networking.firstBackoff) }
             let token = Token(
                 value: grant.accessToken,
-                renewal: life.map { begun.advanced(by: $0 * 0.75) },
+                renewal: life.map { begun.advanced(by: max($0 * 0.75, configuration.networking.firstBackoff)) },
                 end: life.map { begun.advanced(by: $0) }
             )
             return Answer(token: .success(token), refresh: grant.refreshToken == refresh ? nil : grant.refreshToken)

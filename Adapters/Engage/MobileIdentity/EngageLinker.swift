@@ -20,7 +20,16 @@ struct EngageLinker: IdentityLinker {
         }
         try await line.enter()
         defer { line.leave() }
-        let next = try await execution.take(intent)
+        if intent.step == .setUp { await execution.settleAuditsIfPossible() }
+        var next = intent
+        do throws(ExperimentationError) {
+            next = try await execution.take(intent)
+        } catch {
+            // The row is owed by then, and follows with the next merge or start: the linking itself is done.
+            guard intent.step == .audit, error.code != .cancelled else { throw error }
+            next.taken()
+            execution.environment.log.log(.warning, "engage.merge", "a row is still owed: \(error.message)")
+        }
         var progress = progress
         progress.notes = try Self.notes(next)
         if next.step == .done {

@@ -108,23 +108,43 @@ struct MergeExecution: Sendable {
                 record.mobileUserID = after
                 record.recipientID = intent.survivor
                 record.addUnderWay = nil
+                // What waits of the earlier id is of the recipient that still bears it.
+                if after != intent.mobileUserID { record.note(recipient: intent.current, of: intent.mobileUserID) }
             } else {
                 record.note(recipient: intent.survivor, of: after)
             }
         }
     }
 
+    /// Owes the row to the audit table before it is written: should that fail, the merge is done all the same.
     private func audit(_ intent: MergeIntent) async throws(ExperimentationError) {
-        guard let table = recipients.audit, let moment = intent.moment else { return }
-        let row: XMLAPIFields = [
-            table.keyColumn: intent.auditKey,
-            table.oldRecipientColumn: intent.current,
-            table.newRecipientColumn: intent.existing,
-            table.dateColumn: EngageTimestamp.merge(moment),
-        ]
-        let failures = try await client.insertUpdate(rows: [row], table: table.tableID)
-        if let failure = failures.first {
-            throw ExperimentationError(.vendorFault, "the audit table didn't take the row", cause: failure)
+        guard recipients.audit != nil, let audit = OwedAudit(intent) else { return }
+        try await profile.update { $0.owe(audit) }
+        try await settleAudits(demanding: audit.key)
+    }
+
+    /// Writes the rows that the audit table is owed; those that it doesn't take stay owed.
+    ///
+    /// - Parameter key: The row that must be taken; any if `nil`.
+    /// - Throws: What the XML interface throws, or that a row wasn't taken.
+    func settleAudits(demanding key: String? = nil) async throws(ExperimentationError) {
+        let owed = profile.record.audits
+        guard let table = recipients.audit, !owed.isEmpty else { return }
+        let failures = try await client.insertUpdate(rows: owed.map { $0.row(in: table) }, table: table.tableID)
+        // A failure that doesn't name its row may be of any.
+        let refused = failures.map { $0.columns[table.keyColumn] ?? "" }
+        let taken = refused.contains("") ? [] : Set(owed.map(\.key)).subtracting(refused)
+        try await profile.update { $0.audits.removeAll { taken.contains($0.key) } }
+        guard let failure = failures.first(where: { _ in key.map { !taken.contains($0) } ?? true }) else { return }
+        throw ExperimentationError(.vendorFault, "the audit table didn't take the row", cause: failure)
+    }
+
+    /// Writes the rows that the audit table is owed, if it takes them now.
+    func settleAuditsIfPossible() async {
+        do throws(ExperimentationError) {
+            try await settleAudits()
+        } catch {
+            environment.log.log(.warning, "engage.merge", "rows are still owed to the audit table: \(error.message)")
         }
     }
 

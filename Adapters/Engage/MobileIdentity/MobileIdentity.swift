@@ -48,6 +48,33 @@ public struct MobileIdentity: Sendable {
         return try await setUp()
     }
 
+    /// Makes sure that this installation has a mobile user id, without a network: sessions can begin with it at once.
+    ///
+    /// The recipient is added before the first behaviours of this id are posted, unless ``setupRecipient()`` adds it earlier.
+    ///
+    /// - Returns: The mobile user id.
+    /// - Throws: `ErrorCode.configuration` as ``setupRecipient()``; `ErrorCode.store`.
+    @discardableResult
+    public func prepareRecipient() async throws(ExperimentationError) -> String {
+        try await line.enter()
+        defer { line.leave() }
+        try configuration.validateRecipients()
+        try await profile.load()
+        let record = profile.record
+        let id = record.mobileUserID.isEmpty ? try makeMobileUserID() : record.mobileUserID
+        try await profile.update { record in
+            record.mobileUserID = id
+            if record.recipientID.isEmpty { record.isWanted = true }
+        }
+        return id
+    }
+
+    /// Adds the recipient that was prepared, or that couldn't be added before.
+    func makeUpForRecipient() async throws(ExperimentationError) {
+        guard profile.record.isWanted else { return }
+        try await setupRecipient()
+    }
+
     /// Looks for a recipient that has all of these values, and goes by it from now on.
     ///
     /// If no recipient has them, they are written to this installation's own. Otherwise the two are merged:
@@ -66,14 +93,43 @@ public struct MobileIdentity: Sendable {
         try await line.enter()
         defer { line.leave() }
         try await profile.load()
-        _ = try await finishPending()
+        do throws(ExperimentationError) {
+            try await finishPending()
+        } catch {
+            // What the vendor refuses for good of an earlier merge isn't the matter of this one.
+            guard (error.cause as? MergeInterruption)?.isResumable == false else { throw error }
+            environment.log.log(.warning, "engage.merge", "an earlier merge was given up: \(error.message)")
+        }
+        await execution.settleAuditsIfPossible()
         let setup = try await setUp()
         var intent = MergeIntent(id: environment.makeID(), fields: fields, mobileUserID: setup.mobileUserID)
         intent.hasCurrent(setup.recipientID)
         return try await run(intent)
     }
 
-    /// Takes up a merge that was interrupted.
+    /// Does as ``checkIdentity(_:)``, and makes the session that of the user who comes of it.
+    ///
+    /// The reference's SDK goes by the merged ids at once; a session is told by this call, or by
+    /// `UserSession.identify(_:)`.
+    ///
+    /// - Parameters:
+    ///   - fields: Columns and values.
+    ///   - session: The session of this installation's user.
+    /// - Returns: The ids from now on.
+    /// - Throws: As ``checkIdentity(_:)``; the session stays as it was then.
+    @discardableResult
+    public func checkIdentity(
+        _ fields: [String: String],
+        for session: UserSession
+    ) async throws(ExperimentationError) -> CheckResult {
+        let result = try await checkIdentity(fields)
+        var identity = session.user.identity
+        identity.id = result.mobileUserID
+        session.identify(identity)
+        return result
+    }
+
+    /// Takes up a merge that was interrupted, and writes the rows that the audit table is still owed.
     ///
     /// - Returns: What came of it; `nil` if there was none.
     /// - Throws: As ``checkIdentity(_:)``.
@@ -82,28 +138,37 @@ public struct MobileIdentity: Sendable {
         try await line.enter()
         defer { line.leave() }
         try await profile.load()
-        return try await finishPending()
+        let result = try await finishPending()
+        try await execution.settleAudits()
+        return result
     }
 
+    @discardableResult
     private func finishPending() async throws(ExperimentationError) -> CheckResult? {
         guard let intent = profile.record.merge else { return nil }
-        return try await run(intent)
+        return try await run(intent, isResumed: true)
     }
 
-    private func run(_ start: MergeIntent) async throws(ExperimentationError) -> CheckResult {
+    private func run(
+        _ start: MergeIntent,
+        isResumed: Bool = false
+    ) async throws(ExperimentationError) -> CheckResult {
         var intent = start
         try await profile.update { [intent] in $0.merge = intent }
         while intent.step != .done {
             do throws(ExperimentationError) {
                 intent = try await execution.take(intent)
             } catch {
-                if intent.step == .audit, error.code != .cancelled { return result(of: intent, pending: error) }
-                let isSearching = intent.step == .search
-                // Nothing has been written yet: there is nothing to take up, and another search may be for others.
-                if isSearching { try await profile.update { $0.merge = nil } }
+                if intent.step == .audit, error.code != .cancelled {
+                    // The row is owed: it follows by itself.
+                    try await profile.update { $0.merge = nil }
+                    return result(of: intent, pending: error)
+                }
+                let isResumable = intent.failed(error.cause as? XMLAPIFault, isResumed: isResumed)
+                try await profile.update { [intent] in $0.merge = isResumable ? intent : nil }
                 let interruption = MergeInterruption(
                     step: intent.step.rawValue,
-                    isResumable: !isSearching,
+                    isResumable: isResumable,
                     cause: error
                 )
                 throw ExperimentationError(
@@ -141,6 +206,7 @@ public struct MobileIdentity: Sendable {
         try await profile.update { record in
             record.mobileUserID = mobileUserID
             record.addUnderWay = mobileUserID
+            record.isWanted = true
         }
         let recipientID: String
         do throws(ExperimentationError) {
@@ -155,6 +221,7 @@ public struct MobileIdentity: Sendable {
         try await profile.update { record in
             record.recipientID = recipientID
             record.addUnderWay = nil
+            record.isWanted = false
         }
         return SetupResult(recipientID: recipientID, mobileUserID: mobileUserID)
     }
@@ -193,17 +260,4 @@ public struct MobileIdentity: Sendable {
         guard let recipient = added.recipientID else { throw EngageErrors.emptyRecipient }
         return recipient
     }
-}
-
-/// Where a merge stopped, as the cause of an error.
-public struct MergeInterruption: Error, Sendable {
-    /// The step that wasn't taken, or whose outcome is unknown: `search`, `updateCurrent`, `claimCurrent`, `claimExisting`,
-    /// `releaseCurrent`, `switchIDs`, `audit`.
-    public var step: String
-    /// Whether the next call or start goes on from here.
-    ///
-    /// It doesn't where nothing had been written yet.
-    public var isResumable: Bool
-    /// Why.
-    public var cause: ExperimentationError
 }

@@ -88,6 +88,11 @@ public final class EngageProfile: Sendable {
         try await update { $0.anonymousID = id }
     }
 
+    /// Forgets a user: their ids, campaigns, session and merge.
+    func forget(_ userID: String) async throws(ExperimentationError) {
+        try await update { $0.forget(userID) }
+    }
+
     /// Forgets everything: ids, campaigns, session and a merge under way.
     public func clear() async throws(ExperimentationError) {
         try await update { $0 = EngageRecord() }
@@ -163,60 +168,5 @@ public final class EngageProfile: Sendable {
             underWay = round
             return round
         }
-    }
-}
-
-/// The record that a profile keeps; its names are those of the file and only ever grow.
-struct EngageRecord: Sendable, Hashable, Codable {
-    /// Users beside the installation's own whose recipients are known, at most.
-    static let mostOthers = 10_000
-
-    var mobileUserID = ""
-    var recipientID = ""
-    var anonymousID = ""
-    var deviceID = ""
-    /// The mobile user id that a recipient was being added for when last heard of; what came of it isn't known.
-    var addUnderWay: String?
-    /// Recipients of other users, by mobile user id.
-    var others: [String: String] = [:]
-    var isInstalled = false
-    var hasLocationColumns = false
-    var campaigns = CampaignShelf()
-    var session = SessionClock()
-    /// A merge that is under way.
-    var merge: MergeIntent?
-    /// The refresh token that replaced the configured one, sealed under a digest of the configured one.
-    var refreshToken: String?
-    var refreshTokenOrigin: String?
-
-    /// Notes which recipient a user is.
-    mutating func note(recipient: String, of mobileUserID: String) {
-        if mobileUserID == self.mobileUserID {
-            recipientID = recipient
-            return
-        }
-        if others.count >= Self.mostOthers, others[mobileUserID] == nil, let any = others.keys.first {
-            others[any] = nil
-        }
-        others[mobileUserID] = recipient
-    }
-
-    init() {}
-
-    init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        mobileUserID = try values.decodeIfPresent(String.self, forKey: .mobileUserID) ?? ""
-        recipientID = try values.decodeIfPresent(String.self, forKey: .recipientID) ?? ""
-        anonymousID = try values.decodeIfPresent(String.self, forKey: .anonymousID) ?? ""
-        deviceID = try values.decodeIfPresent(String.self, forKey: .deviceID) ?? ""
-        addUnderWay = try values.decodeIfPresent(String.self, forKey: .addUnderWay)
-        others = try values.decodeIfPresent([String: String].self, forKey: .others) ?? [:]
-        isInstalled = try values.decodeIfPresent(Bool.self, forKey: .isInstalled) ?? false
-        hasLocationColumns = try values.decodeIfPresent(Bool.self, forKey: .hasLocationColumns) ?? false
-        campaigns = try values.decodeIfPresent(CampaignShelf.self, forKey: .campaigns) ?? CampaignShelf()
-        session = try values.decodeIfPresent(SessionClock.self, forKey: .session) ?? SessionClock()
-        merge = try values.decodeIfPresent(MergeIntent.self, forKey: .merge)
-        refreshToken = try values.decodeIfPresent(String.self, forKey: .refreshToken)
-        refreshTokenOrigin = try values.decodeIfPresent(String.self, forKey: .refreshTokenOrigin)
     }
 }

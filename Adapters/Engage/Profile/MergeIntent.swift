@@ -63,6 +63,8 @@ struct MergeIntent: Sendable, Hashable, Codable {
     /// Whether history goes into the audit table; fixed with the plan.
     var writesAudit = false
     var step = Step.setUp
+    /// How often the vendor has refused a step.
+    var refusals: Int?
 
     init(id: String, fields: [String: String], mobileUserID: String) {
         self.id = id
@@ -122,6 +124,33 @@ struct MergeIntent: Sendable, Hashable, Codable {
             case (.switchIDs, _), (.audit, _), (.done, _): .done
             case (.search, _): .search
             }
+    }
+
+    /// How often the vendor may refuse a merge that is half done before it is given up.
+    static let mostRefusals = 3
+
+    /// Whether the vendor has been told of the merge, so that it is half done.
+    var isBegun: Bool {
+        switch step {
+        case .releaseCurrent: scenario == .unclaimed
+        case .switchIDs, .audit, .done: true
+        case .setUp, .search, .updateCurrent, .claimCurrent, .claimExisting: false
+        }
+    }
+
+    /// Takes note that the present step wasn't taken.
+    ///
+    /// - Parameters:
+    ///   - fault: What the vendor answered; `nil` if it isn't known whether it took the step.
+    ///   - isResumed: Whether the merge had been interrupted before.
+    /// - Returns: Whether the merge is worth taking up again. One that the vendor refused before anything was written isn't:
+    ///   the same check begins it anew; nor is one that is refused once more for a reason that lasts.
+    mutating func failed(_ fault: XMLAPIFault?, isResumed: Bool) -> Bool {
+        if step == .search { return false }
+        guard let fault else { return true }
+        guard isBegun else { return false }
+        refusals = (refusals ?? 0) + 1
+        return !(fault.isLasting && isResumed) && (refusals ?? 0) < Self.mostRefusals
     }
 
     /// The recipient that the user has after the merge.

@@ -94,17 +94,6 @@ public struct EngageConfiguration: Sendable {
             /// To three kilometres.
             case threeKilometers = "kCLLocationAccuracyThreeKilometers"
 
-            /// Metres within which a position must be known to be taken.
-            public var meters: Double {
-                switch self {
-                case .bestForNavigation, .best: .infinity
-                case .nearestTenMeters: 10
-                case .hundredMeters: 100
-                case .kilometer: 1000
-                case .threeKilometers: 3000
-                }
-            }
-
             /// Reads the platform's name of the constant in any case; the unknown is to ten metres.
             public init(named name: String) {
                 self = Self.allCases.first { $0.rawValue.lowercased() == name.lowercased() } ?? .nearestTenMeters
@@ -121,13 +110,13 @@ public struct EngageConfiguration: Sendable {
         public var addressColumn = "Last Location Address"
         /// Metres that a position must lie from the last one to be taken.
         public var distanceFilter = 10.0
-        /// How exactly positions are wanted.
+        /// How exactly positions are wanted: a hint for what finds them.
         public var precision = Precision.best
-        /// How long a place is good.
+        /// How long a place is good: one that was named longer before a behaviour isn't its place.
         public var cacheLifespan = Duration.seconds(3600)
-        /// How long an event waits for a place.
+        /// How long an event waits for a place; one that was named later isn't its place.
         public var placemarkTimeout = Duration.seconds(15)
-        /// How long an event waits for a position.
+        /// How long an event waits for a position; one that was found later isn't its position.
         public var acquisitionTimeout = Duration.seconds(15)
         /// Creates the reference's settings.
         public init() {}

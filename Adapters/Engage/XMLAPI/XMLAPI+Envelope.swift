@@ -135,7 +135,8 @@ struct EnvelopeWriter {
             case 0x3E where brackets >= 2: bytes.append(contentsOf: "]]><![CDATA[>".utf8)
             case 0x0D: bytes.append(contentsOf: "]]>&#13;<![CDATA[".utf8)
             case 0x09, 0x0A, 0x20...: bytes.append(byte)
-            default: break
+            // What is left out comes between nothing: the brackets before it still count.
+            default: return
             }
             brackets = byte == 0x5D ? brackets + 1 : 0
         }

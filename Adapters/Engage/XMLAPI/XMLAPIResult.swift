@@ -170,6 +170,9 @@ public struct XMLAPIFault: Error, Sendable, Hashable {
     ///
     /// It may name an address or an id, so it is left out wherever the fault is printed.
     public var text: String
+
+    /// Whether the same call will be refused again: all but the vendor's own trouble and a session that is over.
+    var isLasting: Bool { code != .serverError && code != .invalidSession }
 }
 
 extension XMLAPIFault: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

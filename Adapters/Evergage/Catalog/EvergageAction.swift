@@ -16,6 +16,12 @@ struct EvergageAction: Sendable, Hashable {
     /// The longest name of an action; what is longer is cut.
     static let longestName = 1024
 
+    /// Notes what the vendor has no place for.
+    mutating func leaveOut(_ what: String, _ names: String? = nil) {
+        let text = "\(what) \(what.hasSuffix("s") ? "have" : "has") no place on the wire"
+        notes.append(EvergageNote(level: .warning, text: names.map { "\(text): \($0)" } ?? text))
+    }
+
     /// Why there is no action.
     struct Refusal: Error, Hashable {
         var level: LogLevel

@@ -26,6 +26,7 @@ extension Evergage {
         }
         self.configuration = configuration
         if configuration.useDesignMode { drop(.info, "there is no design mode here") }
+        captureLaunch()
         let generation = generation
         perform { await $0.open(configuration, generation) }
     }
@@ -82,26 +83,36 @@ extension Evergage {
             launch = try await launchActions()
             client = try await ExperimentationClient(provider: provider, store: store, environment: environment)
         } catch {
-            if generation == self.generation { self.configuration = nil }
+            if generation == self.generation {
+                self.configuration = nil
+                preStart.removeAll(where: \.isLaunch)
+            }
             return drop(.error, "not started: \(error.message)")
         }
         guard generation == self.generation else { return await client.shutdown(within: .zero) }
         knownAnonymousID = anonymousID
         events = client.extras as? EvergageEventSink
         self.client = client
-        let session = client.session(for: User(id: anonymousID, anonymousID: anonymousID))
+        let session = client.session(for: User(id: anonymousID, anonymousID: anonymousID, consent: consent))
         events?.surfaces.open(session: session.id)
         self.session = session
         for context in contexts { context.attach() }
         refreshAll(at: environment.time.instant)
-        if sendsLifecycleEvents { for action in launch { captureLifecycle(action) } }
+        noteWaiting(ofLaunch: launch)
+        setAlarm()
+    }
+
+    /// Tracks the calls that waited, each as the user's who it was of.
+    ///
+    /// - Parameter names: What a launch is called.
+    func noteWaiting(ofLaunch names: [String] = []) {
+        guard let session, let knownAnonymousID else { return }
         for captured in preStart {
-            session.identify(identity(of: captured.userID, anonymousID: anonymousID))
-            note(captured, in: session)
+            session.identify(identity(of: captured.userID, anonymousID: knownAnonymousID))
+            for event in captured.events(ofLaunch: names) { note(event, captured, in: session) }
         }
         preStart = []
-        session.identify(identity(of: currentUserID, anonymousID: anonymousID))
-        setAlarm()
+        session.identify(identity(of: currentUserID, anonymousID: knownAnonymousID))
     }
 
     private func loadAnonymousID() async throws(ExperimentationError) -> String {
@@ -133,6 +144,10 @@ extension Evergage {
     /// Whether calls count at all.
     var isListening: Bool {
         if isDisabled { return false }
+        if consent == .denied {
+            drop(.info, "a call of a user who denies consent was ignored")
+            return false
+        }
         if configuration == nil, preStartPolicy == .drop {
             drop(.warning, "a call before the start was ignored")
             return false
@@ -142,25 +157,39 @@ extension Evergage {
 
     /// Takes an event, as it is now, to be sent.
     func capture(_ event: TrackingEvent, surface: String?) {
-        let captured = Captured(event: event, date: environment.time.now, userID: currentUserID, surface: surface)
-        if let session { return note(captured, in: session) }
+        if consent == .denied { return }
+        let captured = captured(.event(event), on: surface)
+        if let session, consentChanges == 0 { return note(event, captured, in: session) }
         preStart.append(captured)
-        if preStart.count > 100 {
-            preStart.removeFirst()
+        let calls = preStart.count { !$0.isLaunch }
+        if calls > 100, let oldest = preStart.firstIndex(where: { !$0.isLaunch }) {
+            preStart.remove(at: oldest)
             drop(.warning, "more than 100 calls before the start; the oldest was dropped")
         }
     }
 
-    private func note(_ captured: Captured, in session: UserSession) {
+    private func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {
+        Captured(content: content, date: environment.time.now, userID: currentUserID, surface: surface)
+    }
+
+    private func note(_ event: TrackingEvent, _ captured: Captured, in session: UserSession) {
         do throws(ExperimentationError) {
-            try session.note(captured.event, at: captured.date, on: captured.surface)
+            try session.note(event, at: captured.date, on: captured.surface)
         } catch {
             drop(.error, "an event was refused: \(error)")
         }
     }
 
+    /// Takes the launch as it is now: whose it is, and what waits for the next event.
+    private func captureLaunch() {
+        guard sendsLifecycleEvents, isListening else { return }
+        var action = EvergageAction(members: [:])
+        complete(&action, withAttributes: true)
+        preStart.append(captured(.launch(action)))
+    }
+
     func captureLifecycle(_ name: String) {
-        guard sendsLifecycleEvents, configuration != nil, !isDisabled else { return }
+        guard sendsLifecycleEvents, configuration != nil, isListening else { return }
         var action = EvergageAction(members: ["action": .string(name)])
         complete(&action, withAttributes: true)
         capture(action.event, surface: nil)
@@ -186,63 +215,5 @@ extension Evergage {
     /// Logs what is not as it should be.
     func drop(_ level: LogLevel, _ text: @autoclosure () -> String) {
         environment.log.log(level, "evergage.call", text())
-    }
-}
-
-// MARK: - Who it is
-
-extension Evergage {
-    /// The device's id; `nil` before it is known, and while the vendor has disabled the application.
-    public var anonymousID: String? { isDisabled ? nil : knownAnonymousID }
-
-    /// The id of a signed-in user; set it at every launch, for it isn't kept.
-    ///
-    /// `nil` makes the user anonymous again, and the account's id `nil` as well. A blank id is ignored. It counts from the
-    /// next call on; attributes that wait for an event are dropped when a named user becomes another.
-    public var userID: String? {
-        get { currentUserID }
-        set {
-            if let newValue, newValue.isBlank { return drop(.warning, "a blank user id was ignored") }
-            guard newValue != currentUserID else { return }
-            catchUp()
-            if currentUserID != nil, !pendingUserAttributes.isEmpty {
-                pendingUserAttributes = [:]
-                drop(.warning, "user attributes that weren't sent belonged to another user and were dropped")
-            }
-            currentUserID = newValue
-            if newValue == nil { currentAccountID = nil }
-            if let session, let knownAnonymousID {
-                session.identify(identity(of: newValue, anonymousID: knownAnonymousID))
-            }
-        }
-    }
-
-    /// The id of the company that the user belongs to; nothing to do with the account of the configuration.
-    public var accountID: String? {
-        get { currentAccountID }
-        set { currentAccountID = newValue?.unlessBlank }
-    }
-
-    /// Sets an attribute of the user, which the next event takes along; `nil` removes it.
-    public func setUserAttribute(_ value: String?, forName name: String) {
-        set(value, name, in: \.pendingUserAttributes)
-    }
-
-    /// Sets an attribute of the account, which the next event takes along; `nil` removes it.
-    public func setAccountAttribute(_ value: String?, forName name: String) {
-        set(value, name, in: \.pendingAccountAttributes)
-    }
-
-    private func set(
-        _ value: String?,
-        _ name: String,
-        in attributes: ReferenceWritableKeyPath<Evergage, [String: FlagValue]>
-    ) {
-        guard !name.isBlank else { return drop(.warning, "an attribute with a blank name was ignored") }
-        self[keyPath: attributes][name] = value.map(FlagValue.string) ?? .null
-    }
-
-    private func identity(of userID: String?, anonymousID: String) -> Identity {
-        Identity(id: userID ?? anonymousID, anonymousID: anonymousID, isAuthenticated: userID != nil)
     }
 }

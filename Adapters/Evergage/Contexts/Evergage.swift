@@ -61,13 +61,10 @@ public final class Evergage {
     /// The neutral session behind all contexts.
     public internal(set) var session: UserSession?
 
-    /// A call that waits for the start.
-    struct Captured: Sendable {
-        var event: TrackingEvent
-        var date: Date
-        var userID: String?
-        var surface: String?
-    }
+    /// What the user says of being tracked.
+    var consent = Consent.unknown
+    /// How many changes of it the session doesn't know of yet.
+    var consentChanges = 0
 
     private struct Weak { weak var screen: EvergageScreen? }
 
@@ -109,7 +106,9 @@ public final class Evergage {
     var remote: EvergageRemoteConfiguration { events?.remote ?? EvergageRemoteConfiguration() }
 
     /// Whether the vendor has disabled the application.
-    public var isDisabled: Bool { !remote.isEnabled }
+    ///
+    /// It is asked again from time to time; `client.statusEvents()` tells when that changes.
+    public var isDisabled: Bool { events?.remote.map { !$0.isEnabled } ?? (client?.status == .disabled) }
 
     /// The context that is always there; `nil` while the vendor has disabled the application.
     public var globalContext: EvergageContext? {
@@ -226,6 +225,7 @@ public final class Evergage {
                 refreshAll(at: moment)
             }
         }
+        for context in contexts { context.tell(every: remote.viewTimePing, at: now) }
     }
 
     /// Sees to it that what happens by itself does so in time.

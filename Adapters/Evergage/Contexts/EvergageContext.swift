@@ -92,6 +92,9 @@ public class EvergageContext {
 
     // MARK: Time
 
+    /// Tells view time in portions as long as the vendor wants.
+    func tell(every portion: Duration, at now: ContinuousClock.Instant) { note(timer.tell(every: portion, at: now)) }
+
     /// Lets view time run, and campaigns through, if they may.
     func refresh(at now: ContinuousClock.Instant) {
         owner?.session?.setVisible(isDeliverable, surface: surface)

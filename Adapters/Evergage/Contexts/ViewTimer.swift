@@ -2,8 +2,9 @@ import Experimentation
 
 /// How long what is being viewed has been looked at, and when that is told: pure, in moments that are passed in.
 ///
-/// Time runs only between a start and a stop. It is told when a minute is full, when something else is viewed, and when
-/// time stops; never more than a minute at once, and less than two seconds only together with what follows.
+/// Time runs only between a start and a stop. It is told when a portion is full (a minute, unless the vendor says less), when
+/// something else is viewed, and when time stops; never more than a portion at once, and less than two seconds only together
+/// with what follows.
 struct ViewTimer: Sendable {
     /// What is being viewed, as pings name it.
     struct Subject: Sendable, Hashable {
@@ -18,7 +19,7 @@ struct ViewTimer: Sendable {
     private var accrued: Duration = .zero
 
     /// What is told at most at once.
-    var longest: Duration = .seconds(60)
+    private(set) var longest: Duration = .seconds(60)
     /// What is too short to be told alone.
     static let shortest: Duration = .seconds(2)
 
@@ -39,6 +40,14 @@ struct ViewTimer: Sendable {
         return pings
     }
 
+    /// Tells time in other portions from now on.
+    mutating func tell(every longest: Duration, at now: ContinuousClock.Instant) -> [EvergagePing] {
+        guard longest != self.longest else { return [] }
+        let pings = advance(to: now)
+        self.longest = longest
+        return pings + tellWhole()
+    }
+
     /// Views something else, or the same again, or nothing.
     mutating func view(_ subject: Subject?, at now: ContinuousClock.Instant) -> [EvergagePing] {
         var pings = advance(to: now)
@@ -54,6 +63,10 @@ struct ViewTimer: Sendable {
         guard let since, since < now else { return [] }
         accrued += since.duration(to: now)
         self.since = now
+        return tellWhole()
+    }
+
+    private mutating func tellWhole() -> [EvergagePing] {
         var pings: [EvergagePing] = []
         while accrued >= longest, let ping = ping(longest) {
             pings.append(ping)

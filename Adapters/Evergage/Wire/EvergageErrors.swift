@@ -27,9 +27,13 @@ enum EvergageErrors {
     }
 
     /// The verdict on view time, which is answered with a status in words.
+    ///
+    /// Whatever else comes with a success is final: sent again it would count twice, and hold up what follows.
     static func verdict(onPing reply: HTTPReply, answer: FlagValue?, now: Date) -> Verdict {
         guard (200..<300).contains(reply.status) else { return verdict(onStatus: reply, now: now) }
-        guard let status = answer?.objectValue?["status"]?.stringValue else { return .outage() }
+        guard let status = answer?.objectValue?["status"]?.stringValue else {
+            return .rejected("an answer that can't be read")
+        }
         return status == "OK" ? .delivered : .rejected("status \"\(status.prefix(20))\"")
     }
 

@@ -19,7 +19,10 @@ enum EvergageTranslation {
     ///   would not take.
     static func action(for event: TrackingEvent) throws(ExperimentationError) -> EvergageAction {
         do throws(EvergageAction.Refusal) {
-            return try known(event.kind)
+            var action = try known(event.kind)
+            let names = event.attributes.values.keys.sorted()
+            if !names.isEmpty { action.leaveOut("its attributes", names.joined(separator: ", ")) }
+            return action
         } catch {
             throw ExperimentationError(
                 error.level == .debug ? .unsupported : .invalidArgument,
@@ -35,7 +38,10 @@ enum EvergageTranslation {
         }
         let endOfView = "end of a view in the neutral API: EvergageContext measures view time and ends it"
         switch kind {
-        case .custom(let name, _): return try .custom(name)
+        case .custom(let name, let value):
+            var action = try EvergageAction.custom(name)
+            if value != nil { action.leaveOut("its value") }
+            return action
         case .screenView(let name):
             var action = try EvergageAction.custom(name)
             action.members["source"] = ["pageType": .string(name)]

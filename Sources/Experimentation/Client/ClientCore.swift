@@ -67,7 +67,12 @@ final class ClientCore: Sendable {
             roles.events = RebatchedSink(sink: events, batching: batching)
         }
         self.roles = roles
-        kept = KeptState(store: store.state, of: provider.destination, log: environment.log)
+        kept = KeptState(
+            store: store.state,
+            of: provider.destination,
+            log: environment.log,
+            forgetElsewhere: roles.forget
+        )
         let events = DeliveryEvents()
         outbox = Outbox(
             store: store.outbox,

@@ -17,7 +17,7 @@ import Synchronization
 /// Make one, pass it on, shut it down at the end. A client may be used from any task at once.
 public final class ExperimentationClient: Sendable {
     let core: ClientCore
-    private let polling = Mutex<Task<Void, Never>?>(nil)
+    private let polling = Mutex<[Task<Void, Never>]>([])
 
     /// Creates a client, prepares its provider and takes over what an earlier run left in the store.
     ///
@@ -41,9 +41,10 @@ public final class ExperimentationClient: Sendable {
         core = ClientCore(provider: provider, roles: roles, store: store, options: options, environment: environment)
         await core.restore()
         startPolling()
+        startAskingSwitch()
     }
 
-    deinit { polling.withLock { $0?.cancel() } }
+    deinit { stopPolling() }
 
     // MARK: Sessions
 
@@ -238,7 +239,7 @@ public final class ExperimentationClient: Sendable {
     /// - Parameter duration: How long it takes at most; what the options say if `nil`.
     public func shutdown(within duration: Duration? = nil) async {
         guard core.close() else { return }
-        polling.withLock { $0?.cancel() }
+        stopPolling()
         let deadline = core.environment.time.instant.advanced(by: duration ?? core.options.shutdownDeadline)
         _ = try? await core.outbox.flush(by: deadline, isPatient: false)
         await core.outbox.close(by: deadline)
@@ -268,11 +269,33 @@ public final class ExperimentationClient: Sendable {
                 await core?.poll()
             }
         }
-        polling.withLock { $0 = task }
+        polling.withLock { $0.append(task) }
     }
+
+    private func startAskingSwitch() {
+        guard core.roles.remoteSwitch != nil else { return }
+        let task = Task { [weak core] in
+            while !Task.isCancelled {
+                guard let time = core?.environment.time, let wait = await core?.askSwitch() else { return }
+                do { try await time.sleep(for: wait) } catch { return }
+            }
+        }
+        polling.withLock { $0.append(task) }
+    }
+
+    private func stopPolling() { polling.withLock { for task in $0 { task.cancel() } } }
 }
 
 extension ClientCore {
+    /// Asks the vendor once whether it has switched the application off.
+    ///
+    /// - Returns: How long to wait before it is asked again.
+    func askSwitch() async -> Duration? {
+        guard let answer = await roles.remoteSwitch?.ask() else { return nil }
+        if let isOff = answer.isOff, !Task.isCancelled { await killSwitch.set(isOff) }
+        return max(answer.wait, .seconds(1))
+    }
+
     /// Asks the vendor once, on the client's own account.
     func poll() async {
         if let rules {

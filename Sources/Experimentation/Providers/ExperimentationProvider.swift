@@ -60,12 +60,19 @@ public struct ProviderRoles: Sendable {
     public var furtherRoutes: [EventRoute] = []
     /// How an anonymous user becomes a known one, where that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
+    /// The vendor's switch, if it is asked for apart from decisions.
+    public var remoteSwitch: (any RemoteSwitch)?
     /// How campaigns are held, if the vendor answers events with any.
     public var campaigns: CampaignPolicy?
     /// Whether the vendor needs consent before it may be told anything: if so, unknown consent holds events back.
     public var needsConsent: Bool
     /// What only this vendor has, for ``ExperimentationClient/extras``.
     public var extras: (any Sendable)?
+    /// Removes what the provider keeps of a user by itself, without a trace.
+    ///
+    /// Called when a user denies consent; after a failure, and in a later run if need be, it is called again until it
+    /// succeeds.
+    public var forget: @Sendable (_ userID: String) async throws(ExperimentationError) -> Void = { _ in }
     /// Lets go of what the start opened; called once, after the last delivery, with the moment at which the caller stops
     /// waiting.
     public var stop: @Sendable (_ deadline: ContinuousClock.Instant) async -> Void = { _ in }

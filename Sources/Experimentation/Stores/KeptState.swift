@@ -9,9 +9,23 @@ struct KeptState: Sendable {
     private let prefix: String
     private let scope: String
     private let log: any LogSink
+    private let forgetElsewhere: @Sendable (_ userID: String) async throws(ExperimentationError) -> Void
 
-    init(store: any StateStore, of account: Destination, log: any LogSink) {
+    /// Creates the state of an account.
+    ///
+    /// - Parameters:
+    ///   - store: Where it is kept.
+    ///   - account: Whose it is.
+    ///   - log: Told of what can't be read or written.
+    ///   - forgetElsewhere: Removes what the provider keeps of a user by itself.
+    init(
+        store: any StateStore,
+        of account: Destination,
+        log: any LogSink,
+        forgetElsewhere: @escaping @Sendable (_ userID: String) async throws(ExperimentationError) -> Void = { _ in }
+    ) {
         self.store = store
+        self.forgetElsewhere = forgetElsewhere
         scope = account.account
         prefix = String(scope.prefix(32)) + "/"
         self.log = log
@@ -81,10 +95,11 @@ struct KeptState: Sendable {
         }
     }
 
-    /// Removes a user's decisions and assignments without a trace.
+    /// Removes a user's decisions and assignments, and what the provider keeps of them, without a trace.
     func forget(userID: String) async throws(ExperimentationError) {
         let keys = [Key.decisions(of: userID), .assignments(of: userID), .link(of: userID)]
         try await store.removeAll(beginningWith: keys.map { prefix + $0.name })
+        try await forgetElsewhere(userID)
     }
 
     // MARK: Denials that are owed

@@ -1,0 +1,81 @@
+import Experimentation
+
+/// A plug-in that adds what a feed knows of the place where a behaviour happened.
+protocol PlacePlugin: AugmentationPlugin {
+    /// What it asks.
+    var feed: LocationFeed { get }
+}
+
+/// Adds the coordinates.
+struct CoordinatesPlugin: PlacePlugin {
+    let feed: LocationFeed
+    let names: EngageConfiguration.AttributeNames
+    let isSynchronous = true
+
+    func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness {
+        guard feed.isUsable else { return .never }
+        if feed.position(at: event.date) != nil { return .ready }
+        if feed.hasPassedPosition(at: event.date) { return .never }
+        return waited >= feed.settings.acquisitionTimeout ? .never : .notYet
+    }
+
+    func process(_ event: AugmentedEvent) -> AugmentedEvent {
+        guard let position = feed.position(at: event.date) else { return event }
+        var event = event
+        event[names.longitude] = Self.text(position.longitude)
+        event[names.latitude] = Self.text(position.latitude)
+        return event
+    }
+
+    /// At most ten digits after the point, rounded away from zero.
+    static func text(_ degrees: Double) -> String {
+        let scaled = degrees * 1e10
+        let rounded = (scaled < 0 ? scaled.rounded(.down) : scaled.rounded(.up))
+        // A number that has its ten digits already must not be pushed on by the error of the multiplication.
+        let exact = (scaled - scaled.rounded()).magnitude < 1e-4 ? scaled.rounded() : rounded
+        let whole = Int64(exact.magnitude)
+        let digits = String(whole % 10_000_000_000)
+        var fraction = String(repeating: "0", count: 10 - digits.count) + digits
+        while fraction.hasSuffix("0") { fraction.removeLast() }
+        let sign = exact < 0 ? "-" : ""
+        return sign + String(whole / 10_000_000_000) + (fraction.isEmpty ? "" : "." + fraction)
+    }
+}
+
+/// Adds the place in one line.
+struct PlacemarkPlugin: PlacePlugin {
+    let feed: LocationFeed
+    let names: EngageConfiguration.AttributeNames
+    let isSynchronous = true
+
+    func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness {
+        guard feed.isUsable else { return .never }
+        if feed.placemark(at: event.date) != nil { return .ready }
+        if feed.hasPassedPlacemark(at: event.date) { return .never }
+        return waited >= feed.settings.placemarkTimeout ? .never : .notYet
+    }
+
+    func process(_ event: AugmentedEvent) -> AugmentedEvent {
+        var event = event
+        event[names.locationAddress] = feed.placemark(at: event.date)?.address
+        return event
+    }
+}
+
+/// Adds the place's own name, unless the application has named one.
+struct LocationNamePlugin: PlacePlugin {
+    let feed: LocationFeed
+    let names: EngageConfiguration.AttributeNames
+    let isSynchronous = false
+
+    func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness {
+        PlacemarkPlugin(feed: feed, names: names).readiness(for: event, waited: waited)
+    }
+
+    func process(_ event: AugmentedEvent) -> AugmentedEvent {
+        guard event[names.locationName] == nil else { return event }
+        var event = event
+        event[names.locationName] = feed.placemark(at: event.date)?.name
+        return event
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+
+/// The record that a profile keeps; its names are those of the file and only ever grow.
+struct EngageRecord: Sendable, Hashable, Codable {
+    /// Users beside the installation's own whose recipients are known, at most.
+    static let mostOthers = 10_000
+    /// Rows that the audit table may be owed, at most.
+    static let mostAudits = 1_000
+
+    var mobileUserID = ""
+    var recipientID = ""
+    var anonymousID = ""
+    var deviceID = ""
+    /// The mobile user id that a recipient was being added for when last heard of; what came of it isn't known.
+    var addUnderWay: String?
+    /// Recipients of other users, by mobile user id.
+    var others: [String: String] = [:]
+    /// Whether a recipient is to be added for the mobile user id before its behaviours are posted.
+    var isWanted = false
+    var isInstalled = false
+    var hasLocationColumns = false
+    var campaigns = CampaignShelf()
+    var session = SessionClock()
+    /// A merge that is under way.
+    var merge: MergeIntent?
+    /// Rows that the audit table hasn't taken yet, the earliest first.
+    var audits: [OwedAudit] = []
+    /// The refresh token that replaced the configured one, sealed under a digest of the configured one.
+    var refreshToken: String?
+    var refreshTokenOrigin: String?
+
+    /// Notes which recipient a user is.
+    mutating func note(recipient: String, of mobileUserID: String) {
+        if mobileUserID == self.mobileUserID {
+            recipientID = recipient
+            return
+        }
+        if others.count >= Self.mostOthers, others[mobileUserID] == nil, let any = others.keys.first {
+            others[any] = nil
+        }
+        others[mobileUserID] = recipient
+    }
+
+    /// Notes a row that the audit table is owed; once, by its key.
+    mutating func owe(_ audit: OwedAudit) {
+        guard !audits.contains(where: { $0.key == audit.key }) else { return }
+        audits.append(audit)
+        if audits.count > Self.mostAudits { audits.removeFirst() }
+    }
+
+    /// Forgets a user; that the application was installed, and its token, are not theirs.
+    mutating func forget(_ userID: String) {
+        guard !userID.isEmpty else { return }
+        others[userID] = nil
+        audits.removeAll { $0.mobileUserID == userID }
+        if merge?.mobileUserID == userID { merge = nil }
+        guard userID == mobileUserID else { return }
+        var rest = EngageRecord()
+        rest.others = others
+        rest.audits = audits
+        rest.merge = merge
+        rest.isInstalled = isInstalled
+        rest.hasLocationColumns = hasLocationColumns
+        rest.refreshToken = refreshToken
+        rest.refreshTokenOrigin = refreshTokenOrigin
+        self = rest
+    }
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        mobileUserID = try values.decodeIfPresent(String.self, forKey: .mobileUserID) ?? ""
+        recipientID = try values.decodeIfPresent(String.self, forKey: .recipientID) ?? ""
+        anonymousID = try values.decodeIfPresent(String.self, forKey: .anonymousID) ?? ""
+        deviceID = try values.decodeIfPresent(String.self, forKey: .deviceID) ?? ""
+        addUnderWay = try values.decodeIfPresent(String.self, forKey: .addUnderWay)
+        others = try values.decodeIfPresent([String: String].self, forKey: .others) ?? [:]
+        isWanted = try values.decodeIfPresent(Bool.self, forKey: .isWanted) ?? false
+        isInstalled = try values.decodeIfPresent(Bool.self, forKey: .isInstalled) ?? false
+        hasLocationColumns = try values.decodeIfPresent(Bool.self, forKey: .hasLocationColumns) ?? false
+        campaigns = try values.decodeIfPresent(CampaignShelf.self, forKey: .campaigns) ?? CampaignShelf()
+        session = try values.decodeIfPresent(SessionClock.self, forKey: .session) ?? SessionClock()
+        merge = try values.decodeIfPresent(MergeIntent.self, forKey: .merge)
+        audits = try values.decodeIfPresent([OwedAudit].self, forKey: .audits) ?? []
+        refreshToken = try values.decodeIfPresent(String.self, forKey: .refreshToken)
+        refreshTokenOrigin = try values.decodeIfPresent(String.self, forKey: .refreshTokenOrigin)
+    }
+}

@@ -1,0 +1,84 @@
+import Experimentation
+
+extension Evergage {
+    /// The device's id; `nil` before it is known, and while the vendor has disabled the application.
+    public var anonymousID: String? { isDisabled ? nil : knownAnonymousID }
+
+    /// The id of a signed-in user; set it at every launch, for it isn't kept.
+    ///
+    /// `nil` makes the user anonymous again, and the account's id `nil` as well. A blank id is ignored. It counts from the
+    /// next call on; attributes that wait for an event are dropped when a named user becomes another.
+    public var userID: String? {
+        get { currentUserID }
+        set {
+            if let newValue, newValue.isBlank { return drop(.warning, "a blank user id was ignored") }
+            guard newValue != currentUserID else { return }
+            catchUp()
+            if currentUserID != nil, !pendingUserAttributes.isEmpty {
+                pendingUserAttributes = [:]
+                drop(.warning, "user attributes that weren't sent belonged to another user and were dropped")
+            }
+            currentUserID = newValue
+            if newValue == nil { currentAccountID = nil }
+            if let session, let knownAnonymousID {
+                session.identify(identity(of: newValue, anonymousID: knownAnonymousID))
+            }
+        }
+    }
+
+    /// The id of the company that the user belongs to; nothing to do with the account of the configuration.
+    public var accountID: String? {
+        get { currentAccountID }
+        set { currentAccountID = newValue?.unlessBlank }
+    }
+
+    /// Sets an attribute of the user, which the next event takes along; `nil` removes it.
+    public func setUserAttribute(_ value: String?, forName name: String) {
+        set(value, name, in: \.pendingUserAttributes)
+    }
+
+    /// Sets an attribute of the account, which the next event takes along; `nil` removes it.
+    public func setAccountAttribute(_ value: String?, forName name: String) {
+        set(value, name, in: \.pendingAccountAttributes)
+    }
+
+    private func set(
+        _ value: String?,
+        _ name: String,
+        in attributes: ReferenceWritableKeyPath<Evergage, [String: FlagValue]>
+    ) {
+        guard !name.isBlank else { return drop(.warning, "an attribute with a blank name was ignored") }
+        self[keyPath: attributes][name] = value.map(FlagValue.string) ?? .null
+    }
+
+    /// Gives or withdraws consent.
+    ///
+    /// Denied, nothing is captured any more, and what waits is removed; it counts over restarts until consent is given
+    /// again. The vendor has no word for consent and isn't told.
+    public func setConsent(_ consent: Consent) {
+        guard consent != self.consent else { return }
+        catchUp()
+        self.consent = consent
+        if consent == .denied {
+            preStart = []
+            pendingUserAttributes = [:]
+            pendingAccountAttributes = [:]
+            for context in contexts { context.timer.discard(at: environment.time.instant) }
+        }
+        // What is captured until the session knows of it waits for that.
+        consentChanges += 1
+        perform { evergage in
+            do throws(ExperimentationError) {
+                try await evergage.session?.setConsent(consent)
+            } catch {
+                evergage.drop(.error, "the consent could not be stored: \(error)")
+            }
+            evergage.consentChanges -= 1
+            if evergage.consentChanges == 0 { evergage.noteWaiting() }
+        }
+    }
+
+    func identity(of userID: String?, anonymousID: String) -> Identity {
+        Identity(id: userID ?? anonymousID, anonymousID: anonymousID, isAuthenticated: userID != nil)
+    }
+}

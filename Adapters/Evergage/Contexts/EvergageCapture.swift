@@ -1,0 +1,36 @@
+import Experimentation
+import Foundation
+
+extension Evergage {
+    /// A call that waits for the start, or the start itself.
+    struct Captured: Sendable {
+        enum Content: Sendable {
+            case event(TrackingEvent)
+            /// What a launch is called is known later; this is what its first event takes along.
+            case launch(EvergageAction)
+        }
+        var content: Content
+        var date: Date
+        var userID: String?
+        var surface: String?
+
+        var isLaunch: Bool { if case .launch = content { true } else { false } }
+
+        /// The events of this call.
+        ///
+        /// - Parameter names: What a launch is called; what waited goes with its first event.
+        func events(ofLaunch names: [String]) -> [TrackingEvent] {
+            switch content {
+            case .event(let event): return [event]
+            case .launch(let first):
+                var later = EvergageAction(members: [:])
+                if let id = first.members["account"]?.objectValue?["id"] { later.members["account"] = ["id": id] }
+                return names.enumerated().map { index, name in
+                    var action = index == 0 ? first : later
+                    action.members["action"] = .string(name)
+                    return action.event
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import AdapterKit
+import Experimentation
+import Synchronization
+
+/// What the vendor says of the application: asked for when it is overdue, and by the client, so that an application that was
+/// switched off notices when it is on again.
+final class EvergageRemoteSettings: RemoteSwitch {
+    /// How long to wait after there was no answer.
+    static let pause: Duration = .seconds(60)
+
+    private struct State {
+        var known: EvergageRemoteConfiguration?
+        var until: ContinuousClock.Instant?
+    }
+
+    private let configuration: EvergageConfiguration
+    private let transport: any HTTPTransport
+    private let environment: ClientEnvironment
+    private let state = Mutex(State())
+    /// A delivery and the client may want it at once.
+    private let turn = AsyncSemaphore(limit: 1)
+
+    init(configuration: EvergageConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
+        self.configuration = configuration
+        self.transport = transport
+        self.environment = environment
+    }
+
+    /// What is known; `nil` before the first answer.
+    var known: EvergageRemoteConfiguration? { state.withLock(\.known) }
+
+    /// What is known, fetched if that is overdue; what is known stays if it fails.
+    func current() async -> EvergageRemoteConfiguration? {
+        guard (try? await turn.enter()) != nil else { return known }
+        defer { turn.leave() }
+        if rest == nil { await fetch() }
+        return known
+    }
+
+    func ask() async -> RemoteSwitchAnswer {
+        let isOff = await current().map { !$0.isEnabled }
+        return RemoteSwitchAnswer(isOff: isOff, wait: rest ?? Self.pause)
+    }
+
+    /// How long what is known is good; `nil` if it isn't any more.
+    private var rest: Duration? {
+        let now = environment.time.instant
+        return state.withLock(\.until).flatMap { now < $0 ? now.duration(to: $0) : nil }
+    }
+
+    private func fetch() async {
+        let now = environment.time.instant
+        do throws(ExperimentationError) {
+            let requests = EvergageRequests(endpoint: configuration.endpoint, configuration: configuration)
+            let reply = try await transport.send(
+                requests.remoteConfiguration(),
+                body: [],
+                limits: HTTPLimits(deadline: configuration.timeout, responseBytes: 1 << 20)
+            )
+            guard let found = EvergageRemoteConfiguration(reply) else { return }
+            state.withLock { $0 = State(known: found, until: now.advanced(by: found.lifetime)) }
+            if !found.isEnabled {
+                environment.log.log(.warning, "evergage.disabled", "The vendor has disabled this application.")
+            }
+        } catch {
+            environment.log.log(.debug, "evergage.configuration", "The vendor's configuration can't be had: \(error)")
+        }
+    }
+}
+
+extension EvergageRemoteConfiguration {
+    /// Reads an answer; `nil` if it isn't one. An application that the vendor doesn't know is switched off.
+    fileprivate init?(_ reply: HTTPReply) {
+        switch reply.status {
+        case 200:
+            guard let members = (try? JSON.parse(reply.body))?.objectValue else { return nil }
+            self.init(members)
+        case 404: self = .disabled
+        default: return nil
+        }
+    }
+}
