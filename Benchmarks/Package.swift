@@ -49,6 +49,14 @@ let package = Package(
             ]
         ),
         .executableTarget(
+            name: "bench-sessions",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
+            ]
+        ),
+        .executableTarget(
             name: "bench-parsing",
             dependencies: [
                 "BenchmarkHarness",

@@ -118,8 +118,14 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
     public func received() async throws -> [Received] { try await wire.received(vendor, server.journal) }
 
     /// Every exchange, told from the journal.
-    public func exchanges() async throws -> [Exchange] {
-        server.journal.map { entry in
+    public func exchanges() async throws -> [Exchange] { try await exchanges(from: 0) }
+
+    /// How many exchanges there have been.
+    public func exchangeCount() async throws -> Int { server.journalCount }
+
+    /// The exchanges from the one with an index on.
+    public func exchanges(from index: Int) async throws -> [Exchange] {
+        server.journal(from: index).map { entry in
             Exchange(
                 number: entry.number,
                 purpose: purpose(of: entry.operation),

@@ -78,6 +78,9 @@ struct OutboxTable: Sendable {
             }
     }
 
+    /// How many deliveries were ever given up to make room.
+    var overflow: Int { lanes.reduce(0) { $0 + ($1.lane.ledger.dropped[.overflow] ?? 0) } }
+
     // MARK: Other processes
 
     /// Notices what other processes have done; called inside each transaction, before anything else.

@@ -1,6 +1,7 @@
 import Experimentation
 import Foundation
 internal import GRDB
+import Synchronization
 
 /// A durable store in one SQLite file: the outbox, cached decisions and rules, sticky assignments.
 ///
@@ -26,6 +27,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     let lock: FileLock
     let commits: GroupCommit
     let traces = Traces()
+    private let given = Atomic<Int>(0)
 
     /// Opens a store, or creates it.
     ///
@@ -103,17 +105,23 @@ public final class SQLiteStore: OutboxStore, StateStore {
             }
         }
         if stored.isEmpty { return refusals }
-        let accepted = try await commits.perform(.write) { [traces, stored] database, table in
+        let (accepted, overflow) = try await commits.perform(.write) { [traces, stored] database, table in
             // Here, where nobody rewrites the file in between and forgets them again.
             traces.note(stored.lazy.map(\.user))
-            return try table.append(stored, now: now, database)
+            let before = table.overflow
+            let accepted = try table.append(stored, now: now, database)
+            return (accepted, table.overflow - before)
         }
+        if overflow > 0 { given.add(overflow, ordering: .relaxed) }
         var answers = accepted.makeIterator()
         for index in refusals.indices where refusals[index] == nil {
             if answers.next() == false { refusals[index] = .consentDenied }
         }
         return refusals
     }
+
+    /// How many deliveries this process has given up to make room since it opened the file.
+    public var overflowed: Int { given.load(ordering: .relaxed) }
 
     /// Carries out what users say of being tracked.
     ///

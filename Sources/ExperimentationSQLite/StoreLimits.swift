@@ -10,10 +10,11 @@ public struct StoreLimits: Sendable, Hashable {
     /// Creates limits.
     ///
     /// - Parameters:
-    ///   - maximumCount: How many events wait at most.
-    ///   - maximumBytes: How many bytes their written forms take at most; less than a megabyte counts as a megabyte.
+    ///   - maximumCount: How many events wait at most; as many as fit unless a number is given.
+    ///   - maximumBytes: How many bytes their written forms take at most, about 400 each; less than a megabyte counts as
+    ///     a megabyte.
     ///   - maximumEventBytes: How many bytes one event may take.
-    public init(maximumCount: Int = 10_000, maximumBytes: Int = 20_000_000, maximumEventBytes: Int = 32_768) {
+    public init(maximumCount: Int = .max, maximumBytes: Int = 100_000_000, maximumEventBytes: Int = 32_768) {
         self.maximumCount = max(1, maximumCount)
         self.maximumBytes = max(1_000_000, maximumBytes)
         self.maximumEventBytes = max(1, maximumEventBytes)

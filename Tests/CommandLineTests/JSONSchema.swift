@@ -1,7 +1,7 @@
 import Foundation
 
 /// A JSON value, for tests that know nothing of the library.
-enum JSONValue: Decodable, Hashable, Sendable {
+enum JSONValue: Codable, Hashable, Sendable {
     case null, bool(Bool), number(Double), string(String)
     case array([JSONValue])
     case object([String: JSONValue])
@@ -20,6 +20,18 @@ enum JSONValue: Decodable, Hashable, Sendable {
             self = .array(value)
         } else {
             self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let value): try container.encode(value)
         }
     }
 

@@ -95,7 +95,7 @@ struct ReportTests {
             #expect(columns == nil || columns == count, "\(line)")
             columns = count
         }
-        #expect(text.contains("| 3 • | Which <colour>"))
+        #expect(text.contains("| 3 • | Which &lt;colour>"))
         #expect(text.contains("`delivery/order`: South orders by arrival ([more](docs/south.md#order))"))
     }
 

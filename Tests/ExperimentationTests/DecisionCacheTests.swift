@@ -4,21 +4,50 @@ import Testing
 
 @Suite("Decisions of users without a session are kept, within a bound")
 struct DecisionCacheTests {
-    private func decisions(_ number: Int) -> Decisions { Decisions(flags: [("n", Resolution(.int(number)))]) }
+    private func decisions(_ number: Int) -> HeldDecisions {
+        HeldDecisions(
+            decisions: Decisions(flags: [("n", Resolution(.int(number)))]),
+            instant: .now,
+            expiry: nil,
+            afterExpiry: .stale
+        )
+    }
 
-    @Test("P46 of ten thousand users no more are kept than the limit", arguments: [1, 7, 100, 1_000, 1_001, 4_099])
-    func bounded(limit: Int) {
-        let cache = DecisionCache(limit: limit)
-        for number in 0..<10_000 {
-            cache.keep(decisions(number), for: User(id: "u\(number)"))
-            if number % 500 == 0 { #expect(cache.count <= limit) }
+    /// What one user's decisions take.
+    private var weight: Int {
+        let cache = DecisionCache(bytes: 0)
+        cache.keep(decisions(0), for: User(id: "u0000"))
+        return cache.bytes
+    }
+
+    @Test("P46 of ten thousand users no more are kept than fit", arguments: [1, 7, 100, 1_000, 9_999, 20_000])
+    func bounded(users: Int) {
+        let bytes = users * weight
+        let cache = DecisionCache(bytes: bytes)
+        // All of one length, so that all weigh the same.
+        let ids = (10_000..<20_000).map { "u" + String($0).dropFirst() }
+        for (number, id) in ids.enumerated() {
+            cache.keep(decisions(number), for: User(id: id))
+            if number % 500 == 0 { #expect(cache.bytes <= bytes) }
         }
-        #expect(cache.count <= limit && cache.count >= limit - limit / 10)
-        #expect(cache.decisions(for: User(id: "u9999"))?["n"]?.value == 9_999)
-        if limit <= 1_000 {
-            let kept = (0..<10_000).filter { cache.decisions(for: User(id: "u\($0)")) != nil }
-            #expect(kept == Array((10_000 - limit)..<10_000))
+        #expect(cache.bytes <= bytes && cache.count * weight == cache.bytes)
+        #expect(cache.decisions(for: User(id: "u9999"))?.decisions["n"]?.value == 9_999)
+        if bytes < DecisionCache.manyBytes {
+            let kept = ids.indices.filter { cache.decisions(for: User(id: ids[$0])) != nil }
+            #expect(kept == Array((10_000 - min(users, 10_000))..<10_000))
+        } else {
+            #expect(cache.count >= min(users, 10_000) * 9 / 10)
         }
+    }
+
+    @Test("P46 decisions that are larger than all that is allowed are kept until others come")
+    func large() {
+        let cache = DecisionCache(bytes: 10)
+        cache.keep(decisions(1), for: User(id: "a"))
+        #expect(cache.decisions(for: User(id: "a"))?.decisions["n"]?.value == 1)
+        cache.keep(decisions(2), for: User(id: "b"))
+        #expect(cache.decisions(for: User(id: "a")) == nil)
+        #expect(cache.count == 1)
     }
 
     /// The same, written as plainly as possible.
@@ -43,16 +72,17 @@ struct DecisionCacheTests {
     func exact(seed: Int) {
         let dice = Dice(seed)
         let limit = 1 + dice.below(12)
-        let cache = DecisionCache(limit: limit)
+        let ids = (10..<30).map { "u00\($0)" }
+        let cache = DecisionCache(bytes: limit * weight)
         var model = Model(limit: limit)
         for step in 0..<500 {
-            let id = "u\(dice.below(20))"
+            let id = ids[dice.below(20)]
             switch dice.below(8) {
             case 0...3:
                 cache.keep(decisions(step), for: User(id: id))
                 model.keep(step, id)
             case 4...6:
-                #expect(cache.decisions(for: User(id: id))?["n"]?.value.intValue == model.use(id), "step \(step)")
+                #expect(cache.decisions(for: User(id: id))?.decisions["n"]?.value.intValue == model.use(id), "step \(step)")
             default:
                 cache.forget(id)
                 model.entries.removeAll { $0.id == id }

@@ -32,11 +32,31 @@ public struct ComparisonReport: Sendable {
     /// - Returns: The document, with a line break at its end.
     public func text(as format: Format, isColored: Bool = false) -> String {
         switch format {
-        case .text: TextReport(comparison, swap, Palette(isOn: isColored)).text
-        case .markdown: MarkdownReport(comparison, swap).text
+        case .text:
+            TextReport(
+                Self.written(comparison, as: OneLine.of),
+                swap.map { Self.written($0, as: OneLine.of) },
+                Palette(isOn: isColored)
+            ).text
+        case .markdown:
+            MarkdownReport(
+                Self.written(comparison, as: MarkdownText.of),
+                swap.map { Self.written($0, as: MarkdownText.of) }
+            ).text
         case .json: json
         case .html: HTMLReport(comparison, swap).text
         }
+    }
+
+    /// The same with every text in it, names and titles from outside among them, as a format can hold it.
+    private static func written<Part: Codable>(_ part: Part, as text: (String) -> String) -> Part {
+        // Every part has a written form, of which texts are the leaves and the names.
+        guard let data = try? JSONEncoder().encode(part),
+            let value = try? JSONDecoder().decode(FlagValue.self, from: data),
+            let changed = try? JSONEncoder().encode(value.mappingTexts(text)),
+            let written = try? JSONDecoder().decode(Part.self, from: changed)
+        else { return part }
+        return written
     }
 
     private struct Document: Codable {

@@ -194,7 +194,7 @@ enum HTML {
             case "\"": result += "&quot;"
             case "'": result += "&#39;"
             case "\n", "\t": result.unicodeScalars.append(scalar)
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += "\u{FFFD}"
+            case _ where !OneLine.isPlain(scalar): result += "\u{FFFD}"
             default: result.unicodeScalars.append(scalar)
             }
         }

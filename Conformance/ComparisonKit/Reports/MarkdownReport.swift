@@ -35,7 +35,7 @@ struct MarkdownReport {
     private func cell(_ outcome: StepOutcome?) -> String {
         guard let outcome else { return "not reached" }
         let parts = [outcome.sentence, outcome.wire, outcome.latency.map(\.sentence) ?? ""].filter { !$0.isEmpty }
-        return parts.map(escaped).joined(separator: "<br>")
+        return parts.joined(separator: "<br>")
     }
 
     private var totals: String {
@@ -62,7 +62,7 @@ struct MarkdownReport {
         guard !comparison.questions.isEmpty else { return "" }
         let rows = comparison.questions.map { question in
             [question.title]
-                + comparison.vendors.map { escaped(comparison.answer(to: question, by: $0) ?? "not reached") }
+                + comparison.vendors.map { comparison.answer(to: question, by: $0) ?? "not reached" }
         }
         return (["## Questions that the story answers", ""] + table([""] + comparison.vendors.map(\.name), rows))
             .joined(separator: "\n")
@@ -73,7 +73,7 @@ struct MarkdownReport {
             ["`\(capability.rawValue)`"]
                 + comparison.vendors.map { vendor in
                     vendor.capabilities.contains(capability)
-                        ? "✓" : escaped(vendor.reasons[capability.rawValue] ?? "–")
+                        ? "✓" : vendor.reasons[capability.rawValue] ?? "–"
                 }
         }
         return
@@ -95,7 +95,7 @@ struct MarkdownReport {
             section(
                 "### Calls that come to nothing",
                 swap.lostCalls.map { lost in
-                    "\(lost.calls.map { "`\($0)`" }.joined(separator: ", ")): \(escaped(lost.reason))"
+                    "\(lost.calls.map { "`\($0)`" }.joined(separator: ", ")): \(lost.reason)"
                 }
             )
         )
@@ -112,13 +112,13 @@ struct MarkdownReport {
         add(
             section(
                 "### Other answers",
-                swap.answers.map { "\($0.question.title): \(escaped($0.before)) → \(escaped($0.after))" }
+                swap.answers.map { "\($0.question.title): \($0.before) → \($0.after)" }
             )
         )
         lines += ["", "### Steps that go differently", ""]
         lines += table(
             ["", "Step", swap.from, swap.to],
-            swap.steps.map { [String($0.step), $0.title, escaped($0.before), escaped($0.after)] }
+            swap.steps.map { [String($0.step), $0.title, $0.before, $0.after] }
         )
         lines += [
             "",
@@ -135,8 +135,30 @@ struct MarkdownReport {
         func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
         return [line(header), "|" + String(repeating: "---|", count: header.count)] + rows.map(line)
     }
+}
 
-    private func escaped(_ text: String) -> String {
-        text.replacing("|", with: "\\|").replacing("\n", with: " ").replacing("<", with: "&lt;")
+/// Texts that Markdown shows as they are, in a line and in a table's cell.
+enum MarkdownText {
+    /// The text on one line, with what would end a cell or begin a tag made harmless.
+    static func of(_ text: String) -> String {
+        OneLine.of(text.replacing("\n", with: " ")).replacing("|", with: "\\|").replacing("<", with: "&lt;")
+    }
+}
+
+extension FlagValue {
+    /// The same value with each of its texts, names included, changed.
+    func mappingTexts(_ change: (String) -> String) -> FlagValue {
+        switch self {
+        case .string(let text): .string(change(text))
+        case .array(let values): .array(values.map { $0.mappingTexts(change) })
+        case .object(let members):
+            .object(
+                Dictionary(
+                    members.map { (change($0.key), $0.value.mappingTexts(change)) },
+                    uniquingKeysWith: { one, _ in one }
+                )
+            )
+        default: self
+        }
     }
 }

@@ -140,7 +140,8 @@ public struct ComparisonRunner: Sendable {
             let number = index + 1
             progress(number)
             do {
-                let result = try await Bounded.run(for: stepLimit) { try await performance.play(step, number: number) }
+                let more = Performance.each * (step.action.events + (await performance.pending))
+                let result = try await Bounded.run(for: stepLimit + more) { try await performance.play(step, number: number) }
                 story.outcomes.append(result.outcome)
                 durations[number] = result.duration
             } catch {

@@ -12,6 +12,9 @@ struct Glimpse {
 }
 
 extension Scenario.Action {
+    /// How many events this tracks.
+    var events: Int { if case .track(let events, let times) = self { events.count * times } else { 0 } }
+
     /// Whether what the vendor has taken by then must be known.
     var asksForReceived: Bool {
         switch self {

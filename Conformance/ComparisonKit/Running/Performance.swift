@@ -35,6 +35,12 @@ actor Performance {
         environment = ClientEnvironment(time: time, makeID: { counter.nextID() }, jitter: { 0.5 })
     }
 
+    /// How much longer a step may take for each event in it or waiting; far longer than it does.
+    static let each = Duration.milliseconds(10)
+
+    /// How many events wait, which the next step may have to deliver.
+    var pending: Int { ledger.pending }
+
     /// Plays one step.
     func play(_ step: Scenario.Step, number: Int) async throws -> (outcome: StepOutcome, duration: Duration) {
         var outcome = StepOutcome(step: number)
@@ -94,7 +100,10 @@ actor Performance {
                 for event in events { try await session.track(event) }
             }
         case .flush:
-            let isDone = try await running().flush(within: .seconds(5), retrying: false)
+            let isDone = try await running().flush(
+                within: .seconds(5) + Self.each * ledger.pending,
+                retrying: false
+            )
             if !isDone { outcome.note = "not all of it" }
         case .fault(let faults): try await stage.inject(faults)
         case .network(let isReachable): try await stage.setReachable(isReachable)
@@ -224,17 +233,17 @@ actor Performance {
         let deadline = ContinuousClock.now.advanced(by: .seconds(3))
         while quiet < 3, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(4), clock: .continuous)
-            let exchanges = try await stage.exchanges()
+            let count = try await stage.exchangeCount()
             let leased = client == nil ? 0 : try await store.outbox.status(now: time.now).leased
-            let isQuiet = exchanges.count == before && leased == 0
+            let isQuiet = count == before && leased == 0
             quiet = isQuiet ? quiet + 1 : 0
-            before = exchanges.count
+            before = count
         }
     }
 
     private func account(for outcome: inout StepOutcome) async throws {
-        let exchanges = try await stage.exchanges()
-        for exchange in exchanges.dropFirst(seenExchanges) {
+        let exchanges = try await stage.exchanges(from: seenExchanges)
+        for exchange in exchanges {
             let isNew = seenConnections.insert(exchange.connection).inserted
             outcome.traffic.add(
                 Traffic(
@@ -246,7 +255,7 @@ actor Performance {
             )
             outcome.exchanges.append(exchange.number)
         }
-        seenExchanges = exchanges.count
+        seenExchanges += exchanges.count
         // The client's own accounts, because they take in what has only been noted; after a restart the store's do.
         let now: Ledger
         if let client { now = try await client.ledger() } else { now = try await store.outbox.ledger() }

@@ -131,10 +131,35 @@ extension TrackingEvent {
         }
         _ = try reader.object("attributes")
         try reader.finish()
+        try Self.expectWholeNumbers(in: value, named: document, at: path)
         do {
             self = try JSONDecoder().decode(TrackingEvent.self, from: JSONEncoder().encode(value))
         } catch {
             throw Self.explain(error, type: type, value: value, named: document, at: path)
+        }
+    }
+
+    /// Refuses fractions where things are counted; the decoder would not say where.
+    private static func expectWholeNumbers(
+        in value: FlagValue,
+        named document: String,
+        at path: String
+    ) throws(DocumentError) {
+        switch value {
+        case .array(let values):
+            for (index, value) in values.enumerated() {
+                try expectWholeNumbers(in: value, named: document, at: "\(path)[\(index)]")
+            }
+        case .object(let members):
+            for (key, member) in members.sorted(by: { $0.key < $1.key }) where key != "attributes" && key != "payload" {
+                let place = "\(path).\(key)"
+                if ["quantity", "rating"].contains(key), case .double(let number) = member, member.intValue == nil {
+                    let problem = "expected a whole number, found \(number)"
+                    throw DocumentError(document: document, path: place, problem: problem)
+                }
+                try expectWholeNumbers(in: member, named: document, at: place)
+            }
+        default: return
         }
     }
 

@@ -20,7 +20,10 @@ extension Scenario {
             throw reader.error("steps", "expected at most \(Self.longest) steps, found \(count)")
         }
         let steps = try reader.each("steps") { (reader) throws(DocumentError) in try Step(reading: &reader) }
-        guard !steps.isEmpty else { throw reader.wrong("steps", expected: "a list of at least one step") }
+        guard !steps.isEmpty else {
+            let found = reader.has("steps") ? "an empty one" : "nothing"
+            throw reader.error("steps", "expected a list of at least one step, found \(found)")
+        }
         self.init(name: name, title: title, summary: summary, world: world, steps: steps)
         var plot = Plot(world: world)
         for (index, step) in steps.enumerated() {

@@ -91,5 +91,5 @@ extension Outcome {
 
 extension String {
     /// The text in one cell of a table.
-    fileprivate var cell: String { onOneLine.replacing("|", with: "\\|") }
+    fileprivate var cell: String { onOneLine.replacing("|", with: "\\|").replacing("<", with: "&lt;") }
 }

@@ -132,8 +132,8 @@ extension Unicode.Scalar {
     /// Whether a reader can't see it although it changes what is seen: controls, line breaks, changes of direction.
     var isUnseen: Bool {
         switch value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFFFE, 0xFFFF: true
-        default: false
+        case 0xFFFE, 0xFFFF: true
+        default: !OneLine.isPlain(self)
         }
     }
 }

@@ -85,6 +85,12 @@ public protocol SubjectStage: Sendable {
     /// Every exchange so far, in the order of arrival.
     func exchanges() async throws -> [Exchange]
 
+    /// How many exchanges there have been; quicker than ``exchanges()`` where that costs something.
+    func exchangeCount() async throws -> Int
+
+    /// The exchanges from the one with an index on.
+    func exchanges(from index: Int) async throws -> [Exchange]
+
     /// Ends the stand-in; called once.
     func close() async
 }
@@ -154,4 +160,12 @@ public enum SubjectError: Error, Sendable, Hashable, CustomStringConvertible {
         case .unsupported(let reason), .broken(let reason): reason
         }
     }
+}
+
+extension SubjectStage {
+    /// Counts them.
+    public func exchangeCount() async throws -> Int { try await exchanges().count }
+
+    /// Leaves out the ones before.
+    public func exchanges(from index: Int) async throws -> [Exchange] { Array(try await exchanges().dropFirst(index)) }
 }

@@ -168,7 +168,11 @@ public struct DocumentReader {
     /// The number of a key, if it is there.
     public mutating func optionalDouble(_ key: String) throws(DocumentError) -> Double? {
         guard has(key) else { return skipped(key) }
-        guard let number = value(key).doubleValue, number.isFinite else { throw wrong(key, expected: "a number") }
+        let value = value(key)
+        guard let number = value.doubleValue, number.isFinite else {
+            let isWhole = value.intValue != nil
+            throw wrong(key, expected: isWhole ? "a number of no more than 53 bits" : "a number")
+        }
         return number
     }
 

@@ -10,9 +10,14 @@ extension MockServer {
 
     /// Answers what tests and people ask of the server itself.
     func control(_ path: String, _ request: MockRequest) async -> MockResponse {
+        guard isOwnName(request) else {
+            return problem(403, "only the machine's own names reach /_mock: 127.0.0.1, localhost or [::1]")
+        }
         switch (path, request.method) {
         case ("/requests", "GET"):
-            return encoded(journal.map(JournalLine.init))
+            var answer = encoded(journal.map(JournalLine.init))
+            answer.headers.append(.init("Mock-Forgotten", String(forgottenEntries)))
+            return answer
         case ("/reset", "POST"):
             await reset()
             return MockResponse(status: 204)
@@ -34,6 +39,22 @@ extension MockServer {
             inner.path = path
             return await vendor.control(inner) ?? problem(404, "nothing at \(request.path)")
         }
+    }
+
+    /// Whether a request was made to this machine by name: a page that somebody's browser shows is not, even where its
+    /// name leads here.
+    private func isOwnName(_ request: MockRequest) -> Bool {
+        let names = request.headers.filter { $0.name.lowercased() == "host" }.map { header in
+            let host = header.value.lowercased()
+            if host.hasPrefix("["), let end = host.firstIndex(of: "]") { return String(host[...end]) }
+            return String(host.prefix { $0 != ":" })
+        }
+        return names.allSatisfy { ["localhost", "[::1]", self.host].contains($0) || Self.isLoopback($0) }
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return parts.count == 4 && parts[0] == 127 && parts.allSatisfy { $0 != nil }
     }
 
     private func setScript(from body: [UInt8]) -> MockResponse {

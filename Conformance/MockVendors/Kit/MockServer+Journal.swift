@@ -4,11 +4,28 @@ extension MockServer {
     /// Every exchange since the last ``clearJournal()``, in the order in which requests were complete.
     public var journal: [JournalEntry] { state.withLock { $0.journal } }
 
+    /// How many exchanges there have been since the last ``clearJournal()``.
+    public var journalCount: Int { state.withLock { $0.journal.count + $0.forgotten } }
+
+    /// How many of them the journal has let go of, because it holds no more than ``journalLimit``.
+    public var forgottenEntries: Int { state.withLock { $0.forgotten } }
+
+    /// How many exchanges the journal holds at most, the last ones; all of them unless a number is set.
+    public var journalLimit: Int {
+        get { state.withLock { $0.journalLimit } }
+        set { state.withLock { $0.journalLimit = max(1, newValue) } }
+    }
+
+    /// The exchanges from the one with an index on, counted since the last ``clearJournal()``.
+    public func journal(from index: Int) -> [JournalEntry] {
+        state.withLock { Array($0.journal.dropFirst(max(0, index - $0.forgotten))) }
+    }
+
     /// The exchanges of one operation.
     public func journal(of operation: String) -> [JournalEntry] { journal.filter { $0.operation == operation } }
 
     /// Forgets the journal; numbers go on counting.
-    public func clearJournal() { state.withLock { $0.journal = [] } }
+    public func clearJournal() { state.withLock { ($0.journal, $0.forgotten) = ([], 0) } }
 
     /// The faults that are still to come, with what is left of their counts.
     public var script: [ScriptedFault] { state.withLock { $0.script } }
@@ -105,6 +122,7 @@ extension MockServer {
                     bytesIn: arrival.bytes
                 )
             )
+            state.boundJournal()
             return (state.lastEntry, fault)
         }
     }
@@ -140,6 +158,14 @@ extension MockServer {
 }
 
 extension MockServer.State {
+    /// Lets go of the oldest exchanges beyond the limit, many at a time.
+    mutating func boundJournal() {
+        guard journal.count >= journalLimit, journal.count - journalLimit >= journalLimit / 8 + 1 else { return }
+        let surplus = journal.count - journalLimit
+        journal.removeFirst(surplus)
+        forgotten += surplus
+    }
+
     /// Finds the fault for a request and counts it.
     static func takeFault(for operation: String, from script: inout [ScriptedFault]) -> Fault? {
         for index in script.indices where script[index].befalls(operation) {

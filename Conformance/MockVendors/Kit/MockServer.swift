@@ -91,6 +91,7 @@ public final class MockServer: Sendable {
         state.withLock { state in
             state.script = []
             state.journal = []
+            state.forgotten = 0
         }
         await vendor.reset()
     }
@@ -153,6 +154,8 @@ public final class MockServer: Sendable {
         var isStopped = false
         var lastConnection = 0
         var journal: [JournalEntry] = []
+        var journalLimit = Int.max
+        var forgotten = 0
         var lastEntry = 0
         var script: [ScriptedFault] = []
         var waiters: [Int: Waiter] = [:]

@@ -10,6 +10,8 @@ final class ClientCore: Sendable {
     let status = StatusBoard()
     let kept: KeptState
     let outbox: Outbox
+    /// Holds callers back while too much waits, if the options say so.
+    let brake: Brake?
     let killSwitch: KillSwitch
     /// The rules, if decisions are computed here.
     let rules: RulesInUse?
@@ -23,6 +25,8 @@ final class ClientCore: Sendable {
     /// What lies under every user's own context; read with every evaluation without a session.
     let ambient: Lanes<Ambient>
     private let isClosed = Atomic<Bool>(false)
+    /// Whether it was logged that the vendor takes no exposures.
+    let hasToldOfExposures = Atomic<Bool>(false)
 
     /// What lies under every user's own context.
     final class Ambient: Sendable {
@@ -74,6 +78,12 @@ final class ClientCore: Sendable {
             forgetElsewhere: roles.forget
         )
         let events = DeliveryEvents()
+        brake = options.backPressure.map { Brake($0, time: environment.time) }
+        let overflow = OverflowWatch(store.outbox) { [status, environment] count in
+            let error = ExperimentationError.overflow(count)
+            environment.log.log(.error, "outbox.overflow", error.message)
+            status.mention(.eventsDropped, error: error)
+        }
         outbox = Outbox(
             store: store.outbox,
             kept: kept,
@@ -81,7 +91,8 @@ final class ClientCore: Sendable {
                 [EventRoute(to: provider.destination, by: sink, needsConsent: roles.needsConsent)]
             } ?? []) + roles.furtherRoutes,
             environment: environment,
-            events: events
+            events: events,
+            accepted: { overflow.look() }
         )
         killSwitch = KillSwitch(kept: kept, status: status, outbox: outbox)
         if case .computed(let source) = roles.decisions {
@@ -95,7 +106,7 @@ final class ClientCore: Sendable {
         } else {
             rules = nil
         }
-        cache = DecisionCache(limit: options.cachedUsers)
+        cache = DecisionCache(bytes: options.decisionCacheBytes)
         exposures = RecentExposures(limit: 10_000)
         hooks = HookList(options.hooks)
         hookScope = HookScope(clientName: options.name, providerName: provider.name)
@@ -197,6 +208,7 @@ final class ClientCore: Sendable {
 
     /// Acts on what a delivery brought.
     private func receive(_ event: DeliveryEvent) async {
+        brake?.release()
         if event.isDisabled { await killSwitch.set(true) }
         if let error = event.refusal {
             environment.log.log(.error, "delivery.stopped", "Nothing is delivered any more: \(error)")
@@ -206,6 +218,17 @@ final class ClientCore: Sendable {
         for (envelope, campaigns) in event.answers { sessions[envelope.session]?.receive(campaigns, for: envelope) }
         guard roles.campaigns != nil else { return }
         for envelope in event.settled { sessions[envelope.session]?.forgetEpoch(of: envelope) }
+    }
+}
+
+extension ExperimentationError {
+    /// The store was full and has given up so many deliveries.
+    fileprivate static func overflow(_ count: Int) -> Self {
+        ExperimentationError(
+            .outboxFull,
+            "The store is full: \(count) events were given up to make room so far. "
+                + "Give it more room, or have track wait or refuse by ClientOptions.backPressure."
+        )
     }
 }
 

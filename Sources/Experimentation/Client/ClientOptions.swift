@@ -16,8 +16,16 @@ public struct ClientOptions: Sendable {
     public var afterExpiry: Freshness.AfterExpiry?
     /// When events are sent; what the provider says if `nil`.
     public var batching: BatchPolicy?
-    /// For how many users decisions are kept, in the store and, for those asked about without a session, in memory.
+    /// For how many users the decisions of their sessions are kept in the store, for the next run.
     public var cachedUsers: Int
+    /// How many bytes of memory the decisions of users without a session take at most, roughly.
+    ///
+    /// A user with nine flags takes about four kilobytes where the vendor is asked for each, so that the default holds some
+    /// sixteen thousand; where rules are evaluated here, nothing is kept of a user. Those unused for longest go first.
+    public var decisionCacheBytes: Int
+    /// What ``UserSession/track(_:at:on:)`` does while too many events wait; `nil` for accepting them all the same, so that a
+    /// full store drops the oldest of the least important.
+    public var backPressure: BackPressure?
     /// How long ``ExperimentationClient/shutdown(within:)`` takes at most, unless it is told otherwise.
     public var shutdownDeadline: Duration
     /// Whether what an earlier run left waits until ``ExperimentationClient/beginDelivery()``: for a vendor whose users may say
@@ -34,6 +42,8 @@ public struct ClientOptions: Sendable {
         afterExpiry: Freshness.AfterExpiry? = nil,
         batching: BatchPolicy? = nil,
         cachedUsers: Int = 100,
+        decisionCacheBytes: Int = 64_000_000,
+        backPressure: BackPressure? = nil,
         shutdownDeadline: Duration = .seconds(5)
     ) {
         self.name = name
@@ -44,6 +54,8 @@ public struct ClientOptions: Sendable {
         self.afterExpiry = afterExpiry
         self.batching = batching
         self.cachedUsers = cachedUsers
+        self.decisionCacheBytes = decisionCacheBytes
+        self.backPressure = backPressure
         self.shutdownDeadline = shutdownDeadline
     }
 }

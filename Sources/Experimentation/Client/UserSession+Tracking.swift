@@ -12,7 +12,7 @@ extension UserSession {
     ///   - date: When; now if `nil`.
     ///   - surface: The part of the application it happened in, for campaigns that are to be shown there.
     /// - Throws: ``ErrorCode/unsupported`` if the vendor has no word for it, ``ErrorCode/invalidArgument``,
-    ///   ``ErrorCode/consentDenied``, ``ErrorCode/tooLarge``, ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is
+    ///   ``ErrorCode/consentDenied``, ``ErrorCode/outboxFull`` by ``BackPressure``, ``ErrorCode/tooLarge``, ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is
     ///   untouched then.
     public func track(
         _ event: TrackingEvent,
@@ -41,6 +41,7 @@ extension UserSession {
             try await untilDenied()
             throw error
         }
+        if let brake = core.brake, !event.isConsentSignal { try await brake.pass(core.waitingForDelivery) }
         let (envelope, ticket) = place(event, at: date, on: surface) { core.outbox.enter($0, consent: $1) }
         do throws(ExperimentationError) {
             try await core.outbox.outcome(of: ticket)
@@ -123,7 +124,8 @@ extension UserSession {
     /// Records that the user saw the variation of an experiment, whatever the exposure policy; at most once in a session.
     ///
     /// - Parameter experiment: The experiment's id or name.
-    /// - Throws: ``ErrorCode/invalidArgument`` if the user has no place in it.
+    /// - Throws: ``ErrorCode/invalidArgument`` if the user has no place in it; ``ErrorCode/unsupported`` if the vendor takes
+    ///   no exposures.
     public func expose(_ experiment: String) throws(ExperimentationError) {
         let catalogue = snapshots.current.decisions.catalogue
         let place = decisions.assignmentIndices.first { index in
@@ -133,6 +135,7 @@ extension UserSession {
         guard let place else {
             throw ExperimentationError(.invalidArgument, "The user has no place in the experiment \"\(experiment)\".")
         }
+        try core.checkExposure(of: catalogue.assignments[place])
         record(catalogue.assignments[place], at: place, key: nil, value: nil, default: nil, isRepeatable: false)
     }
 
@@ -165,16 +168,7 @@ extension UserSession {
         let event = TrackingEvent(
             .exposure(Exposure(assignment: assignment, flagKey: key, value: value, defaultValue: defaultValue))
         )
-        do throws(ExperimentationError) {
-            try sink.check(event)
-        } catch {
-            core.environment.log.log(
-                .debug,
-                "exposure.unsupported",
-                "\(core.provider.name) takes no exposures: \(error)"
-            )
-            return mark(assignment, at: place)
-        }
+        guard core.takesExposure(event, to: sink) else { return mark(assignment, at: place) }
         // Whether it is new is decided in one place; the snapshot's mark only spares the way here.
         let isWanted = state.withLock { state in
             guard state.user.consent != .denied else { return false }

@@ -163,7 +163,7 @@ extension UserSession {
     private func notReady<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
         switch core.roles.decisions {
         case nil:
-            FlagReader.failure(key, defaultValue, .general, "UNSUPPORTED: this vendor has no flags.")
+            FlagReader.failure(key, defaultValue, core.noDecisions.code, core.noDecisions.message)
         default:
             core.status.status == .fatal
                 ? FlagReader.failure(key, defaultValue, .providerFatal, "The provider has failed for good.")

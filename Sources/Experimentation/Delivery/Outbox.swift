@@ -25,12 +25,14 @@ final class Outbox: Sendable {
     ///   - routes: Where events go, the one that decides whether an event is taken first; each destination once.
     ///   - environment: Time, chance, names and messages.
     ///   - events: Told of what deliveries bring.
+    ///   - accepted: Called whenever events have been accepted; quick.
     init(
         store: any OutboxStore,
         kept: KeptState,
         routes: [EventRoute],
         environment: ClientEnvironment,
-        events: DeliveryEvents
+        events: DeliveryEvents,
+        accepted: @escaping @Sendable () -> Void = {}
     ) {
         let owed = OwedDenials(store: store, kept: kept, log: environment.log)
         let deliverers = routes.map { route in
@@ -50,6 +52,7 @@ final class Outbox: Sendable {
         self.environment = environment
         self.deliverers = deliverers
         intake = Intake(store: store, owed: owed, environment: environment) { events in
+            accepted()
             for deliverer in deliverers {
                 // Without events, held ones were released: where, only the store knows.
                 let count = events.isEmpty ? 1 : events.count { $0.isDeliverable(to: deliverer.destination) }
@@ -68,9 +71,12 @@ final class Outbox: Sendable {
     /// - Parameters:
     ///   - envelope: The event.
     ///   - consent: What its user says of being tracked; unknown consent holds it back where it is needed.
+    ///   - isStated: Whether they say it with this event, as somebody does who has no session.
     /// - Returns: The place.
-    func enter(_ envelope: Envelope, consent: Consent) -> Intake.Ticket {
-        intake.enter(.event(event(envelope, consent)))
+    func enter(_ envelope: Envelope, consent: Consent, isStated: Bool = false) -> Intake.Ticket {
+        var event = event(envelope, consent)
+        event.grantsConsent = isStated && consent == .granted
+        return intake.enter(.event(event))
     }
 
     /// Takes the place of an event for a caller who can't wait.

@@ -85,6 +85,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let vendorFault = ErrorCode(rawValue: "VENDOR_FAULT")
     /// The store can't be read or written.
     public static let store = ErrorCode(rawValue: "STORE")
+    /// Too many events wait; ``BackPressure`` says how many may.
+    public static let outboxFull = ErrorCode(rawValue: "OUTBOX_FULL")
     /// The event or answer is larger than allowed.
     public static let tooLarge = ErrorCode(rawValue: "TOO_LARGE")
     /// The user has denied consent.

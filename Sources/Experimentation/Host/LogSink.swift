@@ -51,8 +51,9 @@ public struct LogEntry: Sendable, Hashable {
 }
 
 /// Texts that stay in their line, however they are shown.
-private enum OneLine {
-    static func of(_ text: String) -> String {
+package enum OneLine {
+    /// The text with an escape, `\u{1b}`, for whatever a terminal would obey and a reader wouldn't see.
+    package static func of(_ text: String) -> String {
         // Nearly every text is plain, and found to be so without looking at characters.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }
         var line = ""
@@ -66,7 +67,8 @@ private enum OneLine {
         return line
     }
 
-    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether a character is neither a control, a line break nor a mark that changes the direction of writing.
+    package static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7f..<0xa0, 0x61c, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069, 0xfeff: false
         default: true

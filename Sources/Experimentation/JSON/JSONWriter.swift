@@ -57,6 +57,9 @@ package struct JSONWriter {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
+    /// Writes JSON that was written before.
+    package mutating func raw(_ written: [UInt8]) { bytes += written }
+
     /// Writes a whole number.
     package mutating func number(_ number: Int) { bytes += number.description.utf8 }
 

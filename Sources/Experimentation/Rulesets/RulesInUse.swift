@@ -1,3 +1,5 @@
+import Foundation
+
 /// The rules that evaluations go by, for a vendor that publishes them: fetched when they are due, announced when they
 /// change.
 final class RulesInUse: Sendable {
@@ -45,6 +47,7 @@ final class RulesInUse: Sendable {
         do throws(ExperimentationError) {
             outcome = try await keeper.current(force: force)
         } catch {
+            published.update { $0.kept == nil || $0.isStale ? nil : PublishedRules($0.kept, isStale: true) }
             failed(error, before != nil)
             throw error
         }
@@ -65,7 +68,7 @@ final class RulesInUse: Sendable {
     }
 
     private func publish(_ rules: RulesetKeeper.Kept) {
-        let isNew = published.update { $0.kept === rules ? nil : PublishedRules(rules) }
+        let isNew = published.update { $0.kept === rules && !$0.isStale ? nil : PublishedRules(rules) }
         if isNew, !killSwitch.isOn, !rules.isRestored { status.announce(.ready, .ready) }
     }
 }
@@ -76,11 +79,20 @@ final class PublishedRules: Sendable {
     let catalogue: FlagCatalogue
     let isRestored: Bool
     let kept: RulesetKeeper.Kept?
+    /// Whether a later answer was bad.
+    let isStale: Bool
 
-    init(_ kept: RulesetKeeper.Kept?) {
+    init(_ kept: RulesetKeeper.Kept?, isStale: Bool = false) {
         self.kept = kept
+        self.isStale = isStale
         ruleset = kept?.ruleset
         catalogue = kept?.catalogue ?? .empty
         isRestored = kept?.isRestored ?? false
+    }
+
+    /// How old the rules are: by the running clock for those of this run, by the date for those of an earlier one.
+    func age(at time: any TimeSource) -> Duration? {
+        if let instant = kept?.instant { return instant.duration(to: time.instant) }
+        return kept.map { .seconds(max(0, time.now.timeIntervalSince($0.date))) }
     }
 }

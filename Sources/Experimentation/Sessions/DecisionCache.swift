@@ -1,12 +1,40 @@
 import Synchronization
 
-/// Decisions of the users who were asked about last, for evaluations without a session.
+/// Decisions with what has to be known to say how old they are.
+struct HeldDecisions: Sendable {
+    let decisions: Decisions
+    /// When they were made.
+    let instant: ContinuousClock.Instant
+    /// When they are overdue, and what follows.
+    let expiry: Expiry?
+    let afterExpiry: Freshness.AfterExpiry
+    /// Whether a later answer was bad.
+    var isStale = false
+
+    /// How they are to be read, by what is said of their age.
+    enum Standing: Sendable, Equatable {
+        /// There is nothing to say.
+        case good
+        /// They are the last good ones.
+        case stale
+        /// They count as not there.
+        case gone
+    }
+
+    /// How they are to be read now.
+    var standing: Standing {
+        if let expiry, expiry.hasPassed { return afterExpiry == .notReady ? .gone : .stale }
+        return isStale ? .stale : .good
+    }
+}
+
+/// Decisions of the users who were asked about last, for evaluations without a session; bounded in bytes.
 ///
-/// There are never more than the limit. Up to a thousand they stand in one place, and the one unused for longest goes; beyond,
-/// they stand in eight, so that threads don't wait for each other, and the one unused for longest of its eighth goes.
+/// A small budget is one place, where the one unused for longest goes. From eight megabytes on they stand in eight, so that
+/// threads don't wait for each other, and the one unused for longest of its eighth goes. The one that came last always stays.
 final class DecisionCache: Sendable {
     private struct Entry {
-        var decisions: Decisions
+        var held: HeldDecisions
         var attributes: Attributes
     }
 
@@ -15,12 +43,17 @@ final class DecisionCache: Sendable {
         init(limit: Int) { entries = Mutex(RecentlyUsed(limit: limit)) }
     }
 
+    /// From how many bytes on threads don't share one lock.
+    static let manyBytes = 8_000_000
+
     private let shards: [Shard]
 
-    init(limit: Int) {
-        let limit = max(limit, 1)
-        let count = limit <= 1_000 ? 1 : 8
-        shards = (0..<count).map { Shard(limit: limit / count + ($0 < limit % count ? 1 : 0)) }
+    /// Creates an empty cache.
+    ///
+    /// - Parameter bytes: How much it may take, roughly.
+    init(bytes: Int) {
+        let count = bytes < Self.manyBytes ? 1 : 8
+        shards = (0..<count).map { _ in Shard(limit: max(bytes, 0) / count) }
     }
 
     private func shard(_ id: ExactText) -> Shard {
@@ -30,19 +63,31 @@ final class DecisionCache: Sendable {
     /// How many users' decisions are kept.
     var count: Int { shards.reduce(0) { $0 + $1.entries.withLock { $0.count } } }
 
+    /// How many bytes they take, roughly.
+    var bytes: Int { shards.reduce(0) { $0 + $1.entries.withLock { $0.weight } } }
+
     /// The decisions for a user with these attributes, or `nil`.
-    func decisions(for user: User) -> Decisions? {
+    func decisions(for user: User) -> HeldDecisions? {
         let id = ExactText(user.id)
         return shard(id).entries.withLock { entries in
             guard let entry = entries.use(id), entry.attributes == user.attributes else { return nil }
-            return entry.decisions
+            return entry.held
         }
     }
 
     /// Keeps decisions, and lets go of the ones unused for longest.
-    func keep(_ decisions: Decisions, for user: User) {
+    func keep(_ held: HeldDecisions, for user: User) {
         let id = ExactText(user.id)
-        shard(id).entries.withLock { $0.keep(Entry(decisions: decisions, attributes: user.attributes), for: id) }
+        let weight = Self.weight(of: held.decisions, user)
+        shard(id).entries.withLock {
+            $0.keep(Entry(held: held, attributes: user.attributes), for: id, weighing: weight)
+        }
+    }
+
+    /// Notes that a later answer for a user was bad.
+    func markStale(_ userID: String) {
+        let id = ExactText(userID)
+        shard(id).entries.withLock { $0.change(id) { $0.held.isStale = true } }
     }
 
     /// Forgets everybody.
@@ -53,49 +98,9 @@ final class DecisionCache: Sendable {
         let id = ExactText(userID)
         shard(id).entries.withLock { $0.remove(id) }
     }
-}
 
-/// Remembers the exposures recorded without a session last, so that each is recorded once in a while; bounded.
-final class RecentExposures: Sendable {
-    private struct State {
-        var young: Set<ExposureKey> = []
-        var old: Set<ExposureKey> = []
-    }
-
-    private let state = Mutex(State())
-    private let limit: Int
-
-    init(limit: Int) { self.limit = max(limit, 2) }
-
-    /// Notes an exposure.
-    ///
-    /// - Returns: Whether it is new.
-    func insert(_ key: ExposureKey) -> Bool {
-        state.withLock { state in
-            if state.young.contains(key) { return false }
-            let isNew = !state.old.contains(key)
-            state.young.insert(key)
-            if state.young.count >= limit / 2 {
-                // Two generations: what hasn't been seen for a whole one is forgotten, at constant cost.
-                state.old = state.young
-                state.young = []
-            }
-            return isNew
-        }
-    }
-}
-
-/// What makes two exposures the same.
-struct ExposureKey: Hashable, Sendable {
-    var userID: ExactText
-    var experiment: String
-    var group: String
-    var variation: String
-
-    init(userID: String, assignment: Assignment) {
-        self.userID = ExactText(userID)
-        experiment = assignment.experiment.id
-        group = assignment.group
-        variation = assignment.variation.id
+    /// What an entry takes: its place, the user's id and attributes, and the decisions' own tables.
+    private static func weight(of decisions: Decisions, _ user: User) -> Int {
+        256 + user.id.utf8.count + FlagValue.object(user.attributes.values).footprint + decisions.footprint
     }
 }

@@ -1,10 +1,11 @@
-/// Values by key, of which only so many are kept: the ones that were used last.
+/// Values by key, of which only as many are kept as weigh no more than a limit: the ones that were used last.
 ///
 /// Both looking up and letting go take constant time: the keys stand in a list in the order of their use.
 struct RecentlyUsed<Value> {
     private struct Node {
         var key: ExactText
         var value: Value
+        var weight: Int
         /// The place of the one used just after this, and just before it; -1 for none.
         var newer = -1
         var older = -1
@@ -16,8 +17,11 @@ struct RecentlyUsed<Value> {
     private var newest = -1
     private var oldest = -1
 
-    /// Creates an empty collection for at most so many values, and at least one.
-    init(limit: Int) { self.limit = max(limit, 1) }
+    /// What all of them weigh.
+    private(set) var weight = 0
+
+    /// Creates an empty collection of values that weigh no more than a limit together; one is always kept.
+    init(limit: Int) { self.limit = limit }
 
     var count: Int { nodes.count }
 
@@ -29,17 +33,19 @@ struct RecentlyUsed<Value> {
         return nodes[place].value
     }
 
-    /// Keeps a value, as the one used last, and lets go of the one unused for longest if there are too many.
-    mutating func keep(_ value: Value, for key: ExactText) {
-        if let place = places[key] {
-            nodes[place].value = value
-            unlink(place)
-            return link(place)
-        }
-        if nodes.count == limit { remove(at: oldest) }
-        nodes.append(Node(key: key, value: value))
+    /// Changes a value that is there, which doesn't count as a use.
+    mutating func change(_ key: ExactText, _ change: (inout Value) -> Void) {
+        if let place = places[key] { change(&nodes[place].value) }
+    }
+
+    /// Keeps a value, as the one used last, and lets go of those unused for longest while there is too much.
+    mutating func keep(_ value: Value, for key: ExactText, weighing weight: Int) {
+        if let place = places[key] { remove(at: place) }
+        nodes.append(Node(key: key, value: value, weight: weight))
         places[key] = nodes.count - 1
+        self.weight += weight
         link(nodes.count - 1)
+        while self.weight > limit, nodes.count > 1 { remove(at: oldest) }
     }
 
     mutating func remove(_ key: ExactText) {
@@ -50,6 +56,7 @@ struct RecentlyUsed<Value> {
 
     private mutating func remove(at place: Int) {
         unlink(place)
+        weight -= nodes[place].weight
         places[nodes[place].key] = nil
         let last = nodes.removeLast()
         guard place < nodes.count else { return }

@@ -30,6 +30,10 @@ public struct ProviderEvent: Sendable, Equatable {
         case reconciling = "PROVIDER_RECONCILING"
         /// The vendor's kill switch is on.
         case disabled = "PROVIDER_DISABLED"
+        /// The store was full and gave up events, for the first time or ten times as many as when this was last said.
+        ///
+        /// The status stays as it is, and late observers aren't told; ``ProviderEvent/error`` says how many.
+        case eventsDropped = "EVENTS_DROPPED"
     }
 
     /// What changed.

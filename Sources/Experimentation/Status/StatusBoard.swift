@@ -47,6 +47,14 @@ final class StatusBoard: Sendable {
         }
     }
 
+    /// Announces something that leaves the status as it is, to those who listen now.
+    func mention(_ kind: ProviderEvent.Kind, error: ExperimentationError) {
+        state.withLock { state in
+            let event = ProviderEvent(kind, status: state.latest.status, error: error)
+            for observer in state.observers.values { observer.yield(event) }
+        }
+    }
+
     /// Ends all streams.
     func finish() {
         let observers = state.withLock { state in

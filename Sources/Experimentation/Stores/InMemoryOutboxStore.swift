@@ -9,10 +9,11 @@ public final class InMemoryOutboxStore: OutboxStore {
     /// Creates an empty outbox.
     ///
     /// - Parameters:
-    ///   - maximumCount: How many events wait at most.
-    ///   - maximumBytes: How many bytes their written forms take at most.
+    ///   - maximumCount: How many events wait at most; as many as fit unless a number is given.
+    ///   - maximumBytes: How many bytes their written forms take at most, about 400 each; in memory they take some three
+    ///     times as many.
     ///   - maximumEventBytes: How large one event may be.
-    public init(maximumCount: Int = 10_000, maximumBytes: Int = 20_000_000, maximumEventBytes: Int = 32_768) {
+    public init(maximumCount: Int = .max, maximumBytes: Int = 100_000_000, maximumEventBytes: Int = 32_768) {
         rows = Mutex(OutboxRows(maximumCount: maximumCount, maximumBytes: maximumBytes))
         self.maximumEventBytes = maximumEventBytes
     }
@@ -98,6 +99,9 @@ public final class InMemoryOutboxStore: OutboxStore {
     ) async throws(ExperimentationError) -> Int {
         rows.withLock { $0.remove(owedTo: destination, as: account) }
     }
+
+    /// How many deliveries were given up to make room.
+    public var overflowed: Int { rows.withLock { $0.overflowed } }
 
     /// The destinations that this store has accounts of.
     public func destinations() async throws(ExperimentationError) -> [Destination] {

@@ -26,6 +26,8 @@ struct OutboxRows {
     var denied: Set<ExactText> = []
     var nextSequence: Int64 = 1
     var bytes = 0
+    /// How many deliveries were given up to make room.
+    var overflowed = 0
     let maximumCount: Int
     let maximumBytes: Int
 
@@ -73,26 +75,34 @@ struct OutboxRows {
 
     /// Drops the oldest of the least important events while there are too many.
     mutating func makeRoom(now: Date) {
-        while rows.count > maximumCount || bytes > maximumBytes {
-            guard let victim = victim(at: now) else { return }
-            for (place, delivery) in rows[victim].deliveries {
+        guard rows.count > maximumCount || bytes > maximumBytes else { return }
+        let victims = victims(at: now)
+        for index in victims {
+            for (place, delivery) in rows[index].deliveries {
                 lanes[place].ledger.dropped[.overflow, default: 0] += 1
-                if !delivery.isHeld { lanes[place].disturb(rows[victim].envelope.sequence) }
+                overflowed += 1
+                if !delivery.isHeld { lanes[place].disturb(rows[index].envelope.sequence) }
             }
-            bytes -= rows[victim].bytes
-            rows.remove(at: victim)
+            bytes -= rows[index].bytes
         }
+        // In one go: each removal by itself would move everything behind it.
+        let kept = rows.indices.filter { !victims.contains($0) }
+        rows = kept.map { rows[$0] }
     }
 
-    /// The oldest of the least important events that nobody has in hand.
-    func victim(at now: Date) -> Int? {
-        var victim: Int?
-        for index in rows.indices {
-            if let victim, rows[victim].envelope.event.priority <= rows[index].envelope.event.priority { continue }
-            if isFree(rows[index], at: now) { victim = index }
-            if let victim, rows[victim].envelope.event.priority == .low { break }
+    /// As many of the oldest of the least important events as are too many, without those that somebody has in hand.
+    func victims(at now: Date) -> Set<Int> {
+        var victims: Set<Int> = []
+        var (count, size) = (rows.count, bytes)
+        for priority in Priority.allCases {
+            for index in rows.indices where rows[index].envelope.event.priority == priority {
+                guard count > maximumCount || size > maximumBytes else { return victims }
+                guard isFree(rows[index], at: now) else { continue }
+                victims.insert(index)
+                (count, size) = (count - 1, size - rows[index].bytes)
+            }
         }
-        return victim
+        return victims
     }
 
     /// Whether nobody has an event in hand: it would be counted as lost although its vendor may have it.

@@ -124,6 +124,11 @@ public protocol OutboxStore: Sendable {
     /// - Throws: ``ErrorCode/store``; ``ErrorCode/unsupported`` by a store that can't be looked into.
     func waiting(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent]
 
+    /// How many deliveries this store has given up to make room since it was made or opened; never fewer than before.
+    ///
+    /// Asked after every acceptance, so it must be quick; 0 for a store that doesn't say.
+    var overflowed: Int { get }
+
     /// Waits until nothing is left, wherever it was kept, of what was removed.
     ///
     /// A store that may erase later than it removes does so now. The end of a client waits for it, up to its deadline.
@@ -141,6 +146,9 @@ public enum RemovalAccount: Sendable, Hashable {
 }
 
 extension OutboxStore {
+    /// Nothing is said of it.
+    public var overflowed: Int { 0 }
+
     /// The accounts of all destinations together.
     public func ledger() async throws(ExperimentationError) -> Ledger { try await ledger(of: nil) }
 

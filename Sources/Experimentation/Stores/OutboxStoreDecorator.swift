@@ -108,6 +108,9 @@ extension OutboxStoreDecorator {
         }
     }
 
+    /// What the store beneath says.
+    public var overflowed: Int { base.overflowed }
+
     /// Passes the removal on.
     public func remove(
         owedTo destination: Destination,

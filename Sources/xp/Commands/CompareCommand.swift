@@ -67,7 +67,7 @@ struct CompareCommand: AsyncParsableCommand {
     func run() async throws {
         let scenario = try readScenario()
         let names = from.map { [$0, to ?? ""] } ?? vendors
-        try Terminal.expectWritable(output)
+        try OutputFile.expectWritable(output)
         let subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
         var runner = ComparisonRunner(rounds: isWithoutTimings ? 1 : rounds)
         runner.pace = isWithoutTimings ? .together : .oneAfterAnother
@@ -85,7 +85,7 @@ struct CompareCommand: AsyncParsableCommand {
             as: ComparisonReport.Format(rawValue: format.rawValue) ?? .text,
             isColored: output == nil && Terminal.isColored
         )
-        try Terminal.deliver(text, to: output)
+        try OutputFile.deliver(text, to: output)
         let failures = comparison.vendors.compactMap { story in story.failure.map { "\(story.name): \($0)" } }
         if !failures.isEmpty { throw Failure(.checkFailed, failures.joined(separator: "; ")) }
     }

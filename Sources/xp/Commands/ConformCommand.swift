@@ -69,8 +69,8 @@ struct ConformCommand: AsyncParsableCommand {
 
     func run() async throws {
         let chosen = try chosenCases()
-        try Terminal.expectWritable(output)
-        if list { return try Terminal.deliver(listing(chosen), to: output) }
+        try OutputFile.expectWritable(output)
+        if list { return try OutputFile.deliver(listing(chosen), to: output) }
         let subjects = try await chosenSubjects()
         let total = chosen.count * subjects.count
         let done = Tally()
@@ -78,7 +78,7 @@ struct ConformCommand: AsyncParsableCommand {
             Terminal.progress("\(done.next()) of \(total): \(subject) \(result.name)")
         }
         Terminal.endProgress()
-        try Terminal.deliver(text(of: report), to: output)
+        try OutputFile.deliver(text(of: report), to: output)
         if !report.isSuccess { throw ExitCode(1) }
     }
 

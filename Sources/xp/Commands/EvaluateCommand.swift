@@ -58,9 +58,10 @@ struct EvaluateCommand: AsyncParsableCommand {
                 block.append(line)
             }
             let results = await evaluation.results(of: block, width: width)
-            var text = ""
+            var text: [UInt8] = []
             for result in results {
-                text += JSONLine.text(result.document) + "\n"
+                text += result.line
+                text.append(UInt8(ascii: "\n"))
                 count.add(result)
             }
             try Terminal.write(text)
@@ -92,79 +93,5 @@ struct EvaluateCommand: AsyncParsableCommand {
             default: break
             }
         }
-    }
-}
-
-/// Users into decisions.
-struct Evaluation: Sendable {
-    let client: ExperimentationClient
-
-    /// What is printed for one line.
-    struct Result: Sendable {
-        var document: FlagValue
-        var error: ErrorCode?
-    }
-
-    /// Decides for the users of some lines, several at a time.
-    func results(of block: [LineReader.Line], width: Int) async -> [Result] {
-        await withTaskGroup(of: [(Int, Result)].self) { group in
-            var results = [Result?](repeating: nil, count: block.count)
-            for lane in 0..<min(width, block.count) {
-                group.addTask {
-                    var done: [(Int, Result)] = []
-                    for index in stride(from: lane, to: block.count, by: width) {
-                        done.append((index, await result(of: block[index])))
-                    }
-                    return done
-                }
-            }
-            for await done in group {
-                for (index, result) in done { results[index] = result }
-            }
-            return results.compactMap { $0 }
-        }
-    }
-
-    private func result(of line: LineReader.Line) async -> Result {
-        var written: FlagValue = .null
-        do {
-            let line = try UserLine(line)
-            written = line.written
-            let decisions = try await client.decisions(for: line.user, honoring: line.assignments)
-            return Result(document: document(written, decisions, error: nil))
-        } catch let error as LineError {
-            let failure = JSONLine.error(error.code, error.message, line: line.number)
-            return Result(document: document(written, .none, error: failure), error: error.code)
-        } catch let error as ExperimentationError {
-            let failure = JSONLine.error(error.code, error.message, line: line.number)
-            return Result(document: document(written, .none, error: failure), error: error.code)
-        } catch {
-            let failure = JSONLine.error(.general, "line \(line.number): \(error)", line: line.number)
-            return Result(document: document(written, .none, error: failure), error: .general)
-        }
-    }
-
-    private func document(_ user: FlagValue, _ decisions: Decisions, error: FlagValue?) -> FlagValue {
-        var flags: [String: FlagValue] = [:]
-        for key in decisions.keys {
-            guard let resolution = decisions[key] else { continue }
-            flags[key] = [
-                "value": resolution.value, "variant": resolution.variant.map { .string($0) } ?? .null,
-                "reason": .string(resolution.reason.rawValue),
-                "error": resolution.error.map { JSONLine.error($0, resolution.errorMessage ?? "") } ?? .null,
-                "metadata": .object(resolution.metadata),
-            ]
-        }
-        let assignments = decisions.assignments.map { assignment -> FlagValue in
-            [
-                "experiment": .string(assignment.experiment.id), "group": .string(assignment.group),
-                "variation": .string(assignment.variation.id), "isControl": .bool(assignment.variation.isControl),
-                "isHoldout": .bool(assignment.isHoldout), "origin": .string(assignment.origin.rawValue),
-            ]
-        }
-        return [
-            "user": user, "decisions": .object(flags), "assignments": .array(assignments),
-            "status": .string(client.status.rawValue), "error": error ?? .null,
-        ]
     }
 }

@@ -111,7 +111,11 @@ final class Intake: Sendable {
             do throws(ExperimentationError) {
                 // Each would wait for the store as long as the first did.
                 if let failure = progress.counts.storeFailure { throw failure }
-                try await session(for: line.user).track(line.event, at: line.date)
+                if let envelope = line.envelope {
+                    try await client.accept(envelope, consent: line.user.consent)
+                } else {
+                    try await session(for: line.user).track(line.event, at: line.date)
+                }
             } catch {
                 if error.code == .store { progress.state.withLock { $0.storeFailure = $0.storeFailure ?? error } }
                 refused.append((number, Self.document(error.code, "line \(number): \(error.message)", number)))
@@ -170,16 +174,6 @@ final class Intake: Sendable {
             delivered = now
         }
         return (try? await client.outboxStatus()) ?? OutboxStatus()
-    }
-
-    /// Why most of what waits does, to stand at the end of a sentence.
-    static func reason(_ status: OutboxStatus) -> String {
-        let most = status.failures.max { ($0.value, $1.key) < ($1.value, $0.key) }
-        switch most?.key {
-        case nil: return ""
-        case "outage": return ": it can't be reached, or gives no answer that counts"
-        case .some(let reason): return ": \(reason)"
-        }
     }
 
     private func showDeliveries() async {

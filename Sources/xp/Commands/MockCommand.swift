@@ -16,7 +16,7 @@ struct MockCommand: AsyncParsableCommand {
             credentials that the mock takes. Without a world it serves the shop of the default scenario.
 
             Beside the vendor's own paths there are
-              GET  /_mock/requests   every exchange so far
+              GET  /_mock/requests   the last \(Self.mostExchanges) exchanges; Mock-Forgotten says how many were before
               POST /_mock/reset      forget what requests changed
               POST /_mock/script     faults to come, as docs/schemas/fault-script.schema.json has them
 
@@ -25,6 +25,9 @@ struct MockCommand: AsyncParsableCommand {
               xp mock sigma --world world.json
             """
     )
+
+    /// How many exchanges /_mock/requests shows at most; a mock may serve for days.
+    private static let mostExchanges = 10_000
 
     @Argument(help: "The vendor.")
     var vendor: String
@@ -49,6 +52,7 @@ struct MockCommand: AsyncParsableCommand {
         let signals = Signals()
         let mock = try await load(vendor)
         let server = MockServer(mock, port: port)
+        server.journalLimit = Self.mostExchanges
         do {
             try await server.start()
         } catch {

@@ -36,6 +36,8 @@ struct OutboxCommand: AsyncParsableCommand {
         @Option(help: "How to write it.")
         var format: Format = .text
 
+        func validate() throws { try Stores.expectName(store) }
+
         func run() async throws {
             let file = try await Stores.openExisting(store).outbox
             do {
@@ -73,7 +75,7 @@ struct OutboxCommand: AsyncParsableCommand {
                 lines += ["", "\(destination.provider) \(destination.account.prefix(8))"]
                 lines += accounts.lines.map { "  " + $0 }
             }
-            return lines.joined(separator: "\n") + "\n"
+            return Terminal.plain(lines.joined(separator: "\n")) + "\n"
         }
     }
 
@@ -97,6 +99,7 @@ struct OutboxCommand: AsyncParsableCommand {
         var deadline: Int = 10
 
         func validate() throws {
+            try Stores.expectName(store)
             guard (0...86_400).contains(deadline) else {
                 throw ValidationError("--deadline: expected seconds, 0 to 86400")
             }
@@ -124,13 +127,8 @@ struct OutboxCommand: AsyncParsableCommand {
                 throw Failure(error)
             }
             try Terminal.write(JSONLine.text(["ledger": ledger.document]) + "\n")
-            let waiting = status.ready + status.delayed + status.leased
-            if waiting > 0, !signals.hasCome {
-                throw Failure(
-                    .unavailable,
-                    "\(configuration.vendor.name) doesn't take the events; \(waiting) wait\(Intake.reason(status))"
-                )
-            }
+            let remains = Remains(status, for: configuration.vendor.name, isCounted: true)
+            if !signals.hasCome, let failure = remains.failure { throw failure }
         }
     }
 
@@ -146,6 +144,8 @@ struct OutboxCommand: AsyncParsableCommand {
 
         @Option(help: ArgumentHelp("The store file.", valueName: "file"))
         var store: String
+
+        func validate() throws { try Stores.expectName(store) }
 
         func run() async throws {
             let file = try await Stores.openExisting(store).outbox
@@ -167,11 +167,18 @@ struct OutboxCommand: AsyncParsableCommand {
             var user: [String: FlagValue] = ["id": .string(envelope.identity.id)]
             if let anonymousID = envelope.identity.anonymousID { user["anonymousId"] = .string(anonymousID) }
             if envelope.identity.isAuthenticated { user["authenticated"] = true }
+            if !envelope.attributeChanges.isEmpty { user["attributes"] = .object(envelope.attributeChanges.values) }
+            // What may be delivered may be so because of consent; what is held isn't given any.
+            if !waiting.isHeld { user["consent"] = true }
             let encoded = (try? JSONEncoder().encode(envelope.event)) ?? Data("null".utf8)
             let event = (try? JSONDecoder().decode(FlagValue.self, from: encoded)) ?? .null
-            return JSONLine.text([
-                "user": .object(user), "event": event, "at": .string(TimeText.of(envelope.date)),
-            ])
+            var line: [String: FlagValue] = [
+                "id": .string(envelope.id), "user": .object(user), "event": event,
+                "at": .string(TimeText.of(envelope.date)),
+            ]
+            if !envelope.session.isEmpty { line["session"] = .string(envelope.session) }
+            if let surface = envelope.surface { line["surface"] = .string(surface) }
+            return JSONLine.text(.object(line))
         }
     }
 }

@@ -50,6 +50,7 @@ struct TrackCommand: AsyncParsableCommand {
     var deadline: Int = 10
 
     func validate() throws {
+        try Stores.expectName(store)
         guard (0...86_400).contains(deadline) else { throw ValidationError("--deadline: expected seconds, 0 to 86400") }
     }
 
@@ -77,7 +78,7 @@ struct TrackCommand: AsyncParsableCommand {
         await client.shutdown(within: .seconds(1))
         let ledger = try await opened.outbox.ledger()
         try Terminal.write(JSONLine.text(["ledger": ledger.document]) + "\n")
-        if signals.hasCome { Terminal.say("xp: interrupted after \(progress.counts.lines) lines") }
+        if signals.hasCome { Terminal.say("xp: " + Self.interrupted(progress.counts)) }
         if !signals.hasCome { try await reading.value }
         let dropped = ledger.dropped.values.reduce(0, +) - before.dropped.values.reduce(0, +)
         let ending = Ending(
@@ -92,11 +93,17 @@ struct TrackCommand: AsyncParsableCommand {
 
     /// What to say when a signal has come and the time is up.
     private static func tooLate(_ counts: Intake.Counts, _ store: String?) -> Failure {
-        let beginning = "interrupted after \(counts.lines) lines"
+        let beginning = interrupted(counts)
         guard let store else {
             return Failure(.unavailable, "\(beginning); what was not delivered is lost: name a --store")
         }
         return Failure(.input, "\(beginning), which are kept in \(Stores.unanswering(store))")
+    }
+
+    /// Where to go on: blank lines are not events, but an editor counts them.
+    private static func interrupted(_ counts: Intake.Counts) -> String {
+        "interrupted after \(counts.lines) lines"
+            + (counts.lastLine > counts.lines ? ", the last of them line \(counts.lastLine) of the input" : "")
     }
 
     /// The state at the end.
@@ -106,7 +113,6 @@ struct TrackCommand: AsyncParsableCommand {
         var dropped: Int
         var status: OutboxStatus
         var isInterrupted: Bool
-        var waiting: Int { status.ready + status.delayed + status.leased }
     }
 
     private func conclude(_ ending: Ending, name: String) throws {
@@ -121,7 +127,8 @@ struct TrackCommand: AsyncParsableCommand {
             throw Failure(.unavailable, "\(name) takes no events, and no more fit into memory: name a --store")
         }
         if ending.pending > 0, store == nil {
-            throw Failure(.unavailable, "\(ending.pending) events were not delivered and are lost: name a --store")
+            let why = ending.status.held == ending.pending ? ", because their users haven't consented" : ""
+            throw Failure(.unavailable, "\(ending.pending) events were not delivered and are lost\(why): name a --store")
         }
         if ending.pending > 0 { Terminal.say("xp: \(ending.pending) events wait in \(store ?? "memory")") }
         if ending.counts.refused > 0 {
@@ -133,8 +140,6 @@ struct TrackCommand: AsyncParsableCommand {
         if ending.dropped > 0 {
             throw Failure(.checkFailed, "\(ending.dropped) events were given up; the ledger says why")
         }
-        if ending.waiting > 0, !ending.isInterrupted {
-            throw Failure(.unavailable, "\(name) doesn't take the events\(Intake.reason(ending.status))")
-        }
+        if !ending.isInterrupted, let failure = Remains(ending.status, for: name).failure { throw failure }
     }
 }

@@ -81,7 +81,8 @@ actor LineReader {
             if line.last == 0x0D { line.removeLast() }
             // A mark of the byte order belongs to no line.
             if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
-            if line.contains(where: { $0 > 0x20 }) { return Line(number: number, bytes: line) }
+            // Blank is what people mean by it; other control characters are a line that isn't JSON.
+            if !line.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) { return Line(number: number, bytes: line) }
         }
     }
 

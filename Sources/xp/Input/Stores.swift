@@ -1,3 +1,4 @@
+import ArgumentParser
 import Experimentation
 import ExperimentationSQLite
 import Foundation
@@ -24,6 +25,11 @@ enum Stores {
         guard FileManager.default.fileExists(atPath: path) else { throw Failure(.input, "\(path): no such file") }
         try check(path, mayBeEmpty: false)
         return try await opened(path, for: provider)
+    }
+
+    /// Refuses a name that is none.
+    static func expectName(_ path: String?) throws {
+        if path?.isEmpty == true { throw ValidationError("--store: expected the name of a file, found nothing") }
     }
 
     /// Refuses what isn't a store, before it would be set aside as a damaged one: the argument may be the file of events.

@@ -65,11 +65,31 @@ struct UserLine {
     }
 }
 
-/// One line of events: `{"user":{…},"event":{"type":…},"at":…}`.
+/// One line of events: `{"user":{…},"event":{"type":…},"at":…}`, and what `xp outbox export` adds to it.
 struct EventLine {
     let user: User
     let event: TrackingEvent
     let date: Date?
+    /// The event's id, if it was accepted before.
+    let id: String?
+    /// The session that it was accepted in.
+    let session: String?
+    /// The part of the application that it happened in.
+    let surface: String?
+
+    /// The event as it was accepted before, if it was.
+    var envelope: Envelope? {
+        guard let id, let date else { return nil }
+        return Envelope(
+            id: id,
+            identity: user.identity,
+            session: session ?? "",
+            surface: surface,
+            event: event,
+            date: date,
+            attributeChanges: user.attributes
+        )
+    }
 
     init(_ line: LineReader.Line) throws {
         let document = try UserLine.parse(line)
@@ -79,6 +99,10 @@ struct EventLine {
             guard reader.has("event") else { throw reader.wrong("event", expected: "an object with a \"type\"") }
             event = try TrackingEvent(document: reader.value("event"), named: reader.document, at: "event")
             date = try Self.date(&reader)
+            id = try reader.has("id") ? reader.name("id") : reader.optionalString("id")
+            session = try reader.optionalString("session")
+            surface = try reader.optionalString("surface")
+            if id != nil, date == nil { throw reader.wrong("at", expected: "the time of an event that has an \"id\"") }
             try reader.finish()
         } catch let error as DocumentError {
             throw LineError(.invalidArgument, error.description)
@@ -87,9 +111,20 @@ struct EventLine {
 
     private static func date(_ reader: inout DocumentReader) throws -> Date? {
         guard let text = try reader.optionalString("at") else { return nil }
+        guard Self.isDay(text) else { throw reader.wrong("at", expected: "a day that the calendar has") }
         for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
             if let date = try? Date(text, strategy: style) { return date }
         }
         throw reader.wrong("at", expected: "a time as \"2026-11-21T10:00:00.000Z\"")
+    }
+
+    /// Whether the day that a time begins with is one; what doesn't begin with a day is for the parser to refuse.
+    private static func isDay(_ text: String) -> Bool {
+        let parts = text.prefix(10).split(separator: "-").compactMap { Int($0) }
+        guard parts.count == 3 else { return true }
+        let (year, month, day) = (parts[0], parts[1], parts[2])
+        let isLeap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+        let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        return lengths.indices.contains(month - 1) && (1...lengths[month - 1]).contains(day)
     }
 }

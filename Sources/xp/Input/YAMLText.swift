@@ -110,6 +110,7 @@ enum YAMLText {
                     guard let key = key.scalar?.string else {
                         throw refused("expected keys that are texts", node, path)
                     }
+                    if key == "<<" { throw refused("merge keys aren't read; write the members out", node, path) }
                     let place = path.isEmpty ? key : "\(path).\(key)"
                     if let line = element.mark?.line { lines[place] = line }
                     values[key] = try value(of: element, at: place, depth: depth + 1, &lines)

@@ -29,16 +29,22 @@ enum Terminal {
         }
     }
 
-    /// Writes a line to standard error.
-    static func say(_ line: String) {
+    /// Writes lines to standard error; what a terminal would obey is written as an escape.
+    static func say(_ text: String) {
         let clear = showsProgress ? "\r\u{1B}[K" : ""
-        try? FileHandle.standardError.write(contentsOf: Data((clear + line + "\n").utf8))
+        try? FileHandle.standardError.write(contentsOf: Data((clear + plain(text) + "\n").utf8))
+    }
+
+    /// A text that a terminal shows and doesn't obey, its line breaks kept.
+    static func plain(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { OneLine.of(String($0)) }
+            .joined(separator: "\n")
     }
 
     /// Replaces the line of progress; writes nothing unless it is shown on a terminal.
     static func progress(_ line: String) {
         guard showsProgress else { return }
-        try? FileHandle.standardError.write(contentsOf: Data("\r\u{1B}[K\(line.prefix(100))".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("\r\u{1B}[K\(OneLine.of(String(line.prefix(100))))".utf8))
     }
 
     /// Takes the line of progress away.
@@ -58,35 +64,6 @@ enum Terminal {
             throw Failure(.checkFailed, "standard output can't be written")
         }
     }
-
-    /// Refuses a file that can't be written, before the work that it is for.
-    static func expectWritable(_ path: String?) throws {
-        guard let path else { return }
-        let url = URL(filePath: path)
-        let folder = url.deletingLastPathComponent().path(percentEncoded: false)
-        var isFolder: ObjCBool = false
-        _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-        guard !path.isEmpty, !isFolder.boolValue, FileManager.default.isWritableFile(atPath: folder) else {
-            throw unwritable(path)
-        }
-    }
-
-    private static func unwritable(_ path: String) -> Failure {
-        Failure(
-            .input,
-            "\(path.isEmpty ? "--output" : path): can't be written; expected a file in a folder that exists"
-        )
-    }
-
-    /// Writes a document to a file, or to standard output if there is none.
-    static func deliver(_ text: String, to path: String?) throws {
-        guard let path else { return try write(text) }
-        do {
-            try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
-        } catch {
-            throw unwritable(path)
-        }
-    }
 }
 
 extension String {
@@ -98,10 +75,10 @@ extension String {
 enum JSONLine {
     /// A value on one line, keys sorted.
     static func text(_ value: FlagValue) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var writer = JSONWriter(.asEncoder)
         // Values come from JSON, or are made of finite numbers here.
-        return String(decoding: (try? encoder.encode(value)) ?? Data("null".utf8), as: UTF8.self)
+        guard (try? writer.value(value)) != nil else { return "null" }
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     /// A value on several lines, keys sorted.

@@ -1,0 +1,182 @@
+import Foundation
+
+/// A reading without a session, with the place in an experiment that it reveals.
+struct StatelessReading<Value: Sendable>: Sendable {
+    var reading: FlagReading<Value>
+    var assignment: Assignment?
+}
+
+extension ClientCore {
+    /// Evaluates one flag without a session: hooks, the reading, and the exposure that it reveals.
+    @inline(__always)
+    func evaluate<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ context: EvaluationContext,
+        _ options: EvaluationOptions?,
+        _ read: (EvaluationContext) -> StatelessReading<Value>
+    ) -> EvaluationDetails<Value> {
+        let reading: StatelessReading<Value>
+        if hooks.isEmpty, options == nil {
+            reading = read(context)
+        } else {
+            reading = evaluateWithHooks(key, defaultValue, context, options ?? EvaluationOptions(), read)
+        }
+        if let assignment = reading.assignment {
+            recordExposure(assignment, key, reading.reading, defaultValue, context.user)
+        }
+        return reading.reading.details
+    }
+
+    @inline(never)
+    private func evaluateWithHooks<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ context: EvaluationContext,
+        _ options: EvaluationOptions,
+        _ read: (EvaluationContext) -> StatelessReading<Value>
+    ) -> StatelessReading<Value> {
+        let hookContext = HookContext(
+            flagKey: key,
+            type: Value.valueType,
+            defaultValue: defaultValue.flagValue,
+            scope: hookScope,
+            hints: options.hints,
+            box: ContextBox(context)
+        )
+        var assignment: Assignment?
+        let reading = HookRun.around(hooks.all + options.hooks, hookContext, default: defaultValue) { context in
+            let read = read(context.evaluationContext)
+            assignment = read.assignment
+            return read.reading
+        }
+        return StatelessReading(reading: reading, assignment: reading.details.errorCode == nil ? assignment : nil)
+    }
+
+    /// Reads one flag for a user.
+    func read<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ context: EvaluationContext
+    ) -> StatelessReading<Value> {
+        if isDisabled { return StatelessReading(reading: FlagReader.disabled(key, defaultValue)) }
+        if context.user.id.isEmpty, context.user.anonymousID?.isEmpty ?? true {
+            return failure(key, defaultValue, .targetingKeyMissing, "The user has no id.")
+        }
+        switch roles.decisions {
+        case .computed:
+            guard let rules else { return failure(key, defaultValue, .providerNotReady, "There are no rules yet.") }
+            return rules.published.read { rules in
+                guard let ruleset = rules.ruleset else {
+                    return status.status == .fatal
+                        ? failure(key, defaultValue, .providerFatal, "The provider has failed for good.")
+                        : failure(key, defaultValue, .providerNotReady, "There are no rules yet.")
+                }
+                let flag = rules.catalogue.find(key)
+                let chosen = flag < 0 ? nil : ruleset.outcome(ofFlag: flag, for: context)
+                // A ruleset comes from an adapter, perhaps a stranger's: its index is checked before memory is read by it.
+                let outcome = chosen.flatMap { choice in
+                    choice >= 0 && choice < rules.catalogue.outcomeCount(ofFlag: flag)
+                        ? rules.catalogue.outcome(flag, choice) : nil
+                }
+                let reason: Reason? = rules.isStale ? .stale : rules.isRestored ? .cached : nil
+                return result(
+                    FlagReader.details(
+                        key,
+                        default: defaultValue,
+                        outcome: outcome,
+                        reason: reason,
+                        age: reason == nil ? nil : rules.age(at: environment.time)
+                    ),
+                    rules.catalogue
+                )
+            }
+        case .asked:
+            guard let held = cache.decisions(for: context.user) else {
+                return failure(key, defaultValue, .providerNotReady, "There are no decisions for this user yet.")
+            }
+            return read(key, defaultValue, from: held)
+        case nil:
+            return failure(key, defaultValue, noDecisions.code, noDecisions.message)
+        }
+    }
+
+    /// Reads one flag from decisions at hand.
+    func read<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        from held: HeldDecisions
+    ) -> StatelessReading<Value> {
+        if isDisabled { return StatelessReading(reading: FlagReader.disabled(key, defaultValue)) }
+        let standing = held.standing
+        if standing == .gone {
+            return failure(key, defaultValue, .providerNotReady, "The decisions for this user are overdue.")
+        }
+        let isStale = standing == .stale
+        return result(
+            FlagReader.details(
+                key,
+                default: defaultValue,
+                outcome: held.decisions.chosen(key),
+                reason: isStale ? .stale : nil,
+                age: isStale ? held.instant.duration(to: environment.time.instant) : nil
+            ),
+            held.decisions.catalogue
+        )
+    }
+
+    /// Decisions with what has to be known of their age.
+    func hold(
+        _ decisions: Decisions,
+        madeAt instant: ContinuousClock.Instant? = nil,
+        by freshness: Freshness
+    ) -> HeldDecisions {
+        let instant = instant ?? environment.time.instant
+        return HeldDecisions(
+            decisions: decisions,
+            instant: instant,
+            expiry: freshness.lifetime.flatMap { lifetime in
+                lifetime > .zero ? Expiry(at: instant.advanced(by: lifetime), by: environment.time) : nil
+            },
+            afterExpiry: options.afterExpiry ?? freshness.afterExpiry
+        )
+    }
+
+    @inline(__always)
+    private func result<Value: FlagReadable>(
+        _ reading: FlagReading<Value>,
+        _ catalogue: FlagCatalogue
+    ) -> StatelessReading<Value> {
+        let assignment = reading.place < 0 ? nil : catalogue.assignments[Int(reading.place)]
+        return StatelessReading(reading: reading, assignment: assignment)
+    }
+
+    @inline(never)
+    private func failure<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ code: ErrorCode,
+        _ message: String
+    ) -> StatelessReading<Value> {
+        StatelessReading(reading: FlagReader.failure(key, defaultValue, code, message))
+    }
+
+    /// Records the exposure that a read without a session has revealed.
+    @inline(never)
+    func recordExposure<Value: FlagReadable>(
+        _ assignment: Assignment,
+        _ key: String,
+        _ reading: FlagReading<Value>,
+        _ defaultValue: Value,
+        _ user: User
+    ) {
+        guard options.exposurePolicy != .manual else { return }
+        let exposure = Exposure(
+            assignment: assignment,
+            flagKey: key,
+            value: reading.isBlank ? Optional.none : reading.details.value.flagValue,
+            defaultValue: defaultValue.flagValue
+        )
+        noteExposure(exposure, user, isRepeatable: options.exposurePolicy == .everyRead)
+    }
+}

@@ -1,0 +1,56 @@
+import Synchronization
+
+extension ClientCore {
+    /// How many events wait for delivery, those held for consent left out.
+    func waitingForDelivery() async throws(ExperimentationError) -> Int { try await outbox.status().deliverable }
+
+    /// Whether the vendor takes an exposure; the first that it doesn't take is logged.
+    func takesExposure(_ event: TrackingEvent, to sink: any EventSink) -> Bool {
+        do throws(ExperimentationError) {
+            try sink.check(event)
+            return true
+        } catch {
+            if !hasToldOfExposures.exchange(true, ordering: .relaxed) {
+                environment.log.log(
+                    .warning,
+                    "exposure.unsupported",
+                    "Exposures are not recorded: \(error). Ask supports(_:) to know beforehand."
+                )
+            }
+            return false
+        }
+    }
+
+    /// Checks that the vendor takes the exposure of an assignment.
+    func checkExposure(of assignment: Assignment) throws(ExperimentationError) {
+        guard let sink = roles.events else { throw .unsupported("exposures", by: provider.name) }
+        try sink.check(TrackingEvent(.exposure(Exposure(assignment: assignment))))
+    }
+
+    /// Accepts an event of somebody without a session.
+    func accept(_ envelope: Envelope, consent: Consent) async throws(ExperimentationError) {
+        guard let sink = roles.events else { throw .unsupported("events", by: provider.name) }
+        try envelope.event.validate()
+        try envelope.attributeChanges.validate()
+        try sink.check(envelope.event)
+        if consent == .denied, !envelope.event.isConsentSignal { throw .consentDenied }
+        if let brake, !envelope.event.isConsentSignal { try await brake.pass(waitingForDelivery) }
+        try await outbox.outcome(of: outbox.enter(envelope, consent: consent, isStated: true))
+    }
+
+    /// Notes the exposure of somebody without a session, once in a while or each time.
+    func noteExposure(_ exposure: Exposure, _ user: User, isRepeatable: Bool) {
+        guard user.consent != .denied, let sink = roles.events else { return }
+        let isNew = exposures.insert(ExposureKey(userID: user.id, assignment: exposure.assignment))
+        guard isNew || isRepeatable else { return }
+        let event = TrackingEvent(.exposure(exposure))
+        guard takesExposure(event, to: sink) else { return }
+        let envelope = Envelope(
+            id: environment.makeID(),
+            identity: user.identity,
+            event: event,
+            date: environment.time.now
+        )
+        outbox.note(envelope, consent: user.consent, isStated: true)
+    }
+}

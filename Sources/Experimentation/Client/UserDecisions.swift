@@ -1,0 +1,104 @@
+/// What was decided for one user without a session, at one moment: it answers for itself, whatever the client remembers.
+///
+/// ```swift
+/// let ada = try await client.decisions(for: User(id: "ada"))
+/// let color = ada.string("btnColor", default: "red")
+/// ```
+///
+/// Reading never waits or throws. The first read that reveals the variation of an experiment records an exposure, by the
+/// client's ``ExposurePolicy``. Decisions that are kept for longer than they are good say ``Reason/stale`` with their age.
+public struct UserDecisions: Sendable {
+    /// The user, with everything that is known of them.
+    public let user: User
+    private let core: ClientCore
+    private let context: EvaluationContext
+    private let held: HeldDecisions
+
+    init(core: ClientCore, context: EvaluationContext, held: HeldDecisions) {
+        (user, self.core, self.context, self.held) = (context.user, core, context, held)
+    }
+
+    /// The decisions by themselves; looking at them records nothing.
+    public var decisions: Decisions { held.decisions }
+
+    /// The keys of the flags that are there for the user, in the vendor's order.
+    public var keys: [String] { held.decisions.keys }
+
+    /// The user's places in experiments and holdouts, each once, in the vendor's order.
+    public var assignments: [Assignment] { held.decisions.assignments }
+
+    /// What a flag resolves to for the user, or `nil`; looking at it records nothing.
+    public subscript(key: String) -> Resolution? { held.decisions[key] }
+
+    // MARK: Exposures
+
+    /// Records that the user saw the variation of an experiment, whatever the exposure policy.
+    ///
+    /// - Parameter experiment: The experiment's id or name.
+    /// - Throws: ``ErrorCode/invalidArgument`` if the user has no place in it; ``ErrorCode/unsupported`` if the vendor takes
+    ///   no exposures.
+    public func expose(_ experiment: String) throws(ExperimentationError) {
+        let place = assignments.first { $0.experiment.id == experiment || $0.experiment.name == experiment }
+        guard let place else {
+            throw ExperimentationError(.invalidArgument, "The user has no place in the experiment \"\(experiment)\".")
+        }
+        try core.checkExposure(of: place)
+        core.noteExposure(Exposure(assignment: place), user, isRepeatable: false)
+    }
+
+    // MARK: Values
+
+    /// The Boolean value of a flag, or the default.
+    public func bool(_ key: String, default defaultValue: Bool) -> Bool { evaluate(key, defaultValue).value }
+    /// The whole-number value of a flag, or the default.
+    public func int(_ key: String, default defaultValue: Int) -> Int { evaluate(key, defaultValue).value }
+    /// The numeric value of a flag, or the default.
+    public func double(_ key: String, default defaultValue: Double) -> Double { evaluate(key, defaultValue).value }
+    /// The text value of a flag, or the default.
+    public func string(_ key: String, default defaultValue: String) -> String { evaluate(key, defaultValue).value }
+    /// The object or list that a flag has as its value, or the default.
+    public func object(_ key: String, default defaultValue: FlagValue) -> FlagValue {
+        evaluate(key, defaultValue).value
+    }
+
+    // MARK: Details
+
+    /// The Boolean value of a flag, and why it is that.
+    public func details(
+        _ key: String,
+        default defaultValue: Bool,
+        options: EvaluationOptions? = nil
+    ) -> EvaluationDetails<Bool> { evaluate(key, defaultValue, options) }
+    /// The whole-number value of a flag, and why it is that.
+    public func details(
+        _ key: String,
+        default defaultValue: Int,
+        options: EvaluationOptions? = nil
+    ) -> EvaluationDetails<Int> { evaluate(key, defaultValue, options) }
+    /// The numeric value of a flag, and why it is that.
+    public func details(
+        _ key: String,
+        default defaultValue: Double,
+        options: EvaluationOptions? = nil
+    ) -> EvaluationDetails<Double> { evaluate(key, defaultValue, options) }
+    /// The text value of a flag, and why it is that.
+    public func details(
+        _ key: String,
+        default defaultValue: String,
+        options: EvaluationOptions? = nil
+    ) -> EvaluationDetails<String> { evaluate(key, defaultValue, options) }
+    /// The object or list that a flag has as its value, and why it is that.
+    public func details(
+        _ key: String,
+        default defaultValue: FlagValue,
+        options: EvaluationOptions? = nil
+    ) -> EvaluationDetails<FlagValue> { evaluate(key, defaultValue, options) }
+
+    private func evaluate<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ options: EvaluationOptions? = nil
+    ) -> EvaluationDetails<Value> {
+        core.evaluate(key, defaultValue, context, options) { [core, held] _ in core.read(key, defaultValue, from: held) }
+    }
+}

@@ -1,0 +1,46 @@
+import Synchronization
+
+/// Remembers the exposures recorded without a session last, so that each is recorded once in a while; bounded.
+final class RecentExposures: Sendable {
+    private struct State {
+        var young: Set<ExposureKey> = []
+        var old: Set<ExposureKey> = []
+    }
+
+    private let state = Mutex(State())
+    private let limit: Int
+
+    init(limit: Int) { self.limit = max(limit, 2) }
+
+    /// Notes an exposure.
+    ///
+    /// - Returns: Whether it is new.
+    func insert(_ key: ExposureKey) -> Bool {
+        state.withLock { state in
+            if state.young.contains(key) { return false }
+            let isNew = !state.old.contains(key)
+            state.young.insert(key)
+            if state.young.count >= limit / 2 {
+                // Two generations: what hasn't been seen for a whole one is forgotten, at constant cost.
+                state.old = state.young
+                state.young = []
+            }
+            return isNew
+        }
+    }
+}
+
+/// What makes two exposures the same.
+struct ExposureKey: Hashable, Sendable {
+    var userID: ExactText
+    var experiment: String
+    var group: String
+    var variation: String
+
+    init(userID: String, assignment: Assignment) {
+        self.userID = ExactText(userID)
+        experiment = assignment.experiment.id
+        group = assignment.group
+        variation = assignment.variation.id
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The place that `--output` names: a regular file is replaced whole and keeps its mode; whatever else is there, a device, a
+/// pipe or a process that reads, is written into.
+enum OutputFile {
+    /// What is at a path, links followed.
+    private enum Place {
+        case nothing
+        case file(mode: mode_t)
+        case folder
+        case other
+    }
+
+    private static func place(at path: String) -> Place {
+        var information = stat()
+        guard stat(path, &information) == 0 else { return .nothing }
+        switch information.st_mode & S_IFMT {
+        case S_IFREG: return .file(mode: information.st_mode & 0o7777)
+        case S_IFDIR: return .folder
+        default: return .other
+        }
+    }
+
+    /// Refuses a file that can't be written, before the work that it is for.
+    static func expectWritable(_ path: String?) throws {
+        guard let path else { return }
+        let isWritable =
+            switch place(at: path) {
+            case .folder: false
+            case .other: access(path, W_OK) == 0
+            case .file: access(path, W_OK) == 0 && access(folder(of: target(of: path)), W_OK) == 0
+            case .nothing: !path.isEmpty && access(folder(of: target(of: path)), W_OK) == 0
+            }
+        guard isWritable else { throw unwritable(path) }
+    }
+
+    /// Writes a document to a file, or to standard output if there is none.
+    static func deliver(_ text: String, to path: String?) throws {
+        guard let path else { return try Terminal.write(text) }
+        switch place(at: path) {
+        case .folder: throw unwritable(path)
+        case .other: try write(text, into: path)
+        case .file(let mode): try replace(target(of: path), with: text, mode: mode, named: path)
+        case .nothing: try replace(target(of: path), with: text, mode: nil, named: path)
+        }
+    }
+
+    private static func write(_ text: String, into path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unwritable(path) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do { try handle.write(contentsOf: Data(text.utf8)) } catch { throw unwritable(path) }
+    }
+
+    /// Writes beside the file and takes its place, so that nobody ever sees half of it.
+    private static func replace(_ target: String, with text: String, mode: mode_t?, named path: String) throws {
+        let beside = folder(of: target) + "/.xp-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+        let descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw unwritable(path) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            if let mode { _ = fchmod(descriptor, mode) }
+            try handle.write(contentsOf: Data(text.utf8))
+            try handle.close()
+        } catch {
+            unlink(beside)
+            throw unwritable(path)
+        }
+        guard rename(beside, target) == 0 else {
+            unlink(beside)
+            throw unwritable(path)
+        }
+    }
+
+    /// Where a path leads, at the end of its links, also if nothing is there yet.
+    private static func target(of path: String) -> String {
+        var path = path
+        for _ in 0..<40 {
+            guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return path }
+            path = next.hasPrefix("/") ? next : folder(of: path) + "/" + next
+        }
+        return path
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func unwritable(_ path: String) -> Failure {
+        Failure(
+            .input,
+            "\(path.isEmpty ? "--output" : path): can't be written; expected a file in a folder that exists"
+        )
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+@Suite("Where --output writes")
+struct OutputTests {
+    private static let listing = ["conform", "--list", "--output"]
+
+    private func mode(of url: URL) throws -> Int? {
+        let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+        return (attributes[.posixPermissions] as? NSNumber)?.intValue
+    }
+
+    @Test("a file that is there is replaced whole and keeps its mode, through a link too", arguments: [false, true])
+    func replaced(isLinked: Bool) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "report.txt")
+        let link = folder.appending(path: "link.txt")
+        try Data("old".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file.path)
+        if isLinked { try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "report.txt") }
+        let result = try await Tool.run(Self.listing + [isLinked ? link.path : file.path])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try String(contentsOf: file, encoding: .utf8).contains("evaluation/"))
+        #expect(try mode(of: file) == 0o640)
+        if isLinked {
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "report.txt")
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(names == (isLinked ? ["link.txt", "report.txt"] : ["report.txt"]))
+    }
+
+    @Test("a link to nothing yet makes the file that it leads to")
+    func dangling() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let link = folder.appending(path: "link.txt")
+        try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "new.txt")
+        let result = try await Tool.run(Self.listing + [link.path])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "new.txt")
+        #expect(try String(contentsOf: folder.appending(path: "new.txt"), encoding: .utf8).contains("evaluation/"))
+    }
+
+    @Test("a device and a pipe are written into and stay what they are")
+    func special() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let device = try await Tool.run(Self.listing + ["/dev/stdout"])
+        #expect(device.status == 0, "\(device.errors)")
+        #expect(device.output.contains("evaluation/"))
+        let pipe = folder.appending(path: "pipe").path
+        #expect(mkfifo(pipe, 0o600) == 0)
+        // Both ends, so that opening the other one doesn't wait.
+        let descriptor = open(pipe, O_RDWR)
+        defer { close(descriptor) }
+        let result = try await Tool.run(["conform", "--list", "--case", "delivery/order*", "--output", pipe])
+        #expect(result.status == 0, "\(result.errors)")
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = read(descriptor, &bytes, bytes.count)
+        #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).hasPrefix("delivery/order"))
+        var information = stat()
+        #expect(stat(pipe, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO)
+    }
+
+    @Test("a folder, a missing folder and no name are refused before the work", arguments: ["/tmp", "/no/such/file", ""])
+    func refused(path: String) async throws {
+        let result = try await Tool.run(Self.listing + [path])
+        #expect(result.status == 66)
+        #expect(result.complaint.contains("can't be written"))
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+
+@Suite("What waits, out and in again")
+struct RoundTripTests {
+    private static func configuration(_ events: String, in folder: URL) throws -> String {
+        try Tool.file(
+            """
+            {"vendor":"flagship","environmentID":"bkk9glocmjcg0vtmdlng","apiKey":"k","endpoints":{"events":"\(events)"}}
+            """,
+            "c.json",
+            in: folder
+        )
+    }
+
+    @Test("xp outbox export | xp track loses nothing: ids, times, users, attributes, consent")
+    func roundTrip() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = try Self.configuration("http://127.0.0.1:9/", in: folder)
+        let (first, second) = (folder.appending(path: "a.db").path, folder.appending(path: "b.db").path)
+        let lines = (0..<40).map { number in
+            let consent = number % 4 == 0 ? "" : #","consent":true"#
+            return #"{"user":{"id":"u\#(number)","anonymousId":"d\#(number)","attributes":{"n":\#(number)}\#(consent)},"#
+                + #""event":{"type":"custom","name":"e","value":\#(number)},"at":"2026-11-20T10:00:00.\#(100 + number)Z"}"#
+        }
+        func track(_ input: String, _ store: String) async throws -> Tool.Result {
+            let track = ["track", "--config", configuration, "--store", store, "--deadline", "0"]
+            return try await Tool.run(track, input: input)
+        }
+        func exported(_ store: String) async throws -> String {
+            try await Tool.run(["outbox", "export", "--store", store]).output
+        }
+        #expect(try await track(lines.joined(separator: "\n"), first).status == 69)
+        let out = try await exported(first)
+        #expect(out.split(separator: "\n").count == 40)
+        let schema = try JSONSchema(named: "event")
+        for line in out.split(separator: "\n") { #expect(schema.problems(of: try JSONValue(String(line))) == []) }
+        #expect(try await track(out, second).status == 69)
+        #expect(try await exported(second) == out)
+        let status = try await Tool.run(["outbox", "status", "--store", second, "--format", "json"])
+        #expect(try JSONValue(status.output)["waiting"]?["held"]?.number == 10)
+    }
+
+    @Test("when all that waits is held, that is said with what lets it go, and the status is that of nothing delivered")
+    func held() async throws {
+        let mock = try await ServedMock("flagship")
+        let configuration = try mock.configuration()
+        let store = mock.folder.appending(path: "outbox.db").path
+        let line = #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"}}"#
+        let tracked = try await Tool.run(["track", "--config", configuration, "--store", store], input: line)
+        let flushed = try await Tool.run(["outbox", "flush", "--config", configuration, "--store", store])
+        for result in [tracked, flushed] {
+            #expect(result.status == 69)
+            #expect(result.errors.contains("1 events wait for their users' consent"))
+            #expect(result.errors.contains("\"consent\": true releases"))
+        }
+        let released = try await Tool.run(
+            ["track", "--config", configuration, "--store", store],
+            input: #"{"user":{"id":"u","consent":true},"event":{"type":"custom","name":"f"}}"#
+        )
+        #expect(released.status == 0, "\(released.errors)")
+        #expect(try JSONValue(released.lines.last ?? "")["ledger"]?["delivered"]?.number == 2)
+        _ = try await mock.end()
+    }
+}
+
+@Suite("Lines of input")
+struct InputLineTests {
+    @Test(
+        "what is wrong with a line is said with its place",
+        arguments: [
+            (#"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-30T10:00:00Z"}"#, "at: expected a day"),
+            (#"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-29T10:00:00Z"}"#, "at: expected a day"),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e","value":9223372036854775807}}"#,
+                "event.value: expected a number of no more than 53 bits, found 9223372036854775807"
+            ),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"purchase","order":{"id":"o","lines":[{"item":{"id":"a"},"quantity":1.5}]}}}"#,
+                "event.order.lines[0].quantity: expected a whole number, found 1.5"
+            ),
+            ("\u{0}\u{0}\u{0}", "line 1"),
+            (#"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"id":"7"}"#, "at: expected the time of an event"),
+        ]
+    )
+    func wrong(line: String, message: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = try Tool.file(
+            #"{"vendor":"evergage","account":"acme","dataset":"shop","endpoints":{"events":"http://127.0.0.1:9/"}}"#,
+            "c.json",
+            in: folder
+        )
+        let result = try await Tool.run(["track", "--config", configuration, "--deadline", "0"], input: line + "\n")
+        #expect(result.status == 1, "\(result.errors)")
+        #expect(try JSONValue(result.lines.first ?? "")["error"]?["message"]?.string?.contains(message) == true, "\(result.output)")
+    }
+
+    @Test("no name is no store", arguments: [["track", "--config", "c"], ["outbox", "status"], ["outbox", "export"]])
+    func noStore(arguments: [String]) async throws {
+        let result = try await Tool.run(arguments + ["--store", ""])
+        #expect(result.status == 64)
+        #expect(result.complaint.contains("--store: expected the name of a file"))
+    }
+
+    @Test("decisions are written as JSONEncoder writes them, byte for byte")
+    func bytes() async throws {
+        let mock = try await ServedMock("flagship")
+        for mode in ["decisionAPI", "bucketing"] {
+            var members = try JSONValue(String(contentsOfFile: mock.configuration(), encoding: .utf8)).object ?? [:]
+            members["mode"] = .string(mode)
+            let configuration = String(decoding: try JSONEncoder().encode(members), as: UTF8.self)
+            let path = try Tool.file(configuration, "mode.json", in: mock.folder)
+            let users = (0..<50).map { #"{"user":{"id":"user-\#($0)","attributes":{"é/\"":\#($0).5},"consent":true}}"# }
+            let result = try await Tool.run(["evaluate", "--config", path], input: users.joined(separator: "\n"))
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(result.lines.count == 50)
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            for line in result.lines {
+                let value = try JSONDecoder().decode(JSONValue.self, from: Data(line.utf8))
+                #expect(String(decoding: try encoder.encode(value), as: UTF8.self) == line)
+            }
+        }
+        _ = try await mock.end()
+    }
+}

@@ -1,0 +1,156 @@
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@testable import Experimentation
+
+/// A vendor that is asked for each user, or publishes rules, and takes what a test says it takes.
+private struct Shop: ExperimentationProvider, DecisionSource {
+    let name = "shop"
+    let scope = ""
+    let capabilities: Set<Capability> = [.flags]
+    var freshness = Freshness()
+    let fails = Failing()
+
+    final class Failing: Sendable {
+        private let state = Mutex(false)
+        var isOn: Bool {
+            get { state.withLock { $0 } }
+            set { state.withLock { $0 = newValue } }
+        }
+    }
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(decisions: .asked(self))
+    }
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        if fails.isOn { throw ExperimentationError(.transport, "gone") }
+        let flags = (0..<9).map { ("flag-\($0)", Resolution(.string("\(context.user.id)-\($0)"), reason: .split)) }
+        return .decided(Decisions(flags: flags))
+    }
+}
+
+@Suite("Users without a session")
+struct UserDecisionsTests {
+    @Test("what was decided for a thousand users is read for each of them, also once it has waited")
+    func thousand() async throws {
+        let client = try await ExperimentationClient(provider: Shop())
+        let users = (0..<1_000).map { User(id: "u\($0)") }
+        var decided: [UserDecisions] = []
+        for user in users { decided.append(try await client.decisions(for: user)) }
+        for (user, decisions) in zip(users, decided) {
+            #expect(client.string("flag-3", default: "none", for: user) == "\(user.id)-3")
+            #expect(decisions.string("flag-3", default: "none") == "\(user.id)-3")
+        }
+    }
+
+    @Test("what was decided is read from itself, whatever the client has forgotten")
+    func forgotten() async throws {
+        let client = try await ExperimentationClient(provider: Shop(), options: ClientOptions(decisionCacheBytes: 0))
+        let ada = try await client.decisions(for: User(id: "ada"))
+        _ = try await client.decisions(for: User(id: "bob"))
+        let user = User(id: "ada")
+        #expect(client.details("flag-0", default: "none", for: user).errorCode == .providerNotReady)
+        #expect(ada.string("flag-0", default: "none") == "ada-0")
+        #expect(ada.keys.count == 9)
+        #expect(ada["flag-8"]?.value == "ada-8")
+    }
+
+    @Test("old decisions say so with their age, as a session does")
+    func stale() async throws {
+        let time = ManualTime()
+        let shop = Shop(freshness: Freshness(lifetime: .seconds(10)))
+        let client = try await ExperimentationClient(provider: shop, environment: ClientEnvironment(time: time))
+        let (user, session) = (User(id: "ada"), client.session(for: User(id: "ada")))
+        let ada = try await client.decisions(for: user)
+        try await session.refresh()
+        func expect(_ reason: Reason, _ age: Duration?) {
+            let readings = [
+                ada.details("flag-0", default: "none"), client.details("flag-0", default: "none", for: user),
+                session.details("flag-0", default: "none"),
+            ]
+            for details in readings {
+                #expect(details.value == "ada-0")
+                #expect(details.reason == reason)
+                #expect(details.age == age)
+            }
+        }
+        expect(.split, nil)
+        time.advance(by: .seconds(11))
+        expect(.stale, .seconds(11))
+    }
+
+    @Test("a bad answer leaves the last good one, as stale, to vendors that are asked and to rules")
+    func bad() async throws {
+        let time = ManualTime()
+        let shop = Shop()
+        let asked = try await ExperimentationClient(provider: shop, environment: ClientEnvironment(time: time))
+        let rules = InMemoryProvider(flags: [InMemoryFlag("flag-0", "ada-0")])
+        let computed = try await ExperimentationClient(provider: rules, environment: ClientEnvironment(time: time))
+        for client in [asked, computed] { _ = try await client.decisions(for: User(id: "ada")) }
+        shop.fails.isOn = true
+        rules.setFailure(ExperimentationError(.transport, "gone"))
+        time.advance(by: .seconds(5))
+        for client in [asked, computed] {
+            await #expect(throws: ExperimentationError(.transport, "gone")) {
+                _ = try await client.decisions(for: User(id: "ada"))
+            }
+            let details = client.details("flag-0", default: "none", for: User(id: "ada"))
+            #expect(details.value == "ada-0")
+            #expect(details.reason == .stale)
+            #expect(details.age == .seconds(5))
+        }
+    }
+
+    @Test("without decisions to give, a read says UNSUPPORTED as its code")
+    func unsupported() async throws {
+        let client = try await ExperimentationClient(provider: ScriptedVendor())
+        let session = client.session(for: User(id: "ada"))
+        for details in [
+            session.details("flag", default: "none"), client.details("flag", default: "none", for: User(id: "ada")),
+        ] {
+            #expect(details.value == "none")
+            #expect(details.reason == .error)
+            #expect(details.errorCode == .unsupported)
+        }
+    }
+
+    @Test("a vendor that takes no exposures says so: typed by hand, once in the log for all reads")
+    func exposures() async throws {
+        let log = RecordingLog(level: .info)
+        let provider = NoExposures()
+        let client = try await ExperimentationClient(provider: provider, environment: ClientEnvironment(log: log))
+        for id in ["ada", "bob"] {
+            let session = client.session(for: User(id: id, consent: .granted))
+            try await session.refresh()
+            #expect(session.string("flag", default: "none") == "green")
+            #expect { try session.expose("checkout") } throws: { ($0 as? ExperimentationError)?.code == .unsupported }
+        }
+        #expect(log.entries.map(\.event) == ["exposure.unsupported"])
+        #expect(log.entries.map(\.level) == [.warning])
+    }
+}
+
+/// A vendor with an experiment and without exposures.
+private struct NoExposures: ExperimentationProvider, DecisionSource, EventSink {
+    let name = "plain"
+    let scope = ""
+    let capabilities: Set<Capability> = [.flags, .experiments, .tracking]
+    let freshness = Freshness()
+    let batching = BatchPolicy(count: 1, interval: .zero)
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(decisions: .asked(self), events: self)
+    }
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        if case .exposure = event.kind { throw ExperimentationError(.unsupported, "plain has no exposures.") }
+    }
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport { DeliveryReport(.delivered) }
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        var resolution = Resolution("green", reason: .split)
+        resolution.assignment = 0
+        let assignment = Assignment(experiment: Experiment(id: "checkout"), variation: Variation(id: "green"))
+        return .decided(Decisions(flags: [("flag", resolution)], assignments: [assignment]))
+    }
+}
