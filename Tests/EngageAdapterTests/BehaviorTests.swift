@@ -190,7 +190,7 @@ struct BehaviorTests {
         bench.hold("events")
         try await session.track(.custom("1"))
         let flush = Task { try await client.flush(retrying: false) }
-        await bench.isHolding()
+        try await bench.isHolding()
         // It is leased to a process that never comes back to settle it.
         #expect(try await client.outboxStatus().leased == 1)
         let next = try await bench.client(bench.engage())
