@@ -27,6 +27,8 @@ struct FlagValueAnyTests {
     func boxed() throws {
         let parsed = try JSONSerialization.jsonObject(with: Data(#"{"a":true,"b":1,"c":0,"d":1.5,"e":false}"#.utf8))
         #expect(try FlagValue(any: parsed) == ["a": true, "b": 1, "c": 0, "d": 1.5, "e": false])
+        let boxes: [String: Any] = ["a": NSNumber(value: true), "b": NSNumber(value: 1), "c": NSNumber(value: 0.5)]
+        #expect(try FlagValue(any: boxes) == ["a": true, "b": 1, "c": 0.5])
     }
 
     @Test("what has no form is refused by its type, not by what it is")

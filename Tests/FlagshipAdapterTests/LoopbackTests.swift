@@ -3,6 +3,8 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 import FlagshipAdapter
+import Foundation
+import MockVendors
 import Testing
 
 @Suite("Flagship over a socket")
@@ -37,6 +39,35 @@ struct LoopbackTests {
         #expect(purchase.value == 39.9)
         await client.shutdown()
         await stage.close()
+    }
+
+    @Test("F15 over a socket an answer that takes longer than the timeout is no answer, and the flags stay")
+    func slowAnswer() async throws {
+        let mock = FlagshipMock(environmentID: Bench.environmentID, apiKey: Bench.apiKey)
+        try await mock.load(Data(Bench.file.utf8))
+        let server = MockServer(mock)
+        try await server.start()
+        server.setScript([ScriptedFault(.delay(milliseconds: 60_000), on: "campaigns", after: 1, times: nil)])
+        let endpoint = try Endpoint(server.url)
+        let flagship = await Flagship.start(
+            environmentID: Bench.environmentID,
+            apiKey: Secret(Bench.apiKey),
+            options: FlagshipOptions(
+                timeout: .milliseconds(500),
+                endpoints: .init(decision: try Endpoint("\(server.url)/v2/"), cdn: endpoint, events: endpoint)
+            ),
+            store: .inMemory()
+        )
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        #expect(visitor.fetchStatus == .fetched)
+        let start = ContinuousClock.now
+        await visitor.fetchFlags()
+        #expect(ContinuousClock.now - start < .seconds(30), "the answer would take a minute")
+        #expect(visitor.fetchStatus == .fetchRequired && visitor.fetchReason == .fetchError)
+        #expect(visitor.flag("cta").value(default: "none") == "new")
+        await flagship.close(within: .zero)
+        await server.stop()
     }
 
     @Test(

@@ -106,6 +106,32 @@ struct FlagshipMockTests {
         #expect(await mock.respond(to: get).status == 405)
     }
 
+    @Test("two spellings of one field at once are refused, and the synonym of one isn't a second spelling")
+    func twoSpellings() async throws {
+        let mock = try await Self.mock()
+        let twice = #"{"visitor_id":"alice","visitorId":"alice","context":{},"trigger_hit":false}"#
+        let answer = await Self.ask(mock, twice)
+        #expect(answer.status == 400 && answer.text.contains("duplicate field"))
+        let synonym = #"{"visitor_id":"alice","context":{},"trigger_hit":false,"activate":true}"#
+        #expect(await Self.ask(mock, synonym).status == 200)
+        #expect(await mock.receivedActivations.isEmpty)
+        await mock.setStrict(false)
+        #expect(await Self.ask(mock, twice).status == 200)
+    }
+
+    @Test("modifications without a type are answered without one")
+    func withoutType() async throws {
+        let mock = FlagshipMock()
+        let file = #"""
+            {"campaigns":[{"id":"c","type":"ab","bucketRanges":[{"r":[0,100]}],"variationGroups":[{"id":"g",
+            "targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"fs_all_users","value":""}]}]},
+            "variations":[{"id":"v","allocation":100,"modifications":{"value":{"a":1}}}]}]}]}
+            """#
+        try await mock.load(Data(file.utf8))
+        let answer = await Self.ask(mock, #"{"visitor_id":"a","context":{},"trigger_hit":false}"#)
+        #expect(answer.text.contains(#""type":null"#))
+    }
+
     @Test("panic empties the answer and the file, and lifts")
     func panics() async throws {
         let mock = try await Self.mock()

@@ -48,7 +48,7 @@ struct SigmaMockTests {
         let request = MockRequest(
             method: "GET",
             path: "/api/v1/config.json",
-            headers: [.init("TOKEN", SigmaMock.token)]
+            headers: Self.fields.map { .init($0.name.uppercased(), $0.value) } + [.init("TOKEN", SigmaMock.token)]
         )
         #expect(await sigma.respond(to: request).status == 200)
     }
@@ -81,11 +81,13 @@ struct SigmaMockTests {
         let made = await control("PUT", "/other", body)
         #expect(made?.status == 200)
         #expect(await ask("/api/v1/config.json", token: "other").status == 503)
+        #expect(await ask("/api/v1/config.json", token: "other").status == 200)
+        #expect(await ask("/api/v1/geo", token: "other").status == 503)
         #expect(await ask("/api/v1/geo", token: "other").body == Array("broken".utf8))
         let state = try #require(await control("GET", "/state"))
         struct State: Decodable { var failed: Int }
         let all = try JSONDecoder().decode([String: State].self, from: Data(state.body))
-        #expect(all.mapValues(\.failed) == ["other": 1, SigmaMock.token: 0])
+        #expect(all.mapValues(\.failed) == ["other": 2, SigmaMock.token: 0])
         #expect(await control("DELETE", "/other")?.status == 204)
         #expect(await control("GET", "/other")?.status == 404)
         #expect(await ask("/api/v1/config.json", token: "other").status == 403)
@@ -131,8 +133,45 @@ struct SigmaMockTests {
         token: String? = SigmaMock.token
     ) async -> MockResponse {
         await sigma.respond(
-            to: MockRequest(method: method, path: path, headers: token.map { [.init("token", $0)] } ?? [])
+            to: MockRequest(
+                method: method,
+                path: path,
+                headers: Self.fields + (token.map { [.init("token", $0)] } ?? [])
+            )
         )
+    }
+
+    /// What the vendor's SDK sends beside the token.
+    private static let fields: [MockRequest.Header] = [
+        .init("user-id", "u"), .init("sdk-name", "ios"), .init("sdk-version", "1.8.1"),
+        .init("Content-Type", "application/json"),
+    ]
+
+    @Test("a request that lacks a field of the vendor's SDK is refused, unless it is told otherwise", arguments: 0..<4)
+    func missingFields(index: Int) async {
+        var fields = Self.fields
+        let name = fields.remove(at: index).name.lowercased()
+        let request = MockRequest(
+            method: "GET",
+            path: "/api/v1/config.json",
+            headers: fields + [.init("token", SigmaMock.token)]
+        )
+        let answer = await sigma.respond(to: request)
+        #expect(answer.status == 400)
+        let error = name.replacing("-", with: "_") + "_missing"
+        #expect(String(decoding: answer.body, as: UTF8.self) == #"{"error":"\#(error)"}"#)
+        sigma.set(SigmaMockBehaviour(requiresFields: false))
+        #expect(await sigma.respond(to: request).status == 200)
+    }
+
+    @Test("each route fails as often as it is told to, whatever happens at the other")
+    func failuresOfEachRoute() async {
+        sigma.set(SigmaMockBehaviour(failFirst: 1))
+        var statuses: [Int] = []
+        for path in ["config.json", "geo", "config.json", "geo"] {
+            statuses.append(await ask("/api/v1/" + path).status)
+        }
+        #expect(statuses == [503, 503, 200, 200])
     }
 
     private func control(_ method: String, _ path: String, _ body: String = "") async -> MockResponse? {

@@ -33,13 +33,17 @@ struct FlagshipMockVisitor: Sendable {
             throw MockWorldError("the request body is not a JSON object")
         }
         var fields: [String: MockJSON] = [:]
-        for (name, value) in members {
-            guard let field = Self.spellings[name] else {
+        for name in members.keys.sorted() {
+            guard let field = Self.spellings[name], let value = members[name] else {
                 if isStrict { throw MockWorldError("unknown field \"\(name)\"") }
                 continue
             }
-            if !value.isNull { fields[field] = value }
+            // A field of its own that means the same; the other one counts where both are there.
+            if name == "activate", members["trigger_hit"] != nil || members["triggerHit"] != nil { continue }
+            if isStrict, fields[field] != nil { throw MockWorldError("duplicate field \"\(name)\"") }
+            fields[field] = value
         }
+        fields = fields.filter { !$0.value.isNull }
         func text(_ name: String) throws(MockWorldError) -> String? {
             guard let value = fields[name] else { return nil }
             guard let string = value.string else {
@@ -172,7 +176,7 @@ extension FlagshipMockResult {
                 "id": .string(variation.id), "name": .string(variation.name),
                 "reference": .bool(variation.isReference),
                 "modifications": .object([
-                    "type": .string(variation.type), "value": .object(flags(exposingAllKeys: exposingAllKeys)),
+                    "type": variation.type, "value": .object(flags(exposingAllKeys: exposingAllKeys)),
                 ]),
             ]),
         ])

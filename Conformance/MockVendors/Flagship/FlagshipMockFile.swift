@@ -28,7 +28,8 @@ struct FlagshipMockFile: Sendable {
         var name: String
         var allocation: Int
         var isReference: Bool
-        var type: String
+        /// Null where the file has none: an SDK takes no flags from it then.
+        var type: MockJSON
         var flags: [String: MockJSON]
     }
 
@@ -96,7 +97,7 @@ struct FlagshipMockFile: Sendable {
             name: json["name"]?.string ?? "",
             allocation: json["allocation"]?.int ?? 0,
             isReference: json["reference"]?.bool ?? false,
-            type: json["modifications"]?["type"]?.string ?? "FLAG",
+            type: json["modifications"]?["type"] ?? .null,
             flags: json["modifications"]?["value"]?.object ?? [:]
         )
     }

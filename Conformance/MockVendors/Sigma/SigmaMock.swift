@@ -52,6 +52,10 @@ public final class SigmaMock: MockVendor {
             return answer
         }
         guard let token = request.header("token"), !token.isEmpty else { return Self.refusal(401, "token_missing") }
+        guard let behaviour = projects.withLock({ $0[token]?.behaviour }) else {
+            return Self.refusal(403, "token_unknown")
+        }
+        if behaviour.requiresFields, let missing = Self.missingField(of: request) { return Self.refusal(400, missing) }
         let plan = projects.withLock { $0[token]?.answer(to: operation) }
         guard let plan else { return Self.refusal(403, "token_unknown") }
         if plan.milliseconds > 0 { try? await Task.sleep(for: .milliseconds(plan.milliseconds)) }
@@ -61,7 +65,7 @@ public final class SigmaMock: MockVendor {
     /// Forgets how many requests have failed; configurations and settings stay.
     public func reset() async {
         projects.withLock { projects in
-            for token in projects.keys { projects[token]?.failed = 0 }
+            for token in projects.keys { projects[token]?.failed = [:] }
         }
     }
 
@@ -75,7 +79,8 @@ public final class SigmaMock: MockVendor {
     /// Answers `GET /state`, and `GET`, `PUT` and `DELETE` of `/{token}`.
     ///
     /// `PUT` takes an object of these, all optional: `config` (an object, or a text that is served as it is), `geo`
-    /// (likewise), `status`, `failFirst`, `delayMs`, `emptyBody`, `truncateBody`, `dropConnection`. An unknown token becomes a project.
+    /// (likewise), `status`, `failFirst`, `delayMs`, `emptyBody`, `truncateBody`, `dropConnection`,
+    /// `requiresFields`. An unknown token becomes a project.
     public func control(_ request: MockRequest) async -> MockResponse? {
         let segments = request.segments
         guard segments.count == 1, let token = segments.first else { return nil }
@@ -125,9 +130,31 @@ public final class SigmaMock: MockVendor {
     public func set(_ behaviour: SigmaMockBehaviour, for token: String = SigmaMock.token) {
         projects.withLock {
             $0[token]?.behaviour = behaviour
-            $0[token]?.failed = 0
+            $0[token]?.failed = [:]
         }
     }
+
+    /// The fields that every request of the vendor's SDK has beside the token, with the values that are fixed.
+    private static let fields: [(name: String, value: String?)] = [
+        ("user-id", nil), ("sdk-name", nil), ("sdk-version", nil), ("Content-Type", "application/json"),
+    ]
+
+    private static func missingField(of request: MockRequest) -> String? {
+        for (name, value) in fields {
+            guard let found = request.header(name), !found.isEmpty, found == value ?? found else {
+                return name.lowercased().replacing("-", with: "_") + "_missing"
+            }
+        }
+        return nil
+    }
+
+    /// What this back end does though nobody has seen the vendor do it.
+    public static let inferred = [
+        "requests are GET, and have token and user-id as header fields",
+        "a missing token is answered with 401, an unknown one with 403, another path with 404, another method with 405",
+        "a request without user-id, sdk-name, sdk-version or Content-Type is answered with 400, unless requiresFields is off",
+        "answers say Cache-Control: no-store",
+    ]
 
     private static func refusal(_ status: Int, _ error: String) -> MockResponse {
         var answer = answer(.object(["error": .string(error)]))

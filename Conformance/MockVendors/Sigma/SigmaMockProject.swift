@@ -4,7 +4,7 @@ import Foundation
 public struct SigmaMockBehaviour: Sendable, Hashable {
     /// Answers everything with this status.
     public var status: Int?
-    /// Answers this many requests with 503, then normally.
+    /// Answers this many requests of each operation with 503, then normally.
     public var failFirst = 0
     /// Waits this long before each answer.
     public var delayMilliseconds = 0
@@ -14,6 +14,8 @@ public struct SigmaMockBehaviour: Sendable, Hashable {
     public var truncateBody = false
     /// Closes the connection in place of an answer.
     public var dropConnection = false
+    /// Refuses requests that lack a field of the vendor's SDK with 400.
+    public var requiresFields = true
 
     /// Creates the normal behaviour.
     public init(
@@ -22,7 +24,8 @@ public struct SigmaMockBehaviour: Sendable, Hashable {
         delayMilliseconds: Int = 0,
         emptyBody: Bool = false,
         truncateBody: Bool = false,
-        dropConnection: Bool = false
+        dropConnection: Bool = false,
+        requiresFields: Bool = true
     ) {
         self.status = status
         self.failFirst = failFirst
@@ -30,6 +33,7 @@ public struct SigmaMockBehaviour: Sendable, Hashable {
         self.emptyBody = emptyBody
         self.truncateBody = truncateBody
         self.dropConnection = dropConnection
+        self.requiresFields = requiresFields
     }
 }
 
@@ -38,16 +42,16 @@ struct SigmaMockProject: Sendable {
     var configuration: [UInt8]
     var place = Array(SigmaMock.place.utf8)
     var behaviour = SigmaMockBehaviour()
-    /// How many requests have been failed for the sake of `failFirst`.
-    var failed = 0
+    /// How many requests have been failed for the sake of `failFirst`, of each operation.
+    var failed: [String: Int] = [:]
 
     init(configuration: [UInt8]) { self.configuration = configuration }
 
     /// What to answer to one request, and after how long; counts the failures that were asked for.
     mutating func answer(to operation: String) -> (milliseconds: Int, response: MockResponse) {
         let wait = behaviour.delayMilliseconds
-        if failed < behaviour.failFirst {
-            failed += 1
+        if failed[operation, default: 0] < behaviour.failFirst {
+            failed[operation, default: 0] += 1
             return (wait, Self.response(Array(#"{"error":"unavailable"}"#.utf8), status: 503))
         }
         var body = operation == "geo" ? place : configuration
@@ -63,9 +67,10 @@ struct SigmaMockProject: Sendable {
         .object([
             "config": Self.readable(configuration), "geo": Self.readable(place),
             "status": behaviour.status.map { .int($0) } ?? .null,
-            "failFirst": .int(behaviour.failFirst), "failed": .int(failed),
+            "failFirst": .int(behaviour.failFirst), "failed": .int(failed.values.reduce(0, +)),
             "delayMs": .int(behaviour.delayMilliseconds), "emptyBody": .bool(behaviour.emptyBody),
             "truncateBody": .bool(behaviour.truncateBody), "dropConnection": .bool(behaviour.dropConnection),
+            "requiresFields": .bool(behaviour.requiresFields),
         ])
     }
 
@@ -73,7 +78,7 @@ struct SigmaMockProject: Sendable {
         if let configuration = change.configuration { self.configuration = configuration }
         if let place = change.place { self.place = place }
         behaviour = change.behaviour(over: behaviour)
-        failed = 0
+        failed = [:]
     }
 
     static func response(_ body: [UInt8], status: Int = 200) -> MockResponse {
@@ -117,6 +122,7 @@ struct SigmaMockChange {
 
     private static let known = [
         "config", "geo", "status", "failFirst", "delayMs", "emptyBody", "truncateBody", "dropConnection",
+        "requiresFields",
     ]
 
     init(_ body: [UInt8]) throws(MockWorldError) {
@@ -129,7 +135,7 @@ struct SigmaMockChange {
         }
         configuration = try Self.body(of: "config", in: fields)
         place = try Self.body(of: "geo", in: fields)
-        for key in ["emptyBody", "truncateBody", "dropConnection"] where fields[key] != nil {
+        for key in ["emptyBody", "truncateBody", "dropConnection", "requiresFields"] where fields[key] != nil {
             guard case .bool = fields[key] else { throw MockWorldError("\(key): expected true or false") }
         }
         for (key, range) in [("status", 100...599), ("failFirst", 0...1_000_000), ("delayMs", 0...600_000)] {
@@ -150,6 +156,7 @@ struct SigmaMockChange {
         if case .bool(let value) = fields["emptyBody"] { new.emptyBody = value }
         if case .bool(let value) = fields["truncateBody"] { new.truncateBody = value }
         if case .bool(let value) = fields["dropConnection"] { new.dropConnection = value }
+        if case .bool(let value) = fields["requiresFields"] { new.requiresFields = value }
         return new
     }
 

@@ -69,6 +69,11 @@ extension FlagValue {
     }
 }
 
+extension [String: FlagValue] {
+    /// The same without types; casting the dictionary itself compiles, and leaves values that can't be cast.
+    public var any: [String: Any] { mapValues(\.any) }
+}
+
 extension Attributes {
     /// Creates attributes from a dictionary without types; see ``FlagValue/init(any:)``.
     ///
@@ -78,5 +83,5 @@ extension Attributes {
     }
 
     /// The same without types.
-    public var any: [String: Any] { values.mapValues(\.any) }
+    public var any: [String: Any] { values.any }
 }

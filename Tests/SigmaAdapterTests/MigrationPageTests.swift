@@ -1,0 +1,57 @@
+import Experimentation
+import Foundation
+import SigmaAdapter
+import SigmaSQLite
+import Testing
+
+/// The samples of the page for those who move over: they compile here, and are the page's, line by line.
+@Suite("Sigma: the samples of the migration page")
+struct MigrationPageTests {
+    // Not called: they would leave a file where this machine's user keeps theirs.
+
+    @Test("compile")
+    func compile() {
+        func sample(token: String) async throws {
+            // page: begin
+            // After: the same calls, but for objects
+            let user = SigmaUser.Builder().setUserId("123").setCustomProperty(true, key: "isAuthorized").build()
+            let client = try Sigma.initializeClient(projectToken: token, initialUser: user)
+            let isOn: Bool? = try await client.checkFlag(flagName: "chat")
+            let limits = (try await client.getUserFeatureFlagsDetails()["limits"] as? [String: FlagValue])?.any
+            // page: end
+            _ = (isOn, limits)
+        }
+        _ = sample
+    }
+
+    @Test("take over what the original left")
+    func upgrade() {
+        func sample(token: String) throws {
+            // page: begin
+            var options = try SigmaClientOptions.durable()
+            if let defaults = UserDefaults(suiteName: SigmaSDKRecords.suiteName(token: token)) {
+                options.importing = SigmaSDKRecords(in: defaults)
+            }
+            let client = try Sigma.initializeClient(projectToken: token, options: options)
+            // page: end
+            _ = client
+        }
+        _ = sample
+    }
+
+    @Test("are these")
+    func areThese() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: root.appending(path: "docs/migrating-from-sigma.md"), encoding: .utf8)
+        let own = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
+        /// Layout aside: the formatter breaks lines that the page doesn't.
+        func code(_ text: String) -> String { text.filter { !$0.isWhitespace } }
+        func parts(_ text: String, from begin: String, to end: String) -> [String] {
+            text.components(separatedBy: begin).dropFirst().map { code($0.components(separatedBy: end)[0]) }
+        }
+        let shown = parts(page, from: "```swift\n", to: "```").filter { !$0.hasPrefix("//Before") }
+        let compiled = parts(own, from: "// page: " + "begin\n", to: "// page: " + "end")
+        #expect(shown.count == 2 && shown == compiled)
+    }
+}
