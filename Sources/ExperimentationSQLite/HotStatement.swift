@@ -111,6 +111,9 @@ struct HotStatement {
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
+    /// How many bytes there are in a place of the row.
+    func count(_ column: Int32) -> Int { Int(sqlite3_column_bytes(pointer, column)) }
+
     /// Appends bytes of the row to others; none if there are none.
     func append(_ column: Int32, to bytes: inout [UInt8]) {
         guard let start = sqlite3_column_blob(pointer, column) else { return }

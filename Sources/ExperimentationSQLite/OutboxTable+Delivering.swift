@@ -39,7 +39,7 @@ extension OutboxTable {
         let waiting = try waitingUsers(place, turn, database)
         let rows = try HotStatement(
             """
-            SELECT delivery.sequence, delivery.user, attempts, length(body), body
+            SELECT delivery.sequence, attempts, body, delivery.user
             FROM delivery CROSS JOIN event ON event.sequence = delivery.sequence
             WHERE destination = ? AND held = 0 AND delivery.sequence > ? ORDER BY delivery.sequence
             """,
@@ -52,15 +52,15 @@ extension OutboxTable {
         var batch = LeasedBatch()
         while try rows.step() {
             let sequence = rows.int(0)
-            if !waiting.isEmpty, let first = waiting[ExactText(rows.text(1))], first <= sequence { continue }
-            let length = Int(rows.int(3))
+            if !waiting.isEmpty, let first = waiting[ExactText(rows.text(3))], first <= sequence { continue }
+            let length = rows.count(2)
             if batch.count > 0, batch.count >= request.count || batch.bodies.count + length > request.bytes {
                 full.append(batch)
                 if full.count >= request.batches { return full }
                 batch = LeasedBatch(bytes: batch.bodies.count)
             }
-            let attempts = Int(min(max(rows.int(2), 0), 1_000_000))
-            batch.add(sequence: sequence, attempts: attempts) { rows.append(4, to: &$0) }
+            let attempts = Int(min(max(rows.int(1), 0), 1_000_000))
+            batch.add(sequence: sequence, attempts: attempts) { rows.append(2, to: &$0) }
         }
         return batch.count > 0 ? full + [batch] : full
     }

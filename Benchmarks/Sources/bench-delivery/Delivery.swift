@@ -219,14 +219,19 @@ struct Delivery {
         let envelopes = (0..<total).map { envelope($0, user: "user-\($0 % 50)") }
         // Nine rounds in turn, each with its own ratio: where the threads come to lie changes both by a half.
         var rounds: [(plain: Double, drained: Double)] = []
+        var seconds: [(plain: Double, drained: Double)] = []
         for _ in 0..<9 {
+            let began = ownSeconds()
             let plain = await rate(total) {
                 for start in stride(from: 0, to: total, by: 100) {
                     let isTaken = await post(Array(envelopes[start..<(start + 100)]))
                     precondition(isTaken)
                 }
             }
-            rounds.append((plain, try await drained(envelopes, post).rate))
+            let ended = ownSeconds()
+            let drained = try await drained(envelopes, post)
+            rounds.append((plain, drained.rate))
+            seconds.append((ended - began, drained.seconds))
         }
         rounds.sort { $0.drained / $0.plain < $1.drained / $1.plain }
         let (plain, drained) = rounds[rounds.count / 2]
@@ -236,6 +241,8 @@ struct Delivery {
         for (name, round) in [("least", rounds[0]), ("most", rounds[rounds.count - 1])] {
             table.add("draining / posting, \(name) of nine", round.drained / round.plain, unit: "×")
         }
+        let ratios = seconds.map { $0.plain / $0.drained }.sorted()
+        table.add("processor's time, posting / draining", ratios[4], unit: "×")
     }
 
     /// Draining to a vendor that answers at once: what the store and the engine cost by themselves.
