@@ -4,6 +4,9 @@ import PackageDescription
 // The vendors, once: everything below that exists per vendor is derived from this list.
 let vendors = ["Flagship", "Sigma", "Engage", "Evergage"]
 
+// Those whose own words have a durable default, in a product beside the adapter: an adapter knows no store.
+let durableVendors = ["Evergage"]
+
 // What each setting buys, with its proposal:
 let settings: [SwiftSetting] = [
     // `any` is written wherever a value is boxed: SE-0335.
@@ -25,7 +28,8 @@ let package = Package(
         .library(name: "MockVendors", targets: ["MockVendors"]),
         .executable(name: "xp", targets: ["xp"]),
     ]
-        + vendors.map { .library(name: "\($0)Adapter", targets: ["\($0)Adapter"]) },
+        + vendors.map { .library(name: "\($0)Adapter", targets: ["\($0)Adapter"]) }
+        + durableVendors.map { .library(name: "\($0)SQLite", targets: ["\($0)SQLite"]) },
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
@@ -170,9 +174,18 @@ let package = Package(
                         .target(name: "\(vendor)Adapter"),
                         "ExperimentationTesting", "ExperimentationSQLite", "MockVendors", "ConformanceKit",
                         "ConformanceSubjects",
-                    ]
+                    ] + (durableVendors.contains(vendor) ? [.target(name: "\(vendor)SQLite")] : [])
                 ),
             ]
+        }
+        + durableVendors.map { vendor in
+            .target(
+                name: "\(vendor)SQLite",
+                dependencies: [
+                    "Experimentation", "AdapterKit", "ExperimentationSQLite", .target(name: "\(vendor)Adapter"),
+                ],
+                path: "Adapters/\(vendor)SQLite"
+            )
         },
     swiftLanguageModes: [.v6]
 )

@@ -59,6 +59,12 @@ struct ImportArrowTests {
                     .union(vendor == "Sigma" ? ["Crypto"] : [])
             )
         }
+        + Tree.durableVendors.map { vendor in
+            Arrow(
+                folder: "Adapters/\(vendor)SQLite",
+                allowed: ["Foundation", "Experimentation", "AdapterKit", "ExperimentationSQLite", "\(vendor)Adapter"]
+            )
+        }
 
     @Test("a target imports only what its line allows", arguments: arrows)
     func importsOnlyWhatIsAllowed(arrow: Arrow) {

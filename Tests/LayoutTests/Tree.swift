@@ -77,7 +77,14 @@ struct Tree {
     }
 
     /// The vendors: one folder each.
-    static let vendors = folders(in: "Adapters")
+    static let vendors = folders(in: "Adapters").filter { !$0.hasSuffix(store) }
+
+    /// Those whose own words have a durable default, in a folder beside the adapter's.
+    static let durableVendors = folders(in: "Adapters").filter { $0.hasSuffix(store) }.map {
+        String($0.dropLast(store.count))
+    }
+
+    private static let store = "SQLite"
 }
 
 /// Swift's text, as far as these tests have to understand it.

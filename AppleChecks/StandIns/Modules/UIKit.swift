@@ -39,3 +39,10 @@ open class UIViewController: UIResponder {
     open func viewDidAppear(_ animated: Bool) {}
     open func viewWillDisappear(_ animated: Bool) {}
 }
+
+/// The part of the class that the sources use, as UIKit declares it.
+@MainActor
+open class UIDevice: NSObject {
+    open class var current: UIDevice { UIDevice() }
+    open var identifierForVendor: UUID? { nil }
+}
