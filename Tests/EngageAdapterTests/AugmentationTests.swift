@@ -138,6 +138,7 @@ struct AugmentationTests {
                 return event
             }
         }
+        let bench = EngageWorkbench()
         let engage = bench.engage { $0.augmentation.plugins = [Renaming()] }
         let client = try await bench.client(engage)
         let session = client.session(for: User(id: "u"))
@@ -156,6 +157,7 @@ struct AugmentationTests {
             func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
             func process(_ event: AugmentedEvent) -> AugmentedEvent { event }
         }
+        let bench = EngageWorkbench()
         let engage = bench.engage { $0.augmentation.plugins = [Nothing()] }
         let client = try await bench.client(engage)
         try await engage.profile.storeMobileUserID("own")

@@ -1,3 +1,4 @@
+import AdapterKit
 import EngageAdapter
 import Experimentation
 import ExperimentationSQLite
@@ -42,7 +43,7 @@ struct MigrationPageTests {
         let page = try String(contentsOf: root.appending(path: "docs/migrating-from-engage.md"), encoding: .utf8)
         let own = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
         /// Layout aside: the formatter breaks lines that the page doesn't.
-        func code(_ text: some StringProtocol) -> String { text.filter { !$0.isWhitespace } }
+        func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
         let samples = own.matches(of: /\/\/ page: begin\n((?s).*?)\/\/ page: end/).map { String($0.output.1) }
         #expect(samples.count == 2)
         #expect(samples.filter { !code(page).contains(code($0)) } == [])
