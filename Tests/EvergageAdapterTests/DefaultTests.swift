@@ -35,7 +35,7 @@ struct DefaultTests {
         ]
         #expect(
             found == [
-                "server": "https://acme.us-1.evergage.com/", "channel": "MobileApp", "locale": "none",
+                "server": "https://acme.us-1.evergage.com", "channel": "MobileApp", "locale": "none",
                 "usePushNotifications": "false", "useDesignMode": "false", "usesRemoteConfiguration": "false",
                 "request timeout": "15.0 seconds", "campaign-eligible age": "60.0 seconds",
                 "queue age": "604800.0 seconds", "pace": "10 per 5.0 seconds", "enabled": "true",

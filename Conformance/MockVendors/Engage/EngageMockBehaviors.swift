@@ -93,11 +93,6 @@ struct EngageBehaviors: Sendable {
             let written = shape.contactId?.text ?? pairs.first { $0.name == "Recipient Id" }?.value
             let mobile = pairs.first { $0.name == "Primary User Id" }?.value ?? ""
             let everybody = world.lists.flatMap(\.recipients)
-            if world.settings.strictBehaviors, let contact = shape.contactId?.text,
-                !everybody.contains(where: { String($0.id) == contact })
-            {
-                flaw("contactId names nobody")
-            }
             let recipient =
                 everybody.first { String($0.id) == written }
                 ?? (mobile.isEmpty ? nil : everybody.first { $0.values["Mobile User Id"] == mobile })
