@@ -5,7 +5,7 @@ import PackageDescription
 let vendors = ["Flagship", "Sigma", "Engage", "Evergage"]
 
 // Those whose own words have a durable default, in a product beside the adapter: an adapter knows no store.
-let durableVendors = ["Flagship", "Sigma"]
+let durableVendors = ["Flagship", "Sigma", "Evergage"]
 
 // What each setting buys, with its proposal:
 let settings: [SwiftSetting] = [

@@ -161,13 +161,7 @@ struct EngageEventSink: EventSink {
             if let known = completed[envelope.id] {
                 said[envelope.id] = known
             } else if let draft = translation.draft(of: envelope.event) {
-                let event = AugmentedEvent(
-                    type: draft.type,
-                    date: envelope.date,
-                    userID: envelope.identity.id,
-                    attributes: translation.attributes(of: envelope.event)
-                )
-                rest.append((envelope.id, event))
+                rest.append((envelope.id, event(of: envelope, draft)))
                 completed.begin(envelope.id)
             }
         }
@@ -175,7 +169,7 @@ struct EngageEventSink: EventSink {
         for (id, outcome) in zip(rest.map(\.id), await augmentation.complete(rest.map(\.event))) {
             if let outcome {
                 completed.finish(id, outcome)
-                said[id] = outcome.event.attributes
+                said[id] = outcome.event.changed
             } else {
                 completed.abandon(id)
                 isWhole = false
@@ -184,17 +178,39 @@ struct EngageEventSink: EventSink {
         return isWhole ? said : nil
     }
 
+    /// A behaviour as plug-ins see it: with everything that would be posted without them.
+    private func event(of envelope: Envelope, _ draft: EngageTranslation.Draft) -> AugmentedEvent {
+        let said = translation.attributes(of: envelope.event)
+        let whole = behavior(of: envelope, draft, said: said, record: profile.record)
+        return AugmentedEvent(
+            type: draft.type,
+            date: envelope.date,
+            userID: envelope.identity.id,
+            attributes: Dictionary(whole.attributes.map { ($0.name, $0.value) }) { first, _ in first },
+            said: said
+        )
+    }
+
+    private func behavior(
+        of envelope: Envelope,
+        _ draft: EngageTranslation.Draft,
+        said: [String: String],
+        record: EngageRecord
+    ) -> EngageWire.Behavior {
+        translation.behavior(
+            envelope,
+            draft: draft,
+            said: said,
+            record: record,
+            recipient: profile.recipientID(of: envelope.identity.id)
+        )
+    }
+
     private func submit(_ batch: [Envelope], said: [String: [String: String]]) async -> Verdict {
         let record = profile.record
         let behaviors = batch.compactMap { envelope in
             translation.draft(of: envelope.event).map { draft in
-                translation.behavior(
-                    envelope,
-                    draft: draft,
-                    said: said[envelope.id] ?? [:],
-                    record: record,
-                    recipient: profile.recipientID(of: envelope.identity.id)
-                )
+                behavior(of: envelope, draft, said: said[envelope.id] ?? [:], record: record)
             }
         }
         let body = EngageWire.submission(behaviors)
@@ -211,42 +227,6 @@ struct EngageEventSink: EventSink {
         } catch {
             let patience = await connection.authorization.patience
             return EngageErrors.verdict(on: error, after: patience)
-        }
-    }
-
-    private func optOut(_ envelopes: [Envelope]) async -> DeliveryReport {
-        var report = DeliveryReport(noAnswerTo: envelopes.count)
-        for (place, envelope) in envelopes.enumerated() { report[place] = await optOut(envelope) }
-        return report
-    }
-
-    /// The recipient of a user who withdrew consent; here they are forgotten, so the vendor is asked.
-    private func recipient(
-        of mobileUserID: String,
-        _ client: XMLAPIClient
-    ) async throws(ExperimentationError) -> String? {
-        let known = profile.recipientID(of: mobileUserID)
-        if !known.isEmpty { return known }
-        let column = connection.configuration.recipients.mobileUserIDColumn
-        let list = connection.configuration.listID
-        let found = try await client.send(.selectRecipientData(columns: [column: mobileUserID], list: list))
-        if found.isSuccess { return found.recipientID }
-        if found.errorCode == .recipientNotListMember { return nil }
-        throw EngageErrors.error(found, of: .selectRecipientData)
-    }
-
-    /// Opts out the recipient of a user who withdrew consent.
-    private func optOut(_ envelope: Envelope) async -> Verdict {
-        do throws(ExperimentationError) {
-            try await profile.load()
-            let client = XMLAPIClient(connection: connection)
-            guard let recipient = try await recipient(of: envelope.identity.id, client) else {
-                return .rejected("the user is no recipient")
-            }
-            try await client.perform(.optOut(recipientID: recipient, list: connection.configuration.listID))
-            return .delivered
-        } catch {
-            return error.code == .vendorFault ? .failed(error.message) : EngageErrors.verdict(on: error, after: nil)
         }
     }
 }

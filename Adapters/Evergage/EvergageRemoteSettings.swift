@@ -69,7 +69,9 @@ final class EvergageRemoteSettings: RemoteSwitch {
 }
 
 extension EvergageRemoteConfiguration {
-    /// Reads an answer; `nil` if it isn't one. An application that the vendor doesn't know is switched off.
+    /// Reads an answer; `nil` if it isn't one.
+    ///
+    /// An application that the vendor doesn't know is switched off.
     fileprivate init?(_ reply: HTTPReply) {
         switch reply.status {
         case 200:

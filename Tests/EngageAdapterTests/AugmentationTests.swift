@@ -125,6 +125,51 @@ struct AugmentationTests {
         #expect(outcome.event.attributes == ["a": "1", "B": "yes"] && !outcome.isExpired)
     }
 
+    @Test("a plug-in sees the event's name or goal and the core attributes, and may change them")
+    func seesAll() async throws {
+        struct Renaming: AugmentationPlugin {
+            let isSynchronous = true
+            func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
+            func process(_ event: AugmentedEvent) -> AugmentedEvent {
+                var event = event
+                let names = ["Event Name", "Goal Name", "Device Id", "Primary User Id", "Campaign Name"]
+                event["Seen"] = names.map { event[$0] ?? "-" }.joined(separator: "|")
+                if event["Event Name"] == "old" { event["Event Name"] = "new" }
+                return event
+            }
+        }
+        let bench = EngageWorkbench()
+        let engage = bench.engage { $0.augmentation.plugins = [Renaming()] }
+        let client = try await bench.client(engage)
+        let session = client.session(for: User(id: "u"))
+        try await session.track(.custom("old"))
+        try await session.track(.goalCompleted("done"))
+        try await client.flush()
+        let behaviors = try await bench.behaviors()
+        #expect(behaviors.map { $0["Seen"] } == ["old|-|DEVICE-1|u|", "-|done|DEVICE-1|u|"])
+        #expect(behaviors.map { $0["Event Name"] } == ["new", nil])
+    }
+
+    @Test("what a plug-in saw of the recipient doesn't outlast an attempt")
+    func recipientFoundLater() async throws {
+        struct Nothing: AugmentationPlugin {
+            let isSynchronous = true
+            func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
+            func process(_ event: AugmentedEvent) -> AugmentedEvent { event }
+        }
+        let bench = EngageWorkbench()
+        let engage = bench.engage { $0.augmentation.plugins = [Nothing()] }
+        let client = try await bench.client(engage)
+        try await engage.profile.storeMobileUserID("own")
+        bench.plan(.status(503), on: "events")
+        try await client.session(for: User(id: "own")).track(.custom("A"))
+        try await client.flush(retrying: false)
+        let setup = try await engage.mobileIdentity.setupRecipient()
+        bench.time.advance(by: .seconds(600))
+        try await client.flush()
+        #expect(try await bench.behaviors().map { $0["Recipient Id"] } == [setup.recipientID])
+    }
+
     @Test(
         "E67 an event that went without a plug-in is posted and counted once; E68 after a restart it is completed anew"
     )

@@ -122,4 +122,24 @@ struct MergeFaultTests {
         #expect(behavior["Primary User Id"] == setup.mobileUserID)
         #expect(behavior["Recipient Id"] == setup.recipientID)
     }
+
+    @Test("a session is the merged user's after the call that names it, and stays who it was after a failure")
+    func session() async throws {
+        let engage = try await ready()
+        let setup = try await engage.mobileIdentity.setupRecipient()
+        let existing = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "EM"])
+        let client = try await bench.client(engage)
+        let session = client.session(for: User(id: setup.mobileUserID, anonymousID: "anon", consent: .granted))
+        await bench.fault(161, on: "SelectRecipientData")
+        await #expect(throws: ExperimentationError.self) {
+            try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"], for: session)
+        }
+        #expect(session.user.id == setup.mobileUserID)
+        try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"], for: session)
+        #expect(session.user == User(id: "EM", anonymousID: "anon", consent: .granted))
+        try await session.track(.custom("A"))
+        try await client.flush()
+        let told = try await bench.behaviors().map { [$0["Primary User Id"], $0["Recipient Id"]] }
+        #expect(told == [["EM", existing]])
+    }
 }

@@ -108,6 +108,17 @@ struct TrackerTests {
         #expect(try await engage.mobileIdentity.prepareRecipient() == "own")
     }
 
+    @Test("one call on the way to the background ends the stretch and posts what waits")
+    func background() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let session = client.session(for: User(id: "u"))
+        let tracker = engage.tracker(for: session, of: client)
+        try await session.track(.custom("A"))
+        try await tracker.setApplicationState(.background)
+        #expect(try await bench.behaviors().map { $0["Event Name"] } == ["A"])
+    }
+
     @Test("E73 a campaign deep in a push goes with it and with what follows, not with what was before")
     func push() async throws {
         let (client, tracker, session) = try await start()

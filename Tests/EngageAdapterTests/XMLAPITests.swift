@@ -148,6 +148,14 @@ struct XMLAPITests {
         }
     }
 
+    @Test("an empty value names nobody")
+    func emptySelection() async throws {
+        let engage = bench.engage()
+        _ = try await bench.addRecipient(["Lname": "Lee"])
+        let call = XMLAPI.selectRecipientData(columns: ["facebook_id": ""], list: list)
+        #expect(try await engage.xmlapi.send(call).errorCode == .recipientNotListMember)
+    }
+
     @Test("characters that XML has no place for are left out")
     func controls() async throws {
         let engage = bench.engage()

@@ -34,7 +34,7 @@ struct StartTests {
     )
     func logLevels(level: LogLevel, count: Int) async {
         let log = RecordingLog(level: level)
-        let evergage = Evergage(environment: ClientEnvironment(time: ManualTime(), log: log))
+        let evergage = Evergage(store: .inMemory(), environment: ClientEnvironment(time: ManualTime(), log: log))
         // An error, a warning and a piece of information.
         evergage.start(try EvergageConfiguration(account: "", dataset: "engage"))
         evergage.userID = " "

@@ -42,7 +42,7 @@ final class CompletedEvents: Sendable {
                 state.expired += 1
                 state.incomplete.insert(id)
             }
-            if state.known.updateValue(outcome.event.attributes, forKey: id) == nil { state.order.append(id) }
+            if state.known.updateValue(outcome.event.changed, forKey: id) == nil { state.order.append(id) }
             while state.known.count > limit, !state.order.isEmpty {
                 let oldest = state.order.removeFirst()
                 state.known[oldest] = nil

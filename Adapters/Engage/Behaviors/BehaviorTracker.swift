@@ -12,6 +12,7 @@ import Foundation
 public struct BehaviorTracker: Sendable {
     let engage: Engage
     let session: UserSession
+    var client: ExperimentationClient?
 
     private var profile: EngageProfile { engage.profile }
     private var now: Date { engage.environment.time.now }
@@ -34,7 +35,8 @@ public struct BehaviorTracker: Sendable {
 
     /// Takes note that the application is used, or isn't any more.
     ///
-    /// A session ends when it isn't for longer than the time-out.
+    /// A session ends when it isn't for longer than the time-out. A client that the tracker has is told as well: on the way to the
+    /// background it posts what waits.
     public func setApplicationState(_ state: ApplicationState) async throws(ExperimentationError) {
         try await profile.load()
         let now = now
@@ -48,6 +50,7 @@ public struct BehaviorTracker: Sendable {
                 return record.session.enter(at: now, timeout: timeout)
             }
         )
+        await client?.setApplicationState(state)
     }
 
     private func tell(_ outcomes: [SessionClock.Outcome]) async throws(ExperimentationError) {

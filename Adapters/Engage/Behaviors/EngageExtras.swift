@@ -6,8 +6,14 @@ extension Engage {
     public var anonymousUser: AnonymousUser { AnonymousUser(client: xmlapi, profile: profile) }
 
     /// Installation, sessions, notifications and links of a user's session.
-    public func tracker(for session: UserSession) -> BehaviorTracker {
-        BehaviorTracker(engage: self, session: session)
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - client: The client, if ``BehaviorTracker/setApplicationState(_:)`` is to tell it as well, so that what waits is posted on the
+    ///     way to the background.
+    /// - Returns: What tracks them.
+    public func tracker(for session: UserSession, of client: ExperimentationClient? = nil) -> BehaviorTracker {
+        BehaviorTracker(engage: self, session: session, client: client)
     }
 
     /// Verifies that the service is reachable and accepts the credentials: asks for an access token if there is no good one.

@@ -53,20 +53,35 @@ public struct AugmentedEvent: Sendable, Hashable {
     public let date: Date
     /// The user's id.
     public let userID: String
-    /// What the application and the plug-ins before said of it.
+    /// Its attributes: its name or goal, the campaign, those of device and user, and what the application and the plug-ins
+    /// before said of it.
     public private(set) var attributes: [String: String]
+    /// What the application said, and what plug-ins have set.
+    ///
+    /// The rest is written anew with each attempt: a recipient may be
+    /// known by then.
+    private(set) var changed: [String: String]
 
     /// Creates a behaviour.
     public init(type: BehaviorType, date: Date, userID: String, attributes: [String: String] = [:]) {
+        self.init(type: type, date: date, userID: userID, attributes: attributes, said: attributes)
+    }
+
+    init(type: BehaviorType, date: Date, userID: String, attributes: [String: String], said: [String: String]) {
         self.type = type
         self.date = date
         self.userID = userID
         self.attributes = attributes
+        changed = said
     }
 
     /// The value of an attribute; setting `nil` changes nothing, as the reference has it.
     public subscript(name: String) -> String? {
         get { attributes[name] }
-        set { if let newValue { attributes[name] = newValue } }
+        set {
+            guard let newValue else { return }
+            attributes[name] = newValue
+            changed[name] = newValue
+        }
     }
 }

@@ -8,7 +8,9 @@ import Foundation
 /// of it lives on the main actor, as screens do; every call returns at once, and what it captured is a snapshot.
 ///
 /// ```swift
-/// let evergage = Evergage(store: store)
+/// import EvergageSQLite
+///
+/// let evergage = Evergage()
 /// evergage.userID = "u-77"
 /// evergage.start(EvergageConfiguration(account: "acme.us-1", dataset: "engage"))
 /// let screen = evergage.makeScreen(name: "Home")
@@ -71,16 +73,16 @@ public final class Evergage {
     /// Creates what isn't started yet.
     ///
     /// - Parameters:
-    ///   - store: Where events wait and the anonymous id is kept; in memory, and so lost with the process, unless another
-    ///     is named.
-    ///   - anonymousID: The device's id, such as the platform's id for vendors; made once and kept in the store if `nil`.
+    ///   - store: Where events wait and the anonymous id is kept; `EvergageSQLite` has an initialiser without, over a file of the
+    ///     application's own.
+    ///   - anonymousID: The device's id; the platform's id for vendors where there is one, else made once and kept, if `nil`.
     ///   - applicationVersion: Tells an upgrade from a mere launch.
     ///   - sendsLifecycleEvents: Whether install, upgrade, launch and the way to the background and back are tracked.
     ///   - preStartPolicy: What becomes of calls before ``start(_:)``.
     ///   - transport: What exchanges requests for answers; the platform's engine if `nil`.
     ///   - environment: Time, ids and a place for messages.
     public init(
-        store: ClientStore = .inMemory(),
+        store: ClientStore,
         anonymousID: String? = nil,
         applicationVersion: String? = nil,
         sendsLifecycleEvents: Bool = true,
@@ -94,7 +96,7 @@ public final class Evergage {
         self.preStartPolicy = preStartPolicy
         self.applicationVersion = applicationVersion
         self.sendsLifecycleEvents = sendsLifecycleEvents
-        knownAnonymousID = anonymousID?.unlessBlank
+        knownAnonymousID = (anonymousID ?? Self.deviceID)?.unlessBlank
         attention = Attention(at: environment.time.instant)
     }
 

@@ -19,6 +19,7 @@ extension Evergage {
         /// The events of this call.
         ///
         /// - Parameter names: What a launch is called; what waited goes with its first event.
+        /// - Returns: One event, or those of the launch.
         func events(ofLaunch names: [String]) -> [TrackingEvent] {
             switch content {
             case .event(let event): return [event]

@@ -1,5 +1,11 @@
 #if canImport(UIKit)
+    import Foundation
     import UIKit
+
+    extension Evergage {
+        /// The platform's id of this device for the applications of one vendor.
+        static var deviceID: String? { UIDevice.current.identifierForVendor?.uuidString }
+    }
 
     extension UIViewController {
         /// The screen of this view controller in ``Evergage/shared``, made at the first access.
@@ -40,5 +46,10 @@
             super.viewWillDisappear(animated)
             screen.willDisappear()
         }
+    }
+#else
+    extension Evergage {
+        /// The platform has no id of this device for the applications of one vendor.
+        static var deviceID: String? { nil }
     }
 #endif

@@ -23,7 +23,7 @@ enum Overhead {
         )
         let server = MockServer(mock)
         try await server.start()
-        let evergage = Evergage(anonymousID: "anonymous", sendsLifecycleEvents: false)
+        let evergage = Evergage(store: .inMemory(), anonymousID: "anonymous", sendsLifecycleEvents: false)
         // Without a pace: ten requests in five seconds are what is to be expected of an application, not of this.
         evergage.start(
             try EvergageConfiguration(account: "acme", dataset: "engage", endpoint: Endpoint(server.url), pace: nil)

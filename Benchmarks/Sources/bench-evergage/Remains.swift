@@ -8,7 +8,7 @@ import Foundation
 @MainActor
 enum Remains {
     static func measure(_ table: inout Table) async {
-        let evergage = Evergage(anonymousID: "anonymous", sendsLifecycleEvents: false)
+        let evergage = Evergage(store: .inMemory(), anonymousID: "anonymous", sendsLifecycleEvents: false)
         evergage.start(
             try EvergageConfiguration(
                 account: "acme",

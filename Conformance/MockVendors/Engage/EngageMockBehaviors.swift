@@ -87,6 +87,9 @@ struct EngageBehaviors: Sendable {
                     flaw("\(name) must be there once")
                 }
             }
+            if let timestamp = shape.eventTimestamp, !Self.isTimestamp(timestamp), !world.settings.strictBehaviors {
+                flaw("eventTimestamp is malformed")
+            }
             let written = shape.contactId?.text ?? pairs.first { $0.name == "Recipient Id" }?.value
             let mobile = pairs.first { $0.name == "Primary User Id" }?.value ?? ""
             let everybody = world.lists.flatMap(\.recipients)

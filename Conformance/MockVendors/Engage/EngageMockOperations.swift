@@ -117,8 +117,9 @@ extension EngageMockBackEnd {
     }
 
     private func matches(_ wanted: [(name: String, value: String)], in list: List) -> Int? {
+        // An empty value names nobody, or else everybody who has none.
         list.recipients.firstIndex { recipient in
-            wanted.allSatisfy { recipient.values[$0.name, default: ""] == $0.value }
+            wanted.allSatisfy { !$0.value.isEmpty && recipient.values[$0.name] == $0.value }
         }
     }
 
@@ -183,6 +184,11 @@ extension EngageMockBackEnd {
             throw .missing("RECIPIENT_ID")
         }
         guard let place else { throw EngageFault(123, "Unable to update. The recipient does not exist.") }
+        let address = lists[at].recipients[place].values["Email", default: ""]
+        let isKeyed = lists[at].key.map(Self.canonical) == "Email" && operation.value("OLD_EMAIL") == nil
+        if isKeyed, columns.contains(where: { $0.name == "Email" && $0.value != address }) {
+            throw EngageFault(326, "Unable to update EMAIL: it is the list's key.")
+        }
         for column in columns { lists[at].recipients[place].values[column.name] = column.value }
         lists[at].recipients[place].modified = now
         return acknowledged(lists[at].recipients[place].id)
