@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "AdapterKit", targets: ["AdapterKit"]),
         .library(name: "ExperimentationSQLite", targets: ["ExperimentationSQLite"]),
         .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
+        .library(name: "VendorCatalog", targets: ["VendorCatalog"]),
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
         .library(name: "MockVendors", targets: ["MockVendors"]),
@@ -58,6 +59,10 @@ let package = Package(
             ]
         ),
         .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
+        .target(
+            name: "VendorCatalog",
+            dependencies: ["Experimentation", "AdapterKit"] + vendors.map { .target(name: "\($0)Adapter") }
+        ),
 
         // MARK: Conformance
         .target(
@@ -83,7 +88,7 @@ let package = Package(
             name: "ConformanceSubjects",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationTesting", "ConformanceKit", "ComparisonKit",
-                "MockVendors",
+                "MockVendors", "VendorCatalog",
             ] + vendors.map { .target(name: "\($0)Adapter") },
             path: "Conformance/Subjects"
         ),
@@ -93,7 +98,7 @@ let package = Package(
             name: "xp",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "ConformanceSubjects",
+                "MockVendors", "ConformanceSubjects", "VendorCatalog",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -136,7 +141,8 @@ let package = Package(
         .testTarget(
             name: "PromiseTests",
             dependencies: [
-                "Experimentation", "AdapterKit", "ExperimentationSQLite", "ExperimentationTesting",
+                "Experimentation", "AdapterKit", "ExperimentationSQLite", "ExperimentationTesting", "VendorCatalog",
+                "MockVendors", "ConformanceSubjects", "ConformanceKit",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + vendors.map { .target(name: "\($0)Adapter") },
             exclude: ["Fixtures"]

@@ -63,7 +63,10 @@ struct OutputTests {
         #expect(stat(pipe, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO)
     }
 
-    @Test("a folder, a missing folder and no name are refused before the work", arguments: ["/tmp", "/no/such/file", ""])
+    @Test(
+        "a folder, a missing folder and no name are refused before the work",
+        arguments: ["/tmp", "/no/such/file", ""]
+    )
     func refused(path: String) async throws {
         let result = try await Tool.run(Self.listing + [path])
         #expect(result.status == 66)

@@ -21,7 +21,8 @@ struct RoundTripTests {
         let (first, second) = (folder.appending(path: "a.db").path, folder.appending(path: "b.db").path)
         let lines = (0..<40).map { number in
             let consent = number % 4 == 0 ? "" : #","consent":true"#
-            return #"{"user":{"id":"u\#(number)","anonymousId":"d\#(number)","attributes":{"n":\#(number)}\#(consent)},"#
+            return
+                #"{"user":{"id":"u\#(number)","anonymousId":"d\#(number)","attributes":{"n":\#(number)}\#(consent)},"#
                 + #""event":{"type":"custom","name":"e","value":\#(number)},"at":"2026-11-20T10:00:00.\#(100 + number)Z"}"#
         }
         func track(_ input: String, _ store: String) async throws -> Tool.Result {
@@ -70,8 +71,14 @@ struct InputLineTests {
     @Test(
         "what is wrong with a line is said with its place",
         arguments: [
-            (#"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-30T10:00:00Z"}"#, "at: expected a day"),
-            (#"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-29T10:00:00Z"}"#, "at: expected a day"),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-30T10:00:00Z"}"#,
+                "at: expected a day"
+            ),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-29T10:00:00Z"}"#,
+                "at: expected a day"
+            ),
             (
                 #"{"user":{"id":"u"},"event":{"type":"custom","name":"e","value":9223372036854775807}}"#,
                 "event.value: expected a number of no more than 53 bits, found 9223372036854775807"
@@ -81,7 +88,10 @@ struct InputLineTests {
                 "event.order.lines[0].quantity: expected a whole number, found 1.5"
             ),
             ("\u{0}\u{0}\u{0}", "line 1"),
-            (#"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"id":"7"}"#, "at: expected the time of an event"),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"id":"7"}"#,
+                "at: expected the time of an event"
+            ),
         ]
     )
     func wrong(line: String, message: String) async throws {
@@ -94,10 +104,16 @@ struct InputLineTests {
         )
         let result = try await Tool.run(["track", "--config", configuration, "--deadline", "0"], input: line + "\n")
         #expect(result.status == 1, "\(result.errors)")
-        #expect(try JSONValue(result.lines.first ?? "")["error"]?["message"]?.string?.contains(message) == true, "\(result.output)")
+        #expect(
+            try JSONValue(result.lines.first ?? "")["error"]?["message"]?.string?.contains(message) == true,
+            "\(result.output)"
+        )
     }
 
-    @Test("no name is no store", arguments: [["track", "--config", "c"], ["outbox", "status"], ["outbox", "export"]])
+    @Test(
+        "no name is no store",
+        arguments: [["track", "--config", "c"], ["outbox", "status"], ["outbox", "export"]]
+    )
     func noStore(arguments: [String]) async throws {
         let result = try await Tool.run(arguments + ["--store", ""])
         #expect(result.status == 64)

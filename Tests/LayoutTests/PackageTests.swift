@@ -11,6 +11,7 @@ struct PackageTests {
         "AdapterKit": ["swift-http-types"],
         "ExperimentationSQLite": ["GRDB.swift"],
         "ExperimentationTesting": ["swift-http-types"],
+        "VendorCatalog": ["swift-http-types"],
         "ConformanceKit": [],
         "ComparisonKit": [],
         "MockVendors": ["swift-nio"],

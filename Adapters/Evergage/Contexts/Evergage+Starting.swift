@@ -153,7 +153,7 @@ extension Evergage {
 
     private func note(_ captured: Captured, in session: UserSession) {
         do throws(ExperimentationError) {
-            try session.note(captured.event, at: captured.date, on: captured.surface)
+            try session.trackSoon(captured.event, at: captured.date, on: captured.surface)
         } catch {
             drop(.error, "an event was refused: \(error)")
         }

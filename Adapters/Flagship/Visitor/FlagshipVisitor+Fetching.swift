@@ -159,7 +159,7 @@ extension FlagshipVisitor {
         )
         flagship.service?.observations.note(context(), of: mark.visitor)
         do throws(ExperimentationError) {
-            try session.note(TrackingEvent(.exposure(exposure)))
+            try session.trackSoon(TrackingEvent(.exposure(exposure)))
             reportExposure(origin)
         } catch {
             state.withLock { _ = $0.exposed.remove(mark) }
