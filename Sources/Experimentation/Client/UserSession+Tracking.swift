@@ -11,12 +11,26 @@ extension UserSession {
     ///   - event: What happened.
     ///   - date: When; now if `nil`.
     ///   - surface: The part of the application it happened in, for campaigns that are to be shown there.
-    /// - Returns: The event's id; ``Envelope/id`` in ``ExperimentationClient/waitingEvents(after:limit:)``.
     /// - Throws: ``ErrorCode/unsupported`` if the vendor has no word for it, ``ErrorCode/invalidArgument``,
     ///   ``ErrorCode/consentDenied``, ``ErrorCode/outboxFull`` by ``BackPressure``, ``ErrorCode/tooLarge``, ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is
     ///   untouched then.
-    @discardableResult
     public func track(
+        _ event: TrackingEvent,
+        at date: Date? = nil,
+        on surface: String? = nil
+    ) async throws(ExperimentationError) {
+        _ = try await trackWithID(event, at: date, on: surface)
+    }
+
+    /// Accepts an event as ``track(_:at:on:)`` does, and says by which id it can be found while it waits.
+    ///
+    /// - Parameters:
+    ///   - event: What happened.
+    ///   - date: When; now if `nil`.
+    ///   - surface: The part of the application it happened in.
+    /// - Returns: The event's id; ``Envelope/id`` in ``ExperimentationClient/waitingEvents(after:limit:)``.
+    /// - Throws: As ``track(_:at:on:)``.
+    public func trackWithID(
         _ event: TrackingEvent,
         at date: Date? = nil,
         on surface: String? = nil
