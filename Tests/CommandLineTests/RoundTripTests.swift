@@ -19,11 +19,14 @@ struct RoundTripTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let configuration = try Self.configuration("http://127.0.0.1:9/", in: folder)
         let (first, second) = (folder.appending(path: "a.db").path, folder.appending(path: "b.db").path)
+        // Flagship takes nothing that is older than four hours.
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let start = Date().addingTimeInterval(-60)
         let lines = (0..<40).map { number in
             let consent = number % 4 == 0 ? "" : #","consent":true"#
             return
                 #"{"user":{"id":"u\#(number)","anonymousId":"d\#(number)","attributes":{"n":\#(number)}\#(consent)},"#
-                + #""event":{"type":"custom","name":"e","value":\#(number)},"at":"2026-11-20T10:00:00.\#(100 + number)Z"}"#
+                + #""event":{"type":"custom","name":"e","value":\#(number)},"at":"\#(start.addingTimeInterval(Double(number)).formatted(style))"}"#
         }
         func track(_ input: String, _ store: String) async throws -> Tool.Result {
             let track = ["track", "--config", configuration, "--store", store, "--deadline", "0"]
@@ -98,7 +101,7 @@ struct InputLineTests {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let configuration = try Tool.file(
-            #"{"vendor":"evergage","account":"acme","dataset":"shop","endpoints":{"events":"http://127.0.0.1:9/"}}"#,
+            #"{"vendor":"flagship","environmentID":"e","apiKey":"k","endpoints":{"events":"http://127.0.0.1:9/"}}"#,
             "c.json",
             in: folder
         )

@@ -10,7 +10,7 @@ extension ExperimentationClient {
     /// Gives a flag a value for all users, from the next read on; `nil` gives it back to the vendor.
     public func overrideFlag(_ key: String, with value: (any AttributeConvertible)?) {
         let value = value?.attributeValue
-        core.flagOverrides.set(value == .null ? nil : value, for: key)
+        core.flagOverrides.set(value == FlagValue.null ? Optional.none : value, for: key)
         core.announceOverride(of: [key])
     }
 

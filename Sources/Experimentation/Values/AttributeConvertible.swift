@@ -74,7 +74,7 @@ extension Attributes {
     /// Sets an attribute; `nil` removes it.
     public mutating func set(_ value: any AttributeConvertible, for name: String) {
         let value = value.attributeValue
-        values[name] = value == .null ? nil : value
+        if value == .null { values.removeValue(forKey: name) } else { values[name] = value }
     }
 }
 
