@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "AdapterKit", targets: ["AdapterKit"]),
         .library(name: "ExperimentationSQLite", targets: ["ExperimentationSQLite"]),
         .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
+        .library(name: "VendorCatalog", targets: ["VendorCatalog"]),
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
         .library(name: "MockVendors", targets: ["MockVendors"]),
@@ -62,6 +63,10 @@ let package = Package(
             ]
         ),
         .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
+        .target(
+            name: "VendorCatalog",
+            dependencies: ["Experimentation", "AdapterKit"] + vendors.map { .target(name: "\($0)Adapter") }
+        ),
 
         // MARK: Conformance
         .target(
@@ -87,7 +92,7 @@ let package = Package(
             name: "ConformanceSubjects",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationTesting", "ConformanceKit", "ComparisonKit",
-                "MockVendors",
+                "MockVendors", "VendorCatalog",
             ] + vendors.map { .target(name: "\($0)Adapter") },
             path: "Conformance/Subjects"
         ),
@@ -97,7 +102,7 @@ let package = Package(
             name: "xp",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "ConformanceSubjects",
+                "MockVendors", "ConformanceSubjects", "VendorCatalog",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -140,7 +145,8 @@ let package = Package(
         .testTarget(
             name: "PromiseTests",
             dependencies: [
-                "Experimentation", "AdapterKit", "ExperimentationSQLite", "ExperimentationTesting",
+                "Experimentation", "AdapterKit", "ExperimentationSQLite", "ExperimentationTesting", "VendorCatalog",
+                "MockVendors", "ConformanceSubjects", "ConformanceKit",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + vendors.map { .target(name: "\($0)Adapter") },
             exclude: ["Fixtures"]

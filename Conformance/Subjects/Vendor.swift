@@ -2,6 +2,7 @@ import AdapterKit
 import ConformanceKit
 import Experimentation
 import MockVendors
+import VendorCatalog
 
 /// A vendor as the tools know it: how to make its provider from a configuration file, its mock, and its subjects.
 public struct Vendor: Sendable {
@@ -9,7 +10,6 @@ public struct Vendor: Sendable {
     public let name: String
     /// The adapter with its mock, in each of its modes; the first is what a comparison shows.
     public let subjects: [any ConformanceSubject]
-    private let read: @Sendable (inout SettingsReader) throws -> any ExperimentationProvider
     let reach: @Sendable (ExperimentationClient) async throws(ExperimentationError) -> Void
 
     /// Creates a vendor.
@@ -17,17 +17,14 @@ public struct Vendor: Sendable {
     /// - Parameters:
     ///   - name: The name as people write it.
     ///   - subjects: The adapter with its mock, in each of its modes.
-    ///   - read: Makes a provider from a configuration file's settings.
     ///   - reach: Asks the vendor for something that changes nothing there, where fetching decisions doesn't do that.
     public init(
         _ name: String,
         subjects: [any ConformanceSubject],
-        read: @escaping @Sendable (inout SettingsReader) throws -> any ExperimentationProvider,
         reach: @escaping @Sendable (ExperimentationClient) async throws(ExperimentationError) -> Void = { _ in }
     ) {
         self.name = name
         self.subjects = subjects
-        self.read = read
         self.reach = reach
     }
 
@@ -43,10 +40,7 @@ public struct Vendor: Sendable {
     /// - Returns: A provider that hasn't been started.
     /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
     public func provider(from settings: SettingsReader) throws -> any ExperimentationProvider {
-        var settings = settings
-        let provider = try read(&settings)
-        try settings.finish()
-        return provider
+        try VendorCatalog.provider(named: name, settings: settings)
     }
 
     /// Makes the vendor's mock and fills it from a world.

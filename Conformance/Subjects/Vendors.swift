@@ -1,9 +1,7 @@
-import AdapterKit
 import EngageAdapter
 import EvergageAdapter
 import Experimentation
 import FlagshipAdapter
-import SigmaAdapter
 
 extension Vendor {
     /// The vendors, in the order of every report.
@@ -12,25 +10,15 @@ extension Vendor {
     private static let flagship = Vendor(
         "flagship",
         subjects: [FlagshipSubject(mode: .decisionAPI), FlagshipSubject(mode: .bucketing)]
-    ) { settings in
-        FlagshipProvider(configuration: try FlagshipConfiguration(reading: &settings))
-    }
-
-    private static let sigma = Vendor("sigma", subjects: [SigmaSubject()]) { settings in
-        SigmaProvider(configuration: try SigmaConfiguration(reading: &settings))
-    }
-
-    private static let engage = Vendor(
-        "engage",
-        subjects: [EngageSubject()],
-        read: { settings in EngageProvider(configuration: try EngageConfiguration(reading: &settings)) },
-        reach: { client async throws(ExperimentationError) in try await Engage(of: client).reach() }
     )
 
-    private static let evergage = Vendor(
-        "evergage",
-        subjects: [EvergageSubject()],
-        read: { settings in EvergageProvider(configuration: try EvergageConfiguration(reading: &settings)) },
-        reach: { client async throws(ExperimentationError) in try await EvergageProvider.reach(client) }
-    )
+    private static let sigma = Vendor("sigma", subjects: [SigmaSubject()])
+
+    private static let engage = Vendor("engage", subjects: [EngageSubject()]) {
+        client async throws(ExperimentationError) in try await Engage(of: client).reach()
+    }
+
+    private static let evergage = Vendor("evergage", subjects: [EvergageSubject()]) {
+        client async throws(ExperimentationError) in try await EvergageProvider.reach(client)
+    }
 }

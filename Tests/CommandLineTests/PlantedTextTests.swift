@@ -62,7 +62,10 @@ struct PlantedTextTests {
             in: folder
         )
         let result = try await Tool.run(
-            ["compare", "--scenario", scenario, "--format", format, "--without-timings", "--from", "flagship", "--to", "sigma"]
+            [
+                "compare", "--scenario", scenario, "--format", format, "--without-timings", "--from", "flagship",
+                "--to", "sigma",
+            ]
         )
         #expect(result.status == 0, "\(result.errors)")
         #expect(obeyed(result.errors) == [])

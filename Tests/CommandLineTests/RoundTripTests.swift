@@ -19,10 +19,14 @@ struct RoundTripTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let configuration = try Self.configuration("http://127.0.0.1:9/", in: folder)
         let (first, second) = (folder.appending(path: "a.db").path, folder.appending(path: "b.db").path)
+        // Flagship takes nothing that is older than four hours.
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let start = Date().addingTimeInterval(-60)
         let lines = (0..<40).map { number in
             let consent = number % 4 == 0 ? "" : #","consent":true"#
-            return #"{"user":{"id":"u\#(number)","anonymousId":"d\#(number)","attributes":{"n":\#(number)}\#(consent)},"#
-                + #""event":{"type":"custom","name":"e","value":\#(number)},"at":"2026-11-20T10:00:00.\#(100 + number)Z"}"#
+            return
+                #"{"user":{"id":"u\#(number)","anonymousId":"d\#(number)","attributes":{"n":\#(number)}\#(consent)},"#
+                + #""event":{"type":"custom","name":"e","value":\#(number)},"at":"\#(start.addingTimeInterval(Double(number)).formatted(style))"}"#
         }
         func track(_ input: String, _ store: String) async throws -> Tool.Result {
             let track = ["track", "--config", configuration, "--store", store, "--deadline", "0"]
@@ -70,8 +74,14 @@ struct InputLineTests {
     @Test(
         "what is wrong with a line is said with its place",
         arguments: [
-            (#"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-30T10:00:00Z"}"#, "at: expected a day"),
-            (#"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-29T10:00:00Z"}"#, "at: expected a day"),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-30T10:00:00Z"}"#,
+                "at: expected a day"
+            ),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-29T10:00:00Z"}"#,
+                "at: expected a day"
+            ),
             (
                 #"{"user":{"id":"u"},"event":{"type":"custom","name":"e","value":9223372036854775807}}"#,
                 "event.value: expected a number of no more than 53 bits, found 9223372036854775807"
@@ -81,23 +91,32 @@ struct InputLineTests {
                 "event.order.lines[0].quantity: expected a whole number, found 1.5"
             ),
             ("\u{0}\u{0}\u{0}", "line 1"),
-            (#"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"id":"7"}"#, "at: expected the time of an event"),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"id":"7"}"#,
+                "at: expected the time of an event"
+            ),
         ]
     )
     func wrong(line: String, message: String) async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let configuration = try Tool.file(
-            #"{"vendor":"evergage","account":"acme","dataset":"shop","endpoints":{"events":"http://127.0.0.1:9/"}}"#,
+            #"{"vendor":"flagship","environmentID":"e","apiKey":"k","endpoints":{"events":"http://127.0.0.1:9/"}}"#,
             "c.json",
             in: folder
         )
         let result = try await Tool.run(["track", "--config", configuration, "--deadline", "0"], input: line + "\n")
         #expect(result.status == 1, "\(result.errors)")
-        #expect(try JSONValue(result.lines.first ?? "")["error"]?["message"]?.string?.contains(message) == true, "\(result.output)")
+        #expect(
+            try JSONValue(result.lines.first ?? "")["error"]?["message"]?.string?.contains(message) == true,
+            "\(result.output)"
+        )
     }
 
-    @Test("no name is no store", arguments: [["track", "--config", "c"], ["outbox", "status"], ["outbox", "export"]])
+    @Test(
+        "no name is no store",
+        arguments: [["track", "--config", "c"], ["outbox", "status"], ["outbox", "export"]]
+    )
     func noStore(arguments: [String]) async throws {
         let result = try await Tool.run(arguments + ["--store", ""])
         #expect(result.status == 64)

@@ -88,7 +88,7 @@ struct ReportTests {
     func markdown() {
         let text = report.markdown()
         #expect(text.contains("| Case | one |"))
-        #expect(text.contains("Shows \\| & <this> `a/failed` | ✘ |"))
+        #expect(text.contains("Shows \\| & &lt;this> `a/failed` | ✘ |"))
         #expect(text.contains("- one, `a/deviates`: deviates: known (https://example.com/1)"))
     }
 

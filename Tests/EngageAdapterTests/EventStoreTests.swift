@@ -21,7 +21,7 @@ struct EventStoreTests {
     @Test("an event is found by its id while it waits, when it is delivered, and by the next start")
     func lookUp() async throws {
         let (client, session, events) = try await start()
-        let id = try await session.accept(.goalCompleted("G"))
+        let id = try await session.trackWithID(.goalCompleted("G"))
         let waiting = EngageEvent(id: id, type: .goalCompleted, date: bench.time.now, state: .notPosted)
         #expect(try await events.event(id: id) == waiting)
         #expect(try await events.event(id: "another") == nil)
@@ -38,7 +38,7 @@ struct EventStoreTests {
     func failed() async throws {
         let (client, session, events) = try await start()
         bench.plan(.status(400), on: "events", times: 3)
-        let id = try await session.accept(.custom("bad"))
+        let id = try await session.trackWithID(.custom("bad"))
         for attempt in 1...3 {
             try await client.flush(retrying: false)
             let found = try #require(try await events.event(id: id))
@@ -81,7 +81,7 @@ struct EventStoreTests {
             $0.augmentation.timeout = .seconds(15)
         }
         bench.plan(.lostBefore, on: "events")
-        let id = try await session.accept(.custom("1"))
+        let id = try await session.trackWithID(.custom("1"))
         let flush = Task { try await client.flush(retrying: false) }
         await gate.asked()
         #expect(try await events.event(id: id)?.state == .hold)
@@ -106,7 +106,7 @@ struct EventStoreTests {
     func endedInHold() async throws {
         let gate = Gate()
         let (client, session, events) = try await start { $0.augmentation.plugins = [gate] }
-        let id = try await session.accept(.custom("1"))
+        let id = try await session.trackWithID(.custom("1"))
         let flush = Task { try await client.flush(retrying: false) }
         await gate.asked()
         #expect(try await events.event(id: id)?.state == .hold)
@@ -135,7 +135,7 @@ struct EventStoreTests {
     @Test("deleting everything leaves nothing to post and nothing to find, and the accounts balance")
     func removeAll() async throws {
         let (client, session, events) = try await start()
-        let delivered = try await session.accept(.custom("1"))
+        let delivered = try await session.trackWithID(.custom("1"))
         try await client.flush()
         await client.setConnectivity(.offline)
         for name in ["2", "3"] { try await session.track(.custom(name)) }

@@ -82,7 +82,10 @@ struct DecisionCacheTests {
                 cache.keep(decisions(step), for: User(id: id))
                 model.keep(step, id)
             case 4...6:
-                #expect(cache.decisions(for: User(id: id))?.decisions["n"]?.value.intValue == model.use(id), "step \(step)")
+                #expect(
+                    cache.decisions(for: User(id: id))?.decisions["n"]?.value.intValue == model.use(id),
+                    "step \(step)"
+                )
             default:
                 cache.forget(id)
                 model.entries.removeAll { $0.id == id }

@@ -14,10 +14,10 @@ struct NotedEventTests {
             environment: ClientEnvironment(time: ManualTime(), log: RecordingLog())
         )
         let session = client.session(for: User(id: "before", consent: .granted))
-        try session.note(.custom("one"))
+        try session.trackSoon(.custom("one"))
         session.identify(Identity(id: "after"))
-        try session.note(.custom("two"))
-        #expect(throws: ExperimentationError.self) { try session.note(.custom("")) }
+        try session.trackSoon(.custom("two"))
+        #expect(throws: ExperimentationError.self) { try session.trackSoon(.custom("")) }
         try await client.flush()
         let ledger = try await client.ledger()
         #expect(ledger == Ledger(accepted: 2, delivered: 2))

@@ -54,7 +54,8 @@ struct AdapterFolderTests {
     func hasItsCounterparts(vendor: String) {
         #expect(!Tree.files(in: "Conformance/MockVendors/\(vendor)").isEmpty)
         #expect(Tree.text(of: "Conformance/Subjects/\(vendor)Subject.swift") != nil)
-        #expect(Tree.text(of: "Conformance/Subjects/Vendors.swift")?.contains("\(vendor)Provider(") == true)
+        #expect(Tree.text(of: "Sources/VendorCatalog/VendorCatalog.swift")?.contains("\(vendor)Provider(") == true)
+        #expect(Tree.text(of: "Conformance/Subjects/Vendors.swift")?.contains("\(vendor)Subject(") == true)
         #expect(!Tree.files(in: "Tests/\(vendor)AdapterTests").isEmpty)
     }
 }

@@ -36,8 +36,12 @@ struct ImportArrowTests {
                 folder: "Sources/xp",
                 allowed: platform.union(kits).union([
                     "ExperimentationSQLite", "ConformanceKit", "ComparisonKit", "MockVendors", "ConformanceSubjects",
-                    "ArgumentParser", "Yams",
+                    "ArgumentParser", "Yams", "VendorCatalog",
                 ])
+            ),
+            Arrow(
+                folder: "Sources/VendorCatalog",
+                allowed: foundation.union(["Experimentation", "AdapterKit"]).union(everyAdapter)
             ),
             Arrow(folder: "Conformance/ConformanceKit", allowed: foundation.union(["Experimentation"])),
             Arrow(
@@ -48,7 +52,7 @@ struct ImportArrowTests {
             Arrow(
                 folder: "Conformance/Subjects",
                 allowed: platform.union(kits).union(everyAdapter).union([
-                    "ConformanceKit", "ComparisonKit", "MockVendors", "HTTPTypes",
+                    "ConformanceKit", "ComparisonKit", "MockVendors", "HTTPTypes", "VendorCatalog",
                 ])
             ),
         ]

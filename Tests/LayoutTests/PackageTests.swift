@@ -18,6 +18,7 @@ struct PackageTests {
         "AdapterKit": ["swift-http-types"],
         "ExperimentationSQLite": ["GRDB.swift"],
         "ExperimentationTesting": ["swift-http-types"],
+        "VendorCatalog": ["swift-http-types"],
         "ConformanceKit": [],
         "ComparisonKit": [],
         "MockVendors": ["swift-nio"],

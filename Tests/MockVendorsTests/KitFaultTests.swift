@@ -192,8 +192,8 @@ struct KitControlTests {
             #expect(list[0]["operation"] as? String == "events")
             #expect(list[0]["number"] as? Int == 1)
             #expect(list[0]["connection"] as? Int == 1)
-            #expect(list[0]["bytesIn"] as? Int == 59)
-            #expect((list[0]["headers"] as? [[String: String]])?.first == ["name": "Host", "value": "x"])
+            #expect(list[0]["bytesIn"] as? Int == 67)
+            #expect((list[0]["headers"] as? [[String: String]])?.first == ["name": "Host", "value": "127.0.0.1"])
         }
     }
 

@@ -25,11 +25,11 @@ struct RawClient: Sendable {
     var patience = 5.0
 
     /// Sends one request on a connection of its own.
-    func get(_ path: String) async -> Answer { await send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n") }
+    func get(_ path: String) async -> Answer { await send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") }
 
     /// Sends one request with a body on a connection of its own.
     func send(_ method: String, _ path: String, _ body: String) async -> Answer {
-        await send("\(method) \(path) HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        await send("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
     /// Sends requests one after the other on one connection, the next when the answer to the last is complete.

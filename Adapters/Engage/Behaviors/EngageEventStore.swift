@@ -19,7 +19,7 @@ public struct EngageEvent: Sendable, Hashable, Identifiable {
 ///
 /// ```swift
 /// let events = engage.eventStore(of: client)
-/// let id = try await session.accept(.goalCompleted("LISTENED TO MVSTERMIND"))
+/// let id = try await session.trackWithID(.goalCompleted("LISTENED TO MVSTERMIND"))
 /// let event = try await events.event(id: id)
 /// ```
 ///

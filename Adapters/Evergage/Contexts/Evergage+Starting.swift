@@ -174,7 +174,7 @@ extension Evergage {
 
     private func note(_ event: TrackingEvent, _ captured: Captured, in session: UserSession) {
         do throws(ExperimentationError) {
-            try session.note(event, at: captured.date, on: captured.surface)
+            try session.trackSoon(event, at: captured.date, on: captured.surface)
         } catch {
             drop(.error, "an event was refused: \(error)")
         }

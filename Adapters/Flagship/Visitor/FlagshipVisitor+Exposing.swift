@@ -58,7 +58,7 @@ extension FlagshipVisitor {
         let attributes: Attributes =
             observations?.isWanted == true ? [FlagshipObservations.context: .object(visitor.context)] : [:]
         do throws(ExperimentationError) {
-            try session.note(TrackingEvent(.exposure(exposure), attributes: attributes))
+            try session.trackSoon(TrackingEvent(.exposure(exposure), attributes: attributes))
             reportExposure(mark)
         } catch {
             state.withLock { state in

@@ -141,7 +141,9 @@ public struct ComparisonRunner: Sendable {
             progress(number)
             do {
                 let more = Performance.each * (step.action.events + (await performance.pending))
-                let result = try await Bounded.run(for: stepLimit + more) { try await performance.play(step, number: number) }
+                let result = try await Bounded.run(for: stepLimit + more) {
+                    try await performance.play(step, number: number)
+                }
                 story.outcomes.append(result.outcome)
                 durations[number] = result.duration
             } catch {

@@ -211,6 +211,8 @@ actor Performance {
                 origin: place.origin.rawValue
             )
         }
+        // The user has a place all the same; the matrix of capabilities says that it isn't told.
+        if let place, let client, !client.supports(TrackingEvent(.exposure(Exposure(assignment: place)))) { return }
         try session.expose(place?.experiment.id ?? id)
     }
 

@@ -59,6 +59,9 @@ extension ClientCore {
         _ defaultValue: Value,
         _ context: EvaluationContext
     ) -> StatelessReading<Value> {
+        if let value = flagOverrides[key] {
+            return StatelessReading(reading: FlagReader.overridden(key, defaultValue, by: value))
+        }
         if isDisabled { return StatelessReading(reading: FlagReader.disabled(key, defaultValue)) }
         if context.user.id.isEmpty, context.user.anonymousID?.isEmpty ?? true {
             return failure(key, defaultValue, .targetingKeyMissing, "The user has no id.")
@@ -107,6 +110,9 @@ extension ClientCore {
         _ defaultValue: Value,
         from held: HeldDecisions
     ) -> StatelessReading<Value> {
+        if let value = flagOverrides[key] {
+            return StatelessReading(reading: FlagReader.overridden(key, defaultValue, by: value))
+        }
         if isDisabled { return StatelessReading(reading: FlagReader.disabled(key, defaultValue)) }
         let standing = held.standing
         if standing == .gone {
@@ -158,7 +164,10 @@ extension ClientCore {
         _ code: ErrorCode,
         _ message: String
     ) -> StatelessReading<Value> {
-        StatelessReading(reading: FlagReader.failure(key, defaultValue, code, message))
+        if code == .providerNotReady, let outcome = bootstrap?.chosen(key) {
+            return StatelessReading(reading: FlagReader.details(key, default: defaultValue, outcome: outcome))
+        }
+        return StatelessReading(reading: FlagReader.failure(key, defaultValue, code, message))
     }
 
     /// Records the exposure that a read without a session has revealed.

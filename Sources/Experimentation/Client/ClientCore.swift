@@ -22,6 +22,10 @@ final class ClientCore: Sendable {
     /// Code that runs with every evaluation.
     let hooks: HookList
     let hookScope: HookScope
+    /// Values that this process gives flags in place of the vendor's.
+    let flagOverrides = FlagOverrides()
+    /// What is read until there are decisions.
+    let bootstrap: Decisions?
     /// What lies under every user's own context; read with every evaluation without a session.
     let ambient: Lanes<Ambient>
     private let isClosed = Atomic<Bool>(false)
@@ -109,6 +113,7 @@ final class ClientCore: Sendable {
         cache = DecisionCache(bytes: options.decisionCacheBytes)
         exposures = RecentExposures(limit: 10_000)
         hooks = HookList(options.hooks)
+        bootstrap = options.bootstrap?.decisions
         hookScope = HookScope(clientName: options.name, providerName: provider.name)
         ambient = Lanes(Ambient(attributes: options.attributes))
         events.listen { [weak self] in await self?.receive($0) }

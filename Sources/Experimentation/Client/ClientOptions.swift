@@ -23,6 +23,8 @@ public struct ClientOptions: Sendable {
     /// A user with nine flags takes about four kilobytes where the vendor is asked for each, so that the default holds some
     /// sixteen thousand; where rules are evaluated here, nothing is kept of a user. Those unused for longest go first.
     public var decisionCacheBytes: Int
+    /// What is read until there are decisions.
+    public var bootstrap: Bootstrap?
     /// What ``UserSession/track(_:at:on:)`` does while too many events wait; `nil` for accepting them all the same, so that a
     /// full store drops the oldest of the least important.
     public var backPressure: BackPressure?
@@ -43,6 +45,7 @@ public struct ClientOptions: Sendable {
         batching: BatchPolicy? = nil,
         cachedUsers: Int = 100,
         decisionCacheBytes: Int = 64_000_000,
+        bootstrap: Bootstrap? = nil,
         backPressure: BackPressure? = nil,
         shutdownDeadline: Duration = .seconds(5)
     ) {
@@ -55,6 +58,7 @@ public struct ClientOptions: Sendable {
         self.batching = batching
         self.cachedUsers = cachedUsers
         self.decisionCacheBytes = decisionCacheBytes
+        self.bootstrap = bootstrap
         self.backPressure = backPressure
         self.shutdownDeadline = shutdownDeadline
     }

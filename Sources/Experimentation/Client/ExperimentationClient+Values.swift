@@ -138,7 +138,7 @@ extension ExperimentationClient {
     /// Reads one flag from rules at hand; whatever is more than that goes the long way.
     @inline(__always)
     private func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value, _ user: User) -> Value {
-        guard let rules = core.rules, core.hooks.isEmpty, !core.isDisabled else {
+        guard let rules = core.rules, !core.isDetoured, !core.isDisabled else {
             return evaluate(key, defaultValue, user, nil).value
         }
         let context = core.context(for: user)

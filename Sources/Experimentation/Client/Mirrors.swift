@@ -11,3 +11,8 @@ extension UserSession: CustomReflectable {
         Mirror(self, children: ["provider": core.provider.name, "status": core.status.status])
     }
 }
+
+extension UserDecisions: CustomReflectable {
+    /// A mirror that shows the flags that are there, without the user.
+    public var customMirror: Mirror { Mirror(self, children: ["keys": keys]) }
+}

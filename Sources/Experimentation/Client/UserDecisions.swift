@@ -94,11 +94,22 @@ public struct UserDecisions: Sendable {
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<FlagValue> { evaluate(key, defaultValue, options) }
 
+    /// The value of a flag as a type of the application's, or the default.
+    public func value<Value: Decodable & Sendable>(
+        _ key: String,
+        as type: Value.Type = Value.self,
+        default defaultValue: Value
+    ) -> Value {
+        let raw = evaluate(key, RawFlag(flagValue: .null))
+        return raw.decoded(default: defaultValue) { DecodedFlags.decoded($0, as: type) }.details.value
+    }
+
     private func evaluate<Value: FlagReadable>(
         _ key: String,
         _ defaultValue: Value,
         _ options: EvaluationOptions? = nil
     ) -> EvaluationDetails<Value> {
-        core.evaluate(key, defaultValue, context, options) { [core, held] _ in core.read(key, defaultValue, from: held) }
+        core.evaluate(key, defaultValue, context, options) { [core, held] _ in core.read(key, defaultValue, from: held)
+        }
     }
 }

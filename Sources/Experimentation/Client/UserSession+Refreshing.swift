@@ -76,7 +76,7 @@ extension UserSession {
             instant: core.environment.time.instant.advanced(by: .seconds(-age)),
             revision: revision
         )
-        if snapshots.update({ $0.revision == 0 ? marked(snapshot) : nil }) {
+        if update({ $0.revision == 0 ? marked(snapshot) : nil }) {
             core.status.announce(.ready, .ready)
         }
     }
@@ -197,7 +197,7 @@ extension UserSession {
             afterExpiry: core.options.afterExpiry ?? freshness.afterExpiry,
             revision: context.revision
         )
-        return snapshots.update { $0.revision <= context.revision ? marked(snapshot) : nil }
+        return update { $0.revision <= context.revision ? marked(snapshot) : nil }
     }
 
     /// Marks what has been recorded in this session already.
@@ -213,7 +213,7 @@ extension UserSession {
 
     /// The decisions at hand are the last good ones from now on.
     private func markStale() {
-        snapshots.update { snapshot in
+        update { snapshot in
             guard snapshot.revision > 0, case .fresh = snapshot.origin else { return nil }
             return marked(snapshot.with(origin: .stale))
         }

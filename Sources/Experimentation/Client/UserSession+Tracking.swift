@@ -19,7 +19,7 @@ extension UserSession {
         at date: Date? = nil,
         on surface: String? = nil
     ) async throws(ExperimentationError) {
-        _ = try await accept(event, at: date, on: surface)
+        _ = try await trackWithID(event, at: date, on: surface)
     }
 
     /// Accepts an event as ``track(_:at:on:)`` does, and says by which id it can be found while it waits.
@@ -30,7 +30,7 @@ extension UserSession {
     ///   - surface: The part of the application it happened in.
     /// - Returns: The event's id; ``Envelope/id`` in ``ExperimentationClient/waitingEvents(after:limit:)``.
     /// - Throws: As ``track(_:at:on:)``.
-    public func accept(
+    public func trackWithID(
         _ event: TrackingEvent,
         at date: Date? = nil,
         on surface: String? = nil
@@ -52,9 +52,9 @@ extension UserSession {
         return envelope.id
     }
 
-    /// Notes an event for callers who can't wait; it is accepted in a moment, in the order of the calls.
+    /// Tracks an event for callers who can't wait; it is accepted in a moment, in the order of the calls.
     ///
-    /// The event, the user and the surface are taken as they are now. Prefer ``track(_:at:on:)``: what is noted is lost if
+    /// The event, the user and the surface are taken as they are now. Prefer ``track(_:at:on:)``: this one is lost if
     /// the process dies before the store has it, and a store that fails is only logged.
     ///
     /// - Parameters:
@@ -62,7 +62,7 @@ extension UserSession {
     ///   - date: When; now if `nil`.
     ///   - surface: The part of the application it happened in.
     /// - Throws: ``ErrorCode/unsupported``, ``ErrorCode/invalidArgument``, ``ErrorCode/consentDenied``.
-    public func note(
+    public func trackSoon(
         _ event: TrackingEvent,
         at date: Date? = nil,
         on surface: String? = nil

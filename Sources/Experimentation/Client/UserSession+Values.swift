@@ -35,6 +35,58 @@ extension UserSession {
         evaluate(key, defaultValue)
     }
 
+    // MARK: Types of the application's
+
+    /// The value of a flag as a type of the application's, or the default.
+    ///
+    /// It is decoded once for as long as the decisions stay. A value that doesn't fit is the default;
+    /// ``details(_:as:default:)`` says where it doesn't.
+    public func value<Value: Decodable & Sendable>(
+        _ key: String,
+        as type: Value.Type = Value.self,
+        default defaultValue: Value
+    ) -> Value { evaluate(key, as: type, defaultValue).value }
+
+    /// The value of a flag as a type of the application's, and why it is that.
+    public func details<Value: Decodable & Sendable>(
+        _ key: String,
+        as type: Value.Type,
+        default defaultValue: Value
+    ) -> EvaluationDetails<Value> { evaluate(key, as: type, defaultValue) }
+
+    // MARK: With hooks and hints of one evaluation
+
+    /// The Boolean value of a flag, evaluated with hooks and hints of its own.
+    public func details(
+        _ key: String,
+        default defaultValue: Bool,
+        options: EvaluationOptions
+    ) -> EvaluationDetails<Bool> { evaluate(key, defaultValue, options) }
+    /// The whole-number value of a flag, evaluated with hooks and hints of its own.
+    public func details(
+        _ key: String,
+        default defaultValue: Int,
+        options: EvaluationOptions
+    ) -> EvaluationDetails<Int> { evaluate(key, defaultValue, options) }
+    /// The numeric value of a flag, evaluated with hooks and hints of its own.
+    public func details(
+        _ key: String,
+        default defaultValue: Double,
+        options: EvaluationOptions
+    ) -> EvaluationDetails<Double> { evaluate(key, defaultValue, options) }
+    /// The text value of a flag, evaluated with hooks and hints of its own.
+    public func details(
+        _ key: String,
+        default defaultValue: String,
+        options: EvaluationOptions
+    ) -> EvaluationDetails<String> { evaluate(key, defaultValue, options) }
+    /// The object or list that a flag has as its value, evaluated with hooks and hints of its own.
+    public func details(
+        _ key: String,
+        default defaultValue: FlagValue,
+        options: EvaluationOptions
+    ) -> EvaluationDetails<FlagValue> { evaluate(key, defaultValue, options) }
+
     // MARK: How
 
     /// What a quick read found out under the lane's lock.
@@ -46,7 +98,7 @@ extension UserSession {
 
     @inline(__always)
     private func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> Value {
-        if !core.hooks.isEmpty { return evaluate(key, defaultValue).value }
+        if core.isDetoured { return evaluate(key, defaultValue).value }
         if core.isDisabled { return defaultValue }
         let quick = snapshots.read { snapshot -> Quick<Value> in
             if !snapshot.isPlain { return .unclear }
@@ -71,22 +123,52 @@ extension UserSession {
         }
     }
 
-    @inline(__always)
-    private func evaluate<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> EvaluationDetails<Value> {
-        let reading: FlagReading<Value>
-        if core.hooks.isEmpty {
-            reading = read(key, defaultValue)
-        } else {
-            let context = HookContext(
-                flagKey: key,
-                type: Value.valueType,
-                defaultValue: defaultValue.flagValue,
-                scope: core.hookScope,
-                hints: [:],
-                box: snapshots.read { $0.context }
-            )
-            reading = HookRun.around(core.hooks.all, context, default: defaultValue) { _ in read(key, defaultValue) }
+    /// Reads with hooks, those of this evaluation among them; the exposure is the caller's to record.
+    @inline(never)
+    private func readWithHooks<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ options: EvaluationOptions
+    ) -> FlagReading<Value> {
+        let context = HookContext(
+            flagKey: key,
+            type: Value.valueType,
+            defaultValue: defaultValue.flagValue,
+            scope: core.hookScope,
+            hints: options.hints,
+            box: snapshots.read { $0.context }
+        )
+        return HookRun.around(core.hooks.all + options.hooks, context, default: defaultValue) { _ in
+            read(key, defaultValue)
         }
+    }
+
+    /// Reads a flag as a type of the application's.
+    private func evaluate<Value: Decodable & Sendable>(
+        _ key: String,
+        as type: Value.Type,
+        _ defaultValue: Value
+    ) -> EvaluationDetails<Value> {
+        let none = RawFlag(flagValue: .null)
+        let reading = core.hooks.isEmpty ? read(key, none) : readWithHooks(key, none, EvaluationOptions())
+        let decodedFlags = snapshots.current.decoded
+        let (details, isOwn) = reading.details.decoded(default: defaultValue) { decodedFlags.value(key, $0, as: type) }
+        if isOwn, reading.place >= 0 {
+            let value = reading.details.value.flagValue
+            recordExposure(at: Int(reading.place), key: key, value: value, default: .null)
+        }
+        return details
+    }
+
+    @inline(__always)
+    private func evaluate<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ options: EvaluationOptions? = nil
+    ) -> EvaluationDetails<Value> {
+        let reading =
+            core.hooks.isEmpty && options == nil
+            ? read(key, defaultValue) : readWithHooks(key, defaultValue, options ?? EvaluationOptions())
         if reading.place >= 0 {
             recordExposure(
                 at: Int(reading.place),
@@ -101,6 +183,9 @@ extension UserSession {
     /// Reads with everything that can be told; the place is -1 if its exposure need not be recorded any more.
     @inline(__always)
     private func read<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
+        if !core.flagOverrides.isEmpty, let value = core.flagOverrides[key] {
+            return FlagReader.overridden(key, defaultValue, by: value)
+        }
         if core.isDisabled { return FlagReader.disabled(key, defaultValue) }
         let isOnce = core.options.exposurePolicy == .oncePerSession
         let plain = snapshots.read { snapshot -> FlagReading<Value> in
@@ -125,9 +210,9 @@ extension UserSession {
     ) -> FlagReading<Value> {
         let now = core.environment.time.instant
         return snapshots.read { snapshot in
-            if snapshot.revision == 0 { return notReady(key, defaultValue) }
+            if snapshot.revision == 0 { return notReady(key, defaultValue, snapshot.decisions) }
             let isOverdue = snapshot.isOverdue
-            if isOverdue, snapshot.afterExpiry == .notReady { return notReady(key, defaultValue) }
+            if isOverdue, snapshot.afterExpiry == .notReady { return notReady(key, defaultValue, .none) }
             var reason: Reason?
             if isOverdue || snapshot.origin == .stale {
                 reason = .stale
@@ -160,8 +245,13 @@ extension UserSession {
     }
 
     @inline(never)
-    private func notReady<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
-        switch core.roles.decisions {
+    private func notReady<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ bundled: Decisions
+    ) -> FlagReading<Value> {
+        if let outcome = bundled.chosen(key) { return FlagReader.details(key, default: defaultValue, outcome: outcome) }
+        return switch core.roles.decisions {
         case nil:
             FlagReader.failure(key, defaultValue, core.noDecisions.code, core.noDecisions.message)
         default:

@@ -22,6 +22,7 @@ public final class UserSession: Sendable {
     let core: ClientCore
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
+    let changeBoard = ChangeBoard()
 
     /// What changes in a session.
     struct State {
@@ -46,7 +47,7 @@ public final class UserSession: Sendable {
         let now = core.environment.time.now
         snapshots = Lanes(
             Snapshot(
-                decisions: .none,
+                decisions: core.bootstrap ?? .none,
                 context: ContextBox(core.context(for: user)),
                 origin: .fresh,
                 date: now,
@@ -113,7 +114,7 @@ public final class UserSession: Sendable {
             state.untoldConsent = nil
             stateConsent(of: &state)
         }
-        snapshots.update { $0.revision == 0 ? nil : $0.with(origin: .stale) }
+        update { $0.revision == 0 ? nil : $0.with(origin: .stale) }
     }
 
     // MARK: Decisions

@@ -20,6 +20,10 @@ public struct Reason: RawRepresentable, Hashable, Sendable, Codable {
     public static let disabled = Reason(rawValue: "DISABLED")
     /// The value is the last good one; the newest answer was bad or is overdue.
     public static let stale = Reason(rawValue: "STALE")
+    /// The application overrides the flag in this process.
+    public static let localOverride = Reason(rawValue: "LOCAL_OVERRIDE")
+    /// The application brought the value along, and there are no decisions yet.
+    public static let bundled = Reason(rawValue: "BUNDLED")
     /// The vendor doesn't say.
     public static let unknown = Reason(rawValue: "UNKNOWN")
     /// The default is returned because of an error.

@@ -64,3 +64,8 @@ public struct Ledger: Sendable, Hashable, Codable {
         )
     }
 }
+
+extension Ledger.DropReason: CustomStringConvertible {
+    /// The written form.
+    public var description: String { rawValue }
+}

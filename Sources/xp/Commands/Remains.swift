@@ -32,7 +32,7 @@ struct Remains {
         case nil:
             return "\(vendor) takes the events at its own pace: a longer --deadline, or xp outbox flush later, "
                 + "delivers the rest"
-        case "outage", "no answer": 
+        case "outage", "no answer":
             return "\(vendor) doesn't take the events: it can't be reached, or gives no answer that counts"
         case .some(let reason): return "\(vendor) doesn't take the events: \(reason)"
         }

@@ -128,7 +128,10 @@ struct TrackCommand: AsyncParsableCommand {
         }
         if ending.pending > 0, store == nil {
             let why = ending.status.held == ending.pending ? ", because their users haven't consented" : ""
-            throw Failure(.unavailable, "\(ending.pending) events were not delivered and are lost\(why): name a --store")
+            throw Failure(
+                .unavailable,
+                "\(ending.pending) events were not delivered and are lost\(why): name a --store"
+            )
         }
         if ending.pending > 0 { Terminal.say("xp: \(ending.pending) events wait in \(store ?? "memory")") }
         if ending.counts.refused > 0 {

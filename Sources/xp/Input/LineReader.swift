@@ -82,7 +82,9 @@ actor LineReader {
             // A mark of the byte order belongs to no line.
             if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
             // Blank is what people mean by it; other control characters are a line that isn't JSON.
-            if !line.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) { return Line(number: number, bytes: line) }
+            if !line.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) {
+                return Line(number: number, bytes: line)
+            }
         }
     }
 

@@ -204,7 +204,7 @@ struct ConsentRaceTests {
         isWaited.value = true
         // On a thread of its own: the ones that tasks share must not stand still.
         let tracking = Task(executorPreference: OwnThread()) {
-            if isNoted { try session.note(.numbered(1)) } else { try await session.track(.numbered(1)) }
+            if isNoted { try session.trackSoon(.numbered(1)) } else { try await session.track(.numbered(1)) }
         }
         await reached.untilReached()
         try await session.setConsent(.granted)

@@ -48,7 +48,7 @@ struct OutboxDeliveryTests {
         }
         let client = try await vendor.client(time: time)
         let ada = client.session(for: User(id: "ada"))
-        let id = try await ada.accept(.numbered(1))
+        let id = try await ada.trackWithID(.numbered(1))
         try await client.session(for: User(id: "bob")).track(.numbered(2))
         let waiting = try await client.waitingEvents()
         #expect(waiting.map(\.envelope.identity.id) == ["ada", "bob"])

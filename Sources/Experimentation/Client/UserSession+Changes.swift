@@ -1,0 +1,80 @@
+import Synchronization
+
+/// That what a session reads has changed.
+public struct DecisionChange: Sendable, Equatable {
+    /// The flags that read otherwise now; those that are new or gone among them.
+    public var flags: Set<String>
+    /// Whether there is anything to read, and how good it is.
+    public var status: ProviderStatus
+}
+
+extension UserSession {
+    /// The changes of what this session reads, from now on.
+    ///
+    /// One is announced when flags read otherwise than before, or the status is another: after a refresh, an answer that
+    /// failed, a login, an override. The sequence ends with the client, or when its consumer stops iterating.
+    ///
+    /// ```swift
+    /// for await change in session.changes where change.flags.contains("theme") { apply(session.string("theme", default: "light")) }
+    /// ```
+    public var changes: AsyncStream<DecisionChange> { changeBoard.stream() }
+
+    /// Announces a change by hand.
+    func announceChange(of flags: Set<String>) {
+        guard changeBoard.hasListeners else { return }
+        changeBoard.announce(DecisionChange(flags: flags, status: status))
+    }
+
+    /// Replaces the snapshot, if the change still wants to, and announces what reads otherwise.
+    @discardableResult
+    func update(_ change: (Snapshot) -> Snapshot?) -> Bool {
+        guard changeBoard.hasListeners else { return snapshots.update(change) }
+        let (before, status) = (snapshots.current.decisions, self.status)
+        guard snapshots.update(change) else { return false }
+        let flags = before.keysThatDiffer(from: snapshots.current.decisions)
+        if !flags.isEmpty || status != self.status {
+            changeBoard.announce(DecisionChange(flags: flags, status: self.status))
+        }
+        return true
+    }
+}
+
+extension Decisions {
+    /// The keys of flags whose values differ, or that only one of the two has.
+    func keysThatDiffer(from other: Decisions) -> Set<String> {
+        Set(keys).union(other.keys).filter { self[$0]?.value != other[$0]?.value }
+    }
+}
+
+/// Who listens to a session's changes.
+final class ChangeBoard: Sendable {
+    private struct State {
+        var listeners: [UInt64: AsyncStream<DecisionChange>.Continuation] = [:]
+        var nextID: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    deinit { for listener in state.withLock({ $0.listeners }).values { listener.finish() } }
+
+    var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
+
+    func stream() -> AsyncStream<DecisionChange> {
+        let (stream, continuation) = AsyncStream.makeStream(of: DecisionChange.self)
+        state.withLock { state in
+            let id = state.nextID
+            state.nextID += 1
+            state.listeners[id] = continuation
+            continuation.onTermination = { [weak self] _ in self?.remove(id) }
+        }
+        return stream
+    }
+
+    func announce(_ change: DecisionChange) {
+        state.withLock { state in
+            for listener in state.listeners.values { listener.yield(change) }
+        }
+    }
+
+    private func remove(_ id: UInt64) { _ = state.withLock { $0.listeners.removeValue(forKey: id) } }
+}

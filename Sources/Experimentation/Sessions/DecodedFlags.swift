@@ -1,0 +1,110 @@
+import Synchronization
+
+/// A flag's value as it stands, whatever its type, for readers who decode it themselves.
+struct RawFlag: FlagReadable {
+    let flagValue: FlagValue
+
+    static func read(_ outcome: UnsafePointer<FlagCatalogue.Outcome>) -> RawFlag? {
+        let value = outcome.pointee.resolution.value
+        return value == .null ? nil : RawFlag(flagValue: value)
+    }
+
+    static func read(_ value: FlagValue) -> RawFlag? { RawFlag(flagValue: value) }
+}
+
+/// Values of flags that were decoded once, for as long as a snapshot lasts.
+final class DecodedFlags: Sendable {
+    private struct Place: Hashable {
+        var key: String
+        var type: ObjectIdentifier
+    }
+
+    private struct Entry {
+        var raw: FlagValue
+        var decoded: Result<any Sendable, ExperimentationError>
+    }
+
+    private let entries = Mutex<[Place: Entry]>([:])
+
+    /// The value as a type, decoded unless it has been before; ``ErrorCode/typeMismatch`` names the place that doesn't fit.
+    func value<Value: Decodable & Sendable>(
+        _ key: String,
+        _ raw: FlagValue,
+        as type: Value.Type
+    ) -> Result<Value, ExperimentationError> {
+        let place = Place(key: key, type: ObjectIdentifier(type))
+        let known = entries.withLock { $0[place] }
+        if let known, known.raw == raw {
+            switch known.decoded {
+            case .success(let value as Value): return .success(value)
+            case .failure(let error): return .failure(error)
+            default: break
+            }
+        }
+        let decoded = Self.decoded(raw, as: type)
+        let kept: Result<any Sendable, ExperimentationError> = decoded.map { $0 as any Sendable }
+        entries.withLock { $0[place] = Entry(raw: raw, decoded: kept) }
+        return decoded
+    }
+
+    /// The value as a type, or why it is none.
+    static func decoded<Value: Decodable & Sendable>(
+        _ raw: FlagValue,
+        as type: Value.Type
+    ) -> Result<Value, ExperimentationError> {
+        do {
+            return .success(try raw.decoded(as: type))
+        } catch let error as DecodingError {
+            return .failure(
+                ExperimentationError(.typeMismatch, "The flag's value is no \(type): \(error.placeAndReason)")
+            )
+        } catch {
+            return .failure(ExperimentationError(.typeMismatch, "The flag's value is no \(type)."))
+        }
+    }
+}
+
+extension DecodingError {
+    /// Where it went wrong and why, without the value.
+    fileprivate var placeAndReason: String {
+        let (keys, reason): ([any CodingKey], String) =
+            switch self {
+            case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
+            case .typeMismatch(_, let context): (context.codingPath, "is of another type")
+            case .valueNotFound(_, let context): (context.codingPath, "is null")
+            case .dataCorrupted(let context): (context.codingPath, "can't be read")
+            @unknown default: ([], "can't be read")
+            }
+        let path = keys.map { key in key.intValue.map { "[\($0)]" } ?? key.stringValue }.joined(separator: ".")
+        return path.isEmpty ? "it \(reason)." : "\(path) \(reason)."
+    }
+}
+
+extension EvaluationDetails<RawFlag> {
+    /// The details with the value decoded, and whether it was the flag's own.
+    func decoded<Wanted: Decodable & Sendable>(
+        default defaultValue: Wanted,
+        _ decode: (FlagValue) -> Result<Wanted, ExperimentationError>
+    ) -> (details: EvaluationDetails<Wanted>, isOwn: Bool) {
+        var details = EvaluationDetails<Wanted>(
+            flagKey: flagKey,
+            value: defaultValue,
+            variant: variant,
+            reason: reason,
+            errorCode: errorCode,
+            errorMessage: errorMessage,
+            metadata: metadata,
+            age: age
+        )
+        guard errorCode == nil, value.flagValue != .null else { return (details, false) }
+        switch decode(value.flagValue) {
+        case .success(let own):
+            details.value = own
+            return (details, true)
+        case .failure(let error):
+            (details.reason, details.variant, details.age) = (.error, nil, nil)
+            (details.errorCode, details.errorMessage) = (error.code, error.message)
+            return (details, false)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Synchronization
+
+/// Values that this process gives flags in place of the vendor's: looked up only while there are some.
+final class FlagOverrides: Sendable {
+    private let values = Mutex<[String: FlagValue]>([:])
+    private let count = Atomic<Int>(0)
+
+    /// Whether there are none; costs one load.
+    var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
+
+    /// The values by key.
+    var all: [String: FlagValue] { values.withLock { $0 } }
+
+    /// The value of one flag, or `nil`.
+    subscript(key: String) -> FlagValue? { isEmpty ? nil : values.withLock { $0[key] } }
+
+    /// Sets or, with `nil`, removes a value.
+    func set(_ value: FlagValue?, for key: String) {
+        values.withLock { values in
+            values[key] = value
+            count.store(values.count, ordering: .relaxed)
+        }
+    }
+
+    /// Removes all.
+    func removeAll() {
+        values.withLock { values in
+            values = [:]
+            count.store(0, ordering: .relaxed)
+        }
+    }
+}
+
+extension FlagReader {
+    /// A value that this process gives in place of the vendor's: visible as such, and no exposure.
+    static func overridden<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        by value: FlagValue
+    ) -> FlagReading<Value> {
+        guard let read = Value.read(value) else {
+            return failure(key, defaultValue, .typeMismatch, "The value that overrides the flag is of another type.")
+        }
+        return FlagReading(
+            details: EvaluationDetails(flagKey: key, value: read, reason: .localOverride),
+            place: -1
+        )
+    }
+}

@@ -1,0 +1,107 @@
+import AdapterKit
+import EngageAdapter
+import EvergageAdapter
+import Experimentation
+import FlagshipAdapter
+import SigmaAdapter
+
+/// The vendors by name, for whoever chooses one at run time: a name and its settings become a provider.
+///
+/// ```swift
+/// let settings = try Data(contentsOf: file)              // {"vendor": "flagship", "environmentID": …, "apiKey": …}
+/// let provider = try VendorCatalog.provider(json: Array(settings), file: "vendor.json")
+/// let client = try await ExperimentationClient(provider: provider)
+/// ```
+public enum VendorCatalog {
+    /// The names, in the order of every report.
+    public static let names = ["flagship", "sigma", "engage", "evergage"]
+
+    /// Makes the provider that a configuration file describes: `vendor` and its settings, every endpoint included.
+    ///
+    /// What `xp mock` prints is such a file as it is: its credentials are the vendor's settings.
+    ///
+    /// - Parameters:
+    ///   - json: The file, a JSON object.
+    ///   - file: Its name, for messages.
+    ///   - environment: The environment variables that secrets may name, as `{"env": "NAME"}`.
+    /// - Returns: A provider that hasn't been started.
+    /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
+    public static func provider(
+        json: [UInt8],
+        file: String,
+        environment: [String: String] = [:]
+    ) throws(ExperimentationError) -> any ExperimentationProvider {
+        let document: FlagValue
+        do throws(ExperimentationError) {
+            document = try JSON.parse(json)
+        } catch {
+            throw ExperimentationError(.configuration, "\(file): \(error.message)")
+        }
+        return try provider(from: document, file: file, environment: environment)
+    }
+
+    /// Makes the provider that a configuration describes which has been read already.
+    ///
+    /// - Parameters:
+    ///   - configuration: An object of `vendor` and its settings.
+    ///   - file: The file's name, for messages.
+    ///   - environment: The environment variables that secrets may name.
+    /// - Returns: A provider that hasn't been started.
+    /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
+    public static func provider(
+        from configuration: FlagValue,
+        file: String,
+        environment: [String: String] = [:]
+    ) throws(ExperimentationError) -> any ExperimentationProvider {
+        let known = names.joined(separator: ", ")
+        guard case .object(var members) = configuration else {
+            throw ExperimentationError(.configuration, "\(file): expected an object with \"vendor\" and its settings")
+        }
+        guard let name = members.removeValue(forKey: "vendor")?.stringValue else {
+            throw ExperimentationError(
+                .configuration,
+                "\(file): \"vendor\": missing or not a text; expected one of \(known)"
+            )
+        }
+        takeMock(&members)
+        let settings = try SettingsReader(.object(members), file: file, environment: environment)
+        return try provider(named: name, settings: settings)
+    }
+
+    /// Makes a vendor's provider from its settings, and refuses settings that nobody reads.
+    ///
+    /// - Parameters:
+    ///   - name: One of ``names``.
+    ///   - settings: The settings, without the vendor's name.
+    /// - Returns: A provider that hasn't been started.
+    /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
+    public static func provider(
+        named name: String,
+        settings: SettingsReader
+    ) throws(ExperimentationError) -> any ExperimentationProvider {
+        var settings = settings
+        let provider: any ExperimentationProvider
+        switch name {
+        case "flagship": provider = FlagshipProvider(configuration: try FlagshipConfiguration(reading: &settings))
+        case "sigma": provider = SigmaProvider(configuration: try SigmaConfiguration(reading: &settings))
+        case "engage": provider = EngageProvider(configuration: try EngageConfiguration(reading: &settings))
+        case "evergage": provider = EvergageProvider(configuration: try EvergageConfiguration(reading: &settings))
+        default:
+            let known = names.joined(separator: ", ")
+            throw ExperimentationError(
+                .configuration,
+                "\(settings.file): \"vendor\": there is no \"\(name)\"; expected one of \(known)"
+            )
+        }
+        try settings.finish()
+        return provider
+    }
+
+    /// What a mock prints has its credentials apart and an address beside its endpoints.
+    private static func takeMock(_ members: inout [String: FlagValue]) {
+        guard members["url"] != nil, case .object(let credentials)? = members["credentials"] else { return }
+        members["url"] = nil
+        members["credentials"] = nil
+        members.merge(credentials) { own, _ in own }
+    }
+}

@@ -1,0 +1,148 @@
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import Experimentation
+
+/// Counts how often it is decoded.
+private struct Theme: Codable, Sendable, Equatable {
+    var color = "plain"
+    var size = 1
+}
+
+@Suite("Values as an application has them")
+struct ApplicationTypesTests {
+    private func client(_ flags: [InMemoryFlag], options: ClientOptions = ClientOptions()) async throws -> (
+        InMemoryProvider, ExperimentationClient
+    ) {
+        let provider = InMemoryProvider(flags: flags)
+        return (provider, try await ExperimentationClient(provider: provider, options: options))
+    }
+
+    @Test("texts, optionals, dates, lists and types of one's own become attributes")
+    func attributes() throws {
+        let (plan, age, none, at) = ("pro", Int?.some(41), String?.none, Date(timeIntervalSince1970: 0))
+        var attributes = Attributes(of: ["plan": plan, "age": age, "none": none, "since": at, "tags": ["a", "b"]])
+        attributes.set([1: 2].count, for: "count")
+        attributes.set(try FlagValue(encoding: Theme()), for: "theme")
+        #expect(
+            attributes == [
+                "plan": "pro", "age": 41, "since": "1970-01-01T00:00:00.000Z", "tags": ["a", "b"], "count": 1,
+                "theme": ["color": "plain", "size": 1],
+            ]
+        )
+        attributes.set(none, for: "plan")
+        #expect(attributes["plan"] == nil)
+    }
+
+    @Test(
+        "an object flag is read as a type, with and without a session; what doesn't fit is the default and says where"
+    )
+    func decodable() async throws {
+        let (_, client) = try await client([
+            InMemoryFlag("theme", ["color": "green", "size": 3]),
+            InMemoryFlag("odd", ["color": "green", "size": "big"]),
+        ])
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        try await session.refresh()
+        let ada = try await client.decisions(for: User(id: "ada"))
+        for _ in 0..<2 {
+            #expect(session.value("theme", default: Theme()) == Theme(color: "green", size: 3))
+            #expect(ada.value("theme", default: Theme()) == Theme(color: "green", size: 3))
+        }
+        let odd = session.details("odd", as: Theme.self, default: Theme())
+        #expect(odd.value == Theme())
+        #expect(odd.reason == .error)
+        #expect(odd.errorCode == .typeMismatch)
+        #expect(odd.errorMessage?.contains("size") == true)
+        #expect(session.value("none", default: Theme()) == Theme())
+    }
+
+    @Test("an override is read everywhere, is seen as one, and is given back")
+    func overrides() async throws {
+        let (provider, client) = try await client([InMemoryFlag("color", "red")])
+        let user = User(id: "ada", consent: .granted)
+        let session = client.session(for: user)
+        client.overrideFlag("color", with: "blue")
+        client.overrideFlag("new", with: true)
+        for _ in 0..<2 {
+            let details = session.details("color", default: "none")
+            #expect(details.value == "blue")
+            #expect(details.reason == .localOverride)
+            #expect(session.string("color", default: "none") == "blue")
+            #expect(client.string("color", default: "none", for: user) == "blue")
+            #expect(session.bool("new", default: false))
+            #expect(session.details("new", default: 7).errorCode == .typeMismatch)
+            try await session.refresh()
+        }
+        #expect(client.flagOverrides == ["color": "blue", "new": true])
+        client.overrideFlag("color", with: String?.none)
+        #expect(session.string("color", default: "none") == "red")
+        client.removeFlagOverrides()
+        #expect(session.details("new", default: false).errorCode == .flagNotFound)
+        #expect(provider.exposures.isEmpty)
+    }
+
+    @Test("a session announces what reads otherwise, and nothing else")
+    func changes() async throws {
+        let (provider, client) = try await client([InMemoryFlag("a", 1), InMemoryFlag("b", 1)])
+        let session = client.session(for: User(id: "ada"))
+        let changes = session.changes
+        try await session.refresh()
+        try await session.refresh(force: true)
+        provider.replace(flags: [InMemoryFlag("a", 2), InMemoryFlag("b", 1)])
+        try await session.refresh(force: true)
+        client.overrideFlag("b", with: 5)
+        var iterator = changes.makeAsyncIterator()
+        #expect(await iterator.next() == DecisionChange(flags: ["a", "b"], status: .ready))
+        #expect(await iterator.next() == DecisionChange(flags: ["a"], status: .ready))
+        #expect(await iterator.next() == DecisionChange(flags: ["b"], status: .ready))
+    }
+
+    @Test("values that the application brings along are read until there are decisions, also from a file")
+    func bootstrap() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "bootstrap-\(FreshID.make()).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(#"{"color":"grey","size":3}"#.utf8).write(to: file)
+        let options = ClientOptions(bootstrap: try Bootstrap(contentsOf: file))
+        let (_, client) = try await client([InMemoryFlag("color", "red")], options: options)
+        let user = User(id: "ada", consent: .granted)
+        let session = client.session(for: user)
+        for details in [session.details("color", default: "none"), client.details("color", default: "none", for: user)]
+        {
+            #expect(details.value == "grey")
+            #expect(details.reason == .bundled)
+        }
+        #expect(session.int("size", default: 0) == 3)
+        #expect(session.details("other", default: 0).errorCode == .providerNotReady)
+        try await session.refresh()
+        #expect(session.string("color", default: "none") == "red")
+        #expect(session.details("size", default: 0).errorCode == .flagNotFound)
+        #expect(throws: ExperimentationError.self) { try Bootstrap(json: Array("[1]".utf8)) }
+        #expect(throws: ExperimentationError.self) { try Bootstrap(contentsOf: file.appending(path: "none")) }
+    }
+
+    @Test("a user without a session is tracked, consents and withdraws")
+    func server() async throws {
+        let (provider, client) = try await client([])
+        let ada = User(id: "ada", attributes: ["vip": true])
+        let id = try await client.track(.custom("one"), for: ada)
+        #expect(try await client.waitingEvents().map(\.envelope.id) == [id])
+        #expect(try await client.waitingEvents().map(\.envelope.attributeChanges) == [["vip": true]])
+        #expect(try await client.outboxStatus().held == 1)
+        try await client.setConsent(.granted, for: ada)
+        while try await !client.flush() {}
+        #expect(provider.delivered.first == .custom("one"))
+        try await client.setConsent(.denied, for: ada)
+        var denied = ada
+        denied.consent = .denied
+        await #expect { try await client.track(.custom("two"), for: denied) } throws: {
+            ($0 as? ExperimentationError)?.code == .consentDenied
+        }
+        #expect(client.supports(.custom("x")) && !client.supports(.custom("")))
+        await client.shutdown()
+    }
+
+    @Test("a drop's reason prints as its name")
+    func dropReason() { #expect("\(Ledger.DropReason.overflow)" == "overflow") }
+}
