@@ -45,6 +45,13 @@ public struct EvergageSubject: ConformanceSubject {
         return [.value: "\(named), and no value", .attributes: "\(named), and nothing that an application adds"]
     }
 
+    /// Where Evergage's ways are kept, against the neutral promise.
+    public var knownDeviations: [KnownDeviation] {
+        let final =
+            "Evergage takes one event a request, so a refusal is about that event, and the adapter takes it as final"
+        return [KnownDeviation("outages/refused-for-a-while", reason: final)]
+    }
+
     /// Starts a mock with a world.
     public func open(_ world: World) async throws -> any SubjectStage {
         try await MockStage(EvergageMock(), wire: Self.wire, world: world)

@@ -35,6 +35,7 @@ actor LanternBackEnd {
         case nonsense
     }
 
+    private let time = ClientEnvironment().time
     private var world: World
     private var isReachable = true
     private var faults: [WorldFault] = []
@@ -82,10 +83,10 @@ actor LanternBackEnd {
         switch fault?.kind {
         case nil: return nil
         case .delay(let milliseconds):
-            try? await Task.sleep(for: .milliseconds(milliseconds), clock: .continuous)
+            try? await time.sleep(for: .milliseconds(milliseconds))
             return nil
         case .stall:
-            try? await Task.sleep(for: .seconds(1), clock: .continuous)
+            try? await time.sleep(for: .seconds(1))
             throw .noAnswer
         case .status(let status, let retryAfter): throw .status(status, retryAfter: retryAfter)
         case .resetAfterApplying, .truncate, .wrongLength: return .noAnswer
