@@ -36,7 +36,7 @@ public struct EvergageProvider: ExperimentationProvider {
 
     /// Events and campaigns; no flags.
     public let capabilities: Set<Capability> = [
-        .tracking, .commerce, .eventIDs, .campaigns, .controlGroups, .identityLinking,
+        .tracking, .commerce, .eventIDs, .campaigns, .controlGroups,
     ]
 
     /// Checks the settings.

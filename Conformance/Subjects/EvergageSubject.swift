@@ -15,7 +15,7 @@ public struct EvergageSubject: ConformanceSubject {
 
     /// What the adapter declares.
     public var capabilities: Set<Capability> {
-        [.tracking, .commerce, .eventIDs, .campaigns, .controlGroups, .identityLinking]
+        [.tracking, .commerce, .eventIDs, .campaigns, .controlGroups]
     }
 
     /// Why the rest isn't there.
@@ -28,6 +28,7 @@ public struct EvergageSubject: ConformanceSubject {
         ] { reasons[capability] = noFlags }
         reasons[.exposures] = "Evergage counts impressions of campaigns, not exposures of flags"
         reasons[.batching] = "Evergage takes one event a request"
+        reasons[.identityLinking] = "Evergage takes both ids with every request; there is nothing to link"
         reasons[.consentSignal] = "Evergage has no word for consent"
         reasons[.killSwitch] = "Evergage's remote configuration isn't published, so it is off by default"
         return reasons
@@ -36,6 +37,19 @@ public struct EvergageSubject: ConformanceSubject {
     /// What the Event API tells: an action has a name, but neither a value nor attributes.
     public var wireFields: Set<Received.Field> {
         [.userID, .anonymousID, .name, .orderID, .items, .eventID, .date]
+    }
+
+    /// Why the rest isn't told.
+    public var wireReasons: [Received.Field: String] {
+        let named = "An action of Evergage's Event API has a name"
+        return [.value: "\(named), and no value", .attributes: "\(named), and nothing that an application adds"]
+    }
+
+    /// Where Evergage's ways are kept, against the neutral promise.
+    public var knownDeviations: [KnownDeviation] {
+        let final =
+            "Evergage takes one event a request, so a refusal is about that event, and the adapter takes it as final"
+        return [KnownDeviation("outages/refused-for-a-while", reason: final)]
     }
 
     /// Starts a mock with a world.

@@ -36,6 +36,7 @@ extension FlagshipWorld {
             anonymousID: activation.anonymous,
             experiment: experiment,
             variation: activation.variation,
+            age: activation.queueTime.map { Double($0) / 1_000 },
             exchange: exchange
         )
     }
@@ -45,6 +46,8 @@ extension FlagshipWorld {
         let customer = text("cuid")
         var one = Received(type: "unknown", userID: customer ?? text("vid"), exchange: exchange)
         if customer != nil { one.anonymousID = text("vid") }
+        // The queue time is in milliseconds.
+        one.age = hit["qt"]?.doubleValue.map { $0 / 1_000 }
         switch text("t") {
         case "EVENT" where text("ea") == "fs_consent":
             one.type = "consentChanged"

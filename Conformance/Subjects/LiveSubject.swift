@@ -54,6 +54,11 @@ public struct LiveSubject: ConformanceSubject {
     public var reasons: [Capability: String] { vendor.reasons }
     /// Nothing: what the vendor takes can't be seen from here.
     public var wireFields: Set<Received.Field> { [] }
+    /// Why not.
+    public var wireReasons: [Received.Field: String] {
+        let reason = "what a real account takes can't be seen from here"
+        return Dictionary(uniqueKeysWithValues: Received.Field.allCases.map { ($0, reason) })
+    }
 
     /// Goes to the account as it is; the world is only what a case would have liked.
     public func open(_ world: World) async throws -> any SubjectStage { LiveStage(make: make) }

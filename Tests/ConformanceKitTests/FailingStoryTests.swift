@@ -15,6 +15,7 @@ private struct Unrecorded: ConformanceSubject {
     var capabilities: Set<Capability> { inner.capabilities }
     var reasons: [Capability: String] { inner.reasons }
     var wireFields: Set<Received.Field> { inner.wireFields }
+    var wireReasons: [Received.Field: String] { inner.wireReasons }
     func open(_ world: World) async throws -> any SubjectStage { try await inner.open(world) }
 }
 

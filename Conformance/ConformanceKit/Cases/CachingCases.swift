@@ -80,7 +80,7 @@ extension ConformanceCase {
             ) { probe in
                 _ = try await probe.client(ClientOptions(afterExpiry: .notReady))
                 guard try await probe.lifetime() != nil else {
-                    throw SubjectError.unsupported("\(probe.subject.name)'s decisions have no lifetime")
+                    throw CaseDoesNotApply("\(probe.subject.name)'s decisions have no lifetime")
                 }
                 let session = try await probe.readySession()
                 probe.push(.seconds(7_200))
@@ -97,7 +97,7 @@ extension ConformanceCase {
                 world: World(name: "long-lived", flags: [.init("welcome", "Hello!")], users: [.ada], lifetime: 600)
             ) { probe in
                 guard let lifetime = try await probe.lifetime(), lifetime > .zero else {
-                    throw SubjectError.unsupported("\(probe.subject.name)'s decisions have no lifetime")
+                    throw CaseDoesNotApply("\(probe.subject.name)'s decisions have no lifetime")
                 }
                 let session = try await probe.readySession()
                 let first = try await probe.exchanges(.decisions).count

@@ -164,7 +164,7 @@ extension ConformanceCase {
             probe.push(.seconds(1_800))
             try await probe.setReachable(true)
             try await probe.deliverAll()
-            let date = try probe.unwrap(try await probe.received().first?.date, "the time on the wire")
+            let date = try probe.unwrap(try await probe.received().first.flatMap(probe.date), "the time on the wire")
             let difference = abs(date.timeIntervalSince(happened))
             probe.expect(difference < 30, "the time on the wire is \(difference) s off")
         },

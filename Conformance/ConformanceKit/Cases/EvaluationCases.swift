@@ -241,10 +241,10 @@ extension ConformanceCase {
         ) { probe in
             let session = try await probe.readySession()
             try await probe.inject(WorldFault(.stall, on: .decisions, times: nil))
+            let before = try await probe.exchanges(.decisions).count
             let refreshing = Task { await probe.refresh(session) }
-            let before = try await probe.exchanges().count
-            try await probe.eventually("the vendor is asked", within: .milliseconds(500)) {
-                try await probe.exchanges().count > before || before > 1
+            try await probe.eventually("the vendor is asked") {
+                try await probe.exchanges(.decisions).count > before
             }
             let start = ContinuousClock.now
             let value = session.string("welcome", default: "x")
@@ -313,22 +313,25 @@ extension ConformanceCase {
             let provider = try await probe.provider()
             probe.expect(provider.capabilities, equals: probe.subject.capabilities, "the capabilities")
             let roles = try await probe.roles()
-            let hasDecisions = roles.decisions != nil
+            func declares(_ these: Capability...) -> Bool { !provider.capabilities.isDisjoint(with: these) }
+            probe.expect(declares(.flags, .experiments), equals: roles.decisions != nil, "decisions and their role")
             probe.expect(
-                provider.capabilities.contains(.flags) == hasDecisions
-                    || provider.capabilities.contains(.experiments) == hasDecisions,
-                "decisions and their capability"
+                declares(.tracking, .exposures, .consentSignal),
+                equals: roles.events != nil,
+                "events and their role"
             )
-            probe.expect(
-                provider.capabilities.contains(.tracking),
-                equals: roles.events != nil && provider.capabilities.contains(.tracking),
-                "tracking needs a role for events"
-            )
+            probe.expect(declares(.identityLinking), equals: roles.identity != nil, "linking and its role")
             probe.expect(
                 provider.capabilities.contains(.campaigns),
                 equals: roles.campaigns != nil,
                 "campaigns and their role"
             )
+            if declares(.tracking) {
+                let silent = Received.Field.allCases.filter {
+                    !probe.subject.wireFields.contains($0) && probe.subject.reason(forUntold: $0) == nil
+                }
+                probe.expect(silent, equals: [], "fields that are lost on the wire without a reason")
+            }
             probe.expect(
                 !provider.name.isEmpty && provider.name == provider.name.lowercased(),
                 "the name: \(provider.name)"

@@ -19,7 +19,7 @@ extension ConformanceCase {
                 } catch  where error.code == .unsupported {
                     let ledger = try await probe.ledger()
                     probe.expect(ledger, equals: Ledger(), "the ledger after a refusal")
-                    throw SubjectError.unsupported(error.message)
+                    throw CaseDoesNotApply(error.message)
                 }
                 let ledger = try await probe.deliverAll()
                 probe.expect(ledger, equals: Ledger(accepted: 1, delivered: 1), "the ledger")
@@ -59,7 +59,7 @@ extension ConformanceCase {
                 let candidates: [TrackingEvent] = [.custom(name), .screenView(name), .goalCompleted(name)]
                 let sink = try probe.unwrap(try await probe.roles().events, "the sink")
                 guard let event = candidates.first(where: { (try? sink.check($0)) != nil }) else {
-                    throw SubjectError.unsupported("\(probe.subject.name) takes no such names")
+                    throw CaseDoesNotApply("\(probe.subject.name) takes no such names")
                 }
                 try await probe.track(event, in: session)
                 try await probe.deliverAll()

@@ -75,18 +75,23 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/both-halves-are-used",
             promise: 8,
-            "Of a hundred users about half see each variation",
+            "Of four hundred users half see each variation, as far as chance allows",
             requires: [.experiments],
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: .split
         ) { probe in
             var green = 0
-            for number in 1...100 {
+            let count = 400
+            for number in 1...count {
                 let session = try await probe.readySession(for: User(id: "person-\(number)", consent: .granted))
                 if session.string("checkout-color", default: "?") == "green" { green += 1 }
             }
-            // Five standard deviations to each side: a fair coin fails this once in two million runs, and the ids are fixed.
-            probe.expect((25...75).contains(green), "\(green) of 100 users see green")
+            // Pearson's chi-square with one degree of freedom: a fair split fails once in a thousand sets of users, and the
+            // set is fixed; of 30 to 70 all but one in ten million sets would tell.
+            let half = Double(count) / 2
+            let distance = Double(green) - half
+            let chiSquare = 2 * distance * distance / half
+            probe.expect(chiSquare < 10.83, "\(green) of \(count) users see green, a chi-square of \(chiSquare)")
         },
         ConformanceCase(
             "experiments/outside-the-audience",

@@ -50,7 +50,7 @@ extension ConformanceCase {
         },
         status("status/changed-configuration", "Other decisions are announced, unless they are the same") { probe in
             guard case .computed = try await probe.roles().decisions else {
-                throw SubjectError.unsupported("\(probe.subject.name) decides for each user by itself")
+                throw CaseDoesNotApply("\(probe.subject.name) decides for each user by itself")
             }
             let client = try await probe.client()
             let recorder = StatusRecorder(client)

@@ -30,6 +30,7 @@ extension Received {
             isGranted: reader.has("isGranted") ? try reader.bool("isGranted", default: false) : nil,
             campaign: try reader.optionalString("campaign"),
             eventID: try reader.optionalString("eventID"),
+            age: try reader.optionalDouble("age"),
             exchange: try reader.optionalInt("exchange") ?? 0
         )
         _ = reader.value("isGranted")

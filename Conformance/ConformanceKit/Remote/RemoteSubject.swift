@@ -17,6 +17,8 @@ public struct RemoteSubject: ConformanceSubject {
     public let reasons: [Capability: String]
     /// What its wire tells.
     public let wireFields: Set<Received.Field>
+    /// Why its wire doesn't tell the rest.
+    public let wireReasons: [Received.Field: String]
     /// The deviations that it knows of.
     public let knownDeviations: [KnownDeviation]
     let traits: RemoteTraits
@@ -36,17 +38,10 @@ public struct RemoteSubject: ConformanceSubject {
         var reasons: [Capability: String] = [:]
         for (capability, reason) in try reader.texts("reasons") { reasons[Capability(rawValue: capability)] = reason }
         self.reasons = reasons
-        var fields: Set<Received.Field> = []
-        for word in try reader.strings("wireFields") {
-            guard let field = Received.Field(rawValue: word) else {
-                throw reader.wrong(
-                    "wireFields",
-                    expected: "some of " + Received.Field.allCases.map(\.rawValue).joined(separator: ", ")
-                )
-            }
-            fields.insert(field)
-        }
-        wireFields = fields
+        wireFields = Set(try Self.fields(try reader.strings("wireFields"), "wireFields", reader))
+        let untold = try reader.texts("wireReasons")
+        let places = try Self.fields(Array(untold.keys), "wireReasons", reader)
+        wireReasons = Dictionary(zip(places, untold.values), uniquingKeysWith: { first, _ in first })
         knownDeviations = try reader.each("knownDeviations") { (reader) throws(DocumentError) in
             KnownDeviation(
                 try reader.name("case"),
@@ -56,6 +51,22 @@ public struct RemoteSubject: ConformanceSubject {
         }
         traits = try RemoteTraits(reading: &reader)
         try reader.finish()
+    }
+
+    private static func fields(
+        _ words: [String],
+        _ key: String,
+        _ reader: DocumentReader
+    ) throws(DocumentError) -> [Received.Field] {
+        var fields: [Received.Field] = []
+        for word in words {
+            guard let field = Received.Field(rawValue: word) else {
+                let known = Received.Field.allCases.map(\.rawValue).joined(separator: ", ")
+                throw reader.wrong(key, expected: "some of \(known)")
+            }
+            fields.append(field)
+        }
+        return fields
     }
 
     /// Has the other process set its stand-in up.

@@ -7,16 +7,16 @@ extension ConformanceReport {
         let time = Self.shortened(all.reduce(0) { $0 + $1.milliseconds } / 1_000)
         var lines = [
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
-            "<testsuites name=\"conformance\" tests=\"\(all.count)\" failures=\"\(all.count { $0.outcome.isFailure })\""
+            "<testsuites name=\"conformance\" tests=\"\(subjects.reduce(0) { $0 + $1.testCount })\""
+                + " failures=\"\(subjects.reduce(0) { $0 + $1.failureCount })\""
                 + " errors=\"0\" skipped=\"\(all.count { $0.outcome.isSkip })\" time=\"\(time)\">",
         ]
         for subject in subjects {
-            let failures = subject.results.count { $0.outcome.isFailure }
             let skipped = subject.results.count { $0.outcome.isSkip }
             let seconds = subject.results.reduce(0) { $0 + $1.milliseconds } / 1_000
             lines.append(
-                "  <testsuite name=\"\(subject.name.escaped)\" tests=\"\(subject.results.count)\""
-                    + " failures=\"\(failures)\" errors=\"0\" skipped=\"\(skipped)\" time=\"\(Self.shortened(seconds))\">"
+                "  <testsuite name=\"\(subject.name.escaped)\" tests=\"\(subject.testCount)\""
+                    + " failures=\"\(subject.failureCount)\" errors=\"0\" skipped=\"\(skipped)\" time=\"\(Self.shortened(seconds))\">"
             )
             for result in subject.results {
                 let head =
@@ -35,6 +35,12 @@ extension ConformanceReport {
                     lines.append(head + "/>")
                 }
             }
+            for capability in subject.unproven {
+                let name = "declared/\(capability)".escaped
+                lines.append("    <testcase classname=\"\(subject.name.escaped)\" name=\"\(name)\" time=\"0.0\">")
+                lines.append("      <failure type=\"unproven\" message=\"it is declared, but shown by no case\"/>")
+                lines.append("    </testcase>")
+            }
             lines.append("  </testsuite>")
         }
         lines.append("</testsuites>")
@@ -44,6 +50,14 @@ extension ConformanceReport {
     private static func shortened(_ seconds: Double) -> String {
         String((seconds * 1_000).rounded() / 1_000)
     }
+}
+
+extension ConformanceReport.Subject {
+    /// The cases, and each declared capability that none of them has shown.
+    fileprivate var testCount: Int { results.count + unproven.count }
+
+    /// How many of them fail.
+    fileprivate var failureCount: Int { results.count { $0.outcome.isFailure } + unproven.count }
 }
 
 extension Outcome {

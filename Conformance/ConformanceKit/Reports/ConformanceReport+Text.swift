@@ -27,8 +27,9 @@ extension ConformanceReport.Subject {
     /// How many cases ended how, in a sentence.
     var sentence: String {
         let counts = counts
-        return ConformanceReport.words.compactMap { word in counts[word].map { "\($0) \(word)" } }
-            .joined(separator: ", ")
+        let parts = ConformanceReport.words.compactMap { word in counts[word].map { "\($0) \(word)" } }
+        let unseen = unproven.map { "declared, but shown by no case: \($0)".onOneLine }
+        return (parts + unseen).joined(separator: ", ")
     }
 }
 

@@ -32,6 +32,18 @@ public struct ConformanceReport: Sendable, Hashable {
         public var counts: [String: Int] {
             Dictionary(results.map { ($0.outcome.word, 1) }, uniquingKeysWith: +)
         }
+
+        /// The declared capabilities that no case has shown.
+        ///
+        /// Only those whose cases were all tried: a run of some cases says nothing of what the others would have shown.
+        public var unproven: [Capability] {
+            let outcomes = Dictionary(results.map { ($0.name, $0.outcome) }, uniquingKeysWith: { first, _ in first })
+            return capabilities.filter { capability in
+                let asking = ConformanceCase.all.filter { $0.requires.contains(capability) }
+                guard !asking.isEmpty, asking.allSatisfy({ outcomes[$0.name] != nil }) else { return false }
+                return !asking.contains { outcomes[$0.name] == .passed }
+            }
+        }
     }
 
     /// The subjects' parts, in the order in which they were run.
@@ -40,9 +52,11 @@ public struct ConformanceReport: Sendable, Hashable {
     /// Creates a report.
     public init(subjects: [Subject]) { self.subjects = subjects }
 
-    /// Whether every subject keeps what it declares, and every record of a deviation is still true.
+    /// Whether every subject keeps and shows what it declares, and every record of a deviation is still true.
     public var isSuccess: Bool {
-        subjects.allSatisfy { subject in subject.results.allSatisfy { !$0.outcome.isFailure } }
+        subjects.allSatisfy { subject in
+            subject.results.allSatisfy { !$0.outcome.isFailure } && subject.unproven.isEmpty
+        }
     }
 
     /// The words of outcomes, in the order of reports.
@@ -83,6 +97,7 @@ extension ConformanceReport.Subject {
             "name": .string(name),
             "capabilities": .array(capabilities.map { .string($0.rawValue) }),
             "counts": .object(counts.mapValues { .int($0) }),
+            "unproven": .array(unproven.map { .string($0.rawValue) }),
             "cases": .array(results.map { $0.document(timings: timings) }),
         ]
     }

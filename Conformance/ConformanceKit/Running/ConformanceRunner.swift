@@ -120,10 +120,10 @@ public struct ConformanceRunner: Sendable {
             }
             probed = first
         }
-        let untold = conformanceCase.fields.subtracting(subject.wireFields).map(\.rawValue).sorted()
-        if !untold.isEmpty {
-            let fields = untold.joined(separator: ", ")
-            return (.unsupported("\(subject.name)'s wire doesn't tell \(fields)"), Story(), .untried)
+        let untold = conformanceCase.fields.subtracting(subject.wireFields).sorted { $0.rawValue < $1.rawValue }
+        if let field = untold.first {
+            let attempt = Attempt(subject, withoutTold: field)
+            return (judge(attempt, of: conformanceCase, by: subject, probed: probed), Story(), .untried)
         }
         if isGivenUp {
             let failure = Failure(
@@ -160,95 +160,12 @@ public struct ConformanceRunner: Sendable {
     ) -> Outcome {
         if let probed {
             let reason = subject.reasons[probed] ?? "\(subject.name) doesn't declare \"\(probed)\""
-            return attempt.unsupported == nil && attempt.failures.isEmpty ? .undeclared(probed) : .unsupported(reason)
+            return attempt.inapplicable == nil && attempt.failures.isEmpty ? .undeclared(probed) : .unsupported(reason)
         }
-        if let reason = attempt.unsupported { return .unsupported(reason) }
+        if let reason = attempt.inapplicable { return .unsupported(reason) }
         if let record = subject.knownDeviations.first(where: { $0.covers(conformanceCase.name) }) {
             return attempt.failures.isEmpty ? .outdated(record) : .deviates(record, attempt.failures)
         }
         return attempt.failures.isEmpty ? .passed : .failed(attempt.failures)
-    }
-}
-
-/// One case, played once.
-private struct Attempt: Sendable {
-    var unsupported: String?
-    var failures: [Failure] = []
-    var story = Story()
-
-    static func make(
-        _ conformanceCase: ConformanceCase,
-        _ subject: any ConformanceSubject,
-        within limit: Duration
-    ) async -> Attempt {
-        let stage: any SubjectStage
-        let store: ClientStore
-        do {
-            store = try await subject.makeStore()
-            stage = try await subject.open(conformanceCase.world)
-        } catch {
-            let failure = Failure("\(subject.name) can't be opened: \(error)", file: #fileID, line: #line)
-            return Attempt(failures: [failure])
-        }
-        let gaps = await stage.gaps
-        if let gap = gaps.first(where: { gap in conformanceCase.needs.contains { gap.covers($0) } }) {
-            await stage.close()
-            return Attempt(unsupported: gap.description)
-        }
-        let probe = Probe(subject: subject, stage: stage, world: conformanceCase.world, store: store)
-        var unsupported: String?
-        do {
-            try await Bounded.run(for: limit * 0.7) {
-                try await stage.inject(conformanceCase.faults)
-                try await conformanceCase.steps(probe)
-            }
-            await probe.checkWhatAlwaysHolds()
-        } catch SubjectError.unsupported(let reason) {
-            unsupported = reason
-        } catch is CaseStopped {
-            // Noted where it happened.
-        } catch let error as Bounded.TimeIsUp {
-            probe.fail("\(subject.name) hangs: \(error)")
-        } catch {
-            probe.fail("unexpected error: \(error)")
-        }
-        let exchanges = (try? await stage.exchanges()) ?? []
-        await probe.close()
-        await stage.close()
-        let (failures, steps, count) = probe.state.withLock { ($0.failures, $0.steps, $0.expectations) }
-        var attempt = Attempt(
-            unsupported: failures.isEmpty ? unsupported : nil,
-            failures: failures,
-            story: Story(steps: steps, exchanges: exchanges)
-        )
-        if count == 0, failures.isEmpty, unsupported == nil {
-            attempt.failures = [Failure("the case expected nothing", file: #fileID, line: #line)]
-        }
-        return attempt
-    }
-}
-
-extension Probe {
-    /// Checks what holds at the end of every case: the ledger balances, and no secret has been logged.
-    func checkWhatAlwaysHolds() async {
-        if let client = state.withLock({ $0.client }), let ledger = try? await client.ledger() {
-            expect(ledger.isBalanced, "the ledger doesn't balance: \(ledger)")
-        }
-        let text = log.text
-        for secret in stage.secrets where secret.count >= 4 {
-            expect(!text.contains(secret), "a secret stands in the log")
-        }
-    }
-
-    /// Ends the clients of this case.
-    func close() async {
-        let clients = state.withLock { state in
-            state.cut?.cut()
-            return [state.client].compactMap { $0 } + state.killed
-        }
-        for client in clients {
-            let ending = Task { await client.shutdown(within: .milliseconds(1)) }
-            _ = try? await Bounded.run(for: .seconds(2)) { await ending.value }
-        }
     }
 }

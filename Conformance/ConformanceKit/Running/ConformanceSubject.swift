@@ -18,6 +18,12 @@ public protocol ConformanceSubject: Sendable {
     /// What the vendor's wire tells of an event; the fields of ``Received`` that may be compared.
     var wireFields: Set<Received.Field> { get }
 
+    /// Why the wire doesn't tell the other fields, for people: "a hit has no room for attributes".
+    ///
+    /// Whatever is neither told nor explained is taken for lost, and fails. A field that belongs to a capability that
+    /// isn't declared (ids of events, exposures, orders and items) needs no reason.
+    var wireReasons: [Received.Field: String] { get }
+
     /// The deviations from the neutral contract that are known.
     var knownDeviations: [KnownDeviation] { get }
 
@@ -36,6 +42,8 @@ public protocol ConformanceSubject: Sendable {
 extension ConformanceSubject {
     /// No reasons.
     public var reasons: [Capability: String] { [:] }
+    /// No reasons.
+    public var wireReasons: [Received.Field: String] { [:] }
     /// None.
     public var knownDeviations: [KnownDeviation] { [] }
     /// Stores in memory.
@@ -65,7 +73,8 @@ public protocol SubjectStage: Sendable {
 
     /// Adds faults to the script; they apply to requests from now on, in order.
     ///
-    /// - Throws: ``SubjectError/unsupported(_:)`` when the vendor's wire can't fail in this way.
+    /// - Throws: ``SubjectError/unsupported(_:)`` when the vendor's wire can't fail in this way, which only a failure
+    ///   with status 200 and a request for credentials can be said of.
     func inject(_ faults: [WorldFault]) async throws
 
     /// Forgets the faults that haven't happened.
@@ -102,29 +111,6 @@ extension SubjectStage {
     public var secrets: [String] { [] }
 }
 
-/// Something of a world that a vendor can't hold.
-public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The place in the world, as `flags/theme`, `experiments/checkout/forced`, `holdouts`, `campaigns` or
-    /// `killSwitch`; what lies below it is missing too.
-    public var path: String
-    /// Why, for a person.
-    public var reason: String
-
-    /// Creates a gap.
-    public init(_ path: String, _ reason: String) {
-        self.path = path
-        self.reason = reason
-    }
-
-    /// Whether something that is needed lies in this gap, or contains it.
-    public func covers(_ need: String) -> Bool {
-        need == path || need.hasPrefix(path + "/") || path.hasPrefix(need + "/")
-    }
-
-    /// The place and the reason.
-    public var description: String { "\(path): \(reason)" }
-}
-
 /// A deviation from the neutral contract that is known and written down.
 public struct KnownDeviation: Sendable, Hashable, Codable {
     /// The case's name; a `*` at the end stands for any rest.
@@ -148,6 +134,8 @@ public struct KnownDeviation: Sendable, Hashable, Codable {
 }
 
 /// What a subject can say instead of doing something.
+///
+/// In a case that asks for nothing but what the subject declares, it is a failure.
 public enum SubjectError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The vendor has nothing like it; the reason is for a person.
     case unsupported(String)

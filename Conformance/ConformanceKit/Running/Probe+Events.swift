@@ -7,11 +7,12 @@ extension Probe {
     ///
     /// - Parameter number: What tells it from the other events of the case.
     /// - Returns: The first of a custom event, a screen, a goal, an item and a purchase that the vendor takes.
-    /// - Throws: ``SubjectError/unsupported(_:)`` if the vendor takes none of them.
+    /// - Throws: ``CaseDoesNotApply`` if the vendor takes none of them.
     public func event(_ number: Int) async throws -> TrackingEvent {
         let provider = try await provider()
         guard let sink = try await roles().events else {
-            throw SubjectError.unsupported("\(provider.name) has no events")
+            fail("\(subject.name) has no role for events")
+            throw CaseStopped()
         }
         let mark = "mark-\(number)"
         let item = CatalogItem(id: mark, name: "Item \(number)", price: 10, currency: "EUR")
@@ -33,7 +34,7 @@ extension Probe {
                 || ConformanceCase.examples.contains { (try? sink.check($0)) != nil },
             "\(subject.name) declares \"\(Capability.tracking)\" and refuses every event"
         )
-        throw SubjectError.unsupported("\(provider.name) has no word for any of the suite's plain events")
+        throw CaseDoesNotApply("\(provider.name) has no word for any of the suite's plain events")
     }
 
     /// Tracks some marked events.
@@ -61,6 +62,14 @@ extension Probe {
             if let number = Int(text[range.upperBound...].prefix { $0.isNumber }) { return number }
         }
         return nil
+    }
+
+    /// When the vendor takes an event to have happened; ask as soon as it has been delivered, before time is pushed.
+    ///
+    /// - Parameter received: What the vendor took.
+    /// - Returns: The date on the wire, or the one that its age there amounts to.
+    public func date(of received: Received) -> Date? {
+        received.date ?? received.age.map { time.now - $0 }
     }
 
     /// The numbers without their repetitions, in the order of their first arrival.

@@ -248,7 +248,7 @@ public final class Probe: Sendable {
     /// Adds faults to the vendor's script.
     public func inject(_ faults: WorldFault...) async throws {
         for fault in faults { note("from now on: \(fault)") }
-        try await stage.inject(faults)
+        try await stage.play(faults)
     }
 
     /// Changes the vendor's world.

@@ -25,7 +25,7 @@ public struct Received: Sendable, Hashable, Codable {
         case items
         /// ``Received/eventID``
         case eventID
-        /// ``Received/date``
+        /// ``Received/date``, or ``Received/age``
         case date
     }
 
@@ -58,6 +58,8 @@ public struct Received: Sendable, Hashable, Codable {
     public var eventID: String?
     /// When it happened, as the wire tells.
     public var date: Date?
+    /// How many seconds before it was sent it happened, where the wire tells this in place of a date.
+    public var age: Double?
     /// The number of the exchange that brought it.
     public var exchange: Int
 
@@ -77,6 +79,7 @@ public struct Received: Sendable, Hashable, Codable {
         campaign: String? = nil,
         eventID: String? = nil,
         date: Date? = nil,
+        age: Double? = nil,
         exchange: Int = 0
     ) {
         self.type = type
@@ -93,6 +96,7 @@ public struct Received: Sendable, Hashable, Codable {
         self.campaign = campaign
         self.eventID = eventID
         self.date = date
+        self.age = age
         self.exchange = exchange
     }
 }

@@ -7,7 +7,7 @@ struct LanternSubject: ConformanceSubject {
     var name: String { "lantern" }
     var capabilities: Set<Capability> { LanternProvider(back: LanternBackEnd(.empty)).capabilities }
     var reasons: [Capability: String] { [.experiments: "Lantern has flags, and no experiments"] }
-    var wireFields: Set<Received.Field> { [.userID, .name] }
+    var wireFields: Set<Received.Field> { [.userID, .anonymousID, .name, .value, .attributes, .date] }
 
     func open(_ world: World) async throws -> any SubjectStage {
         LanternStage(back: LanternBackEnd(world), world: world)
@@ -26,28 +26,25 @@ struct LanternStage: SubjectStage {
     func makeProvider() -> any ExperimentationProvider { LanternProvider(back: back) }
     func change(to world: World) async { await back.setWorld(world) }
     func setReachable(_ isReachable: Bool) async { await back.setReachable(isReachable) }
-    func inject(_ faults: [WorldFault]) throws {
-        guard faults.isEmpty else { throw SubjectError.unsupported("Lantern has no wire that could fail") }
-    }
-    func clearFaults() {}
+    func inject(_ faults: [WorldFault]) async { await back.add(faults) }
+    func clearFaults() async { await back.clearFaults() }
     func setKillSwitch(_ isOn: Bool) throws { throw SubjectError.unsupported("Lantern has no kill switch") }
 
     func received() async -> [Received] {
-        await back.events.map { Received(type: "custom", userID: $0.who, name: $0.what) }
-    }
-
-    func exchanges() async -> [Exchange] {
-        await back.calls.enumerated().map { index, call in
-            Exchange(
-                number: index + 1,
-                purpose: call,
-                operation: call.rawValue,
-                method: "CALL",
-                path: "/",
-                status: 200
+        await back.events.map { event in
+            Received(
+                type: "custom",
+                userID: event.who.id,
+                anonymousID: event.who.anonymousID,
+                name: event.what,
+                value: event.amount,
+                attributes: event.with,
+                date: event.when
             )
         }
     }
+
+    func exchanges() async -> [Exchange] { await back.calls }
 
     func close() {}
 }

@@ -8,6 +8,7 @@ struct BentSubject: ConformanceSubject {
     struct Bend: Sendable {
         var capabilities = Set(Capability.all)
         var providerCapabilities: Set<Capability>?
+        var wireFields = Set(Received.Field.allCases)
         var knownDeviations: [KnownDeviation] = []
         var secrets: [String] = []
         var open: (@Sendable (World) async throws -> Void)?
@@ -23,7 +24,7 @@ struct BentSubject: ConformanceSubject {
 
     var name: String { "bent" }
     var capabilities: Set<Capability> { bend.capabilities }
-    var wireFields: Set<Received.Field> { Set(Received.Field.allCases) }
+    var wireFields: Set<Received.Field> { bend.wireFields }
     var knownDeviations: [KnownDeviation] { bend.knownDeviations }
 
     func open(_ world: World) async throws -> any SubjectStage {
@@ -168,6 +169,15 @@ struct BentSink: EventSink {
         try inner.check(event)
     }
     func deliver(_ batch: [Envelope]) async -> DeliveryReport { await send(inner, batch) }
+}
+
+/// Links without asking anybody.
+struct BentLinker: IdentityLinker {
+    func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
+        var progress = progress
+        progress.isComplete = true
+        return progress
+    }
 }
 
 extension BentSubject.Bend {

@@ -14,6 +14,47 @@ extension PlantedFault {
             .judging { if case .outage = $0 { .rejected("unavailable") } else { $0 } }
         ),
         PlantedFault(
+            "tries again by itself",
+            caughtBy: "outages/one-attempt-at-a-time",
+            alsoBlamedBy: outages + ["consent/*", "bounds/*"],
+            .sending { sink, batch in
+                var report = await sink.deliver(batch)
+                for _ in 0..<2 {
+                    let outage = report.verdicts(count: batch.count).contains {
+                        if case .outage = $0 { true } else { false }
+                    }
+                    guard outage else { break }
+                    report = await sink.deliver(batch)
+                }
+                return report
+            }
+        ),
+        PlantedFault(
+            "gives up a batch that is too large",
+            caughtBy: "outages/too-much-at-once",
+            .judging { if case .split = $0 { .rejected("too large") } else { $0 } }
+        ),
+        PlantedFault(
+            "gives up an event that is refused once",
+            caughtBy: "outages/refused-for-a-while",
+            alsoBlamedBy: ["outages/poison-blocks-nobody"],
+            .judging { if case .failed = $0 { .rejected("refused") } else { $0 } }
+        ),
+        PlantedFault(
+            "loses values and attributes, and hides it behind what the wire tells",
+            caughtBy: "evaluation/declared-capabilities",
+            accusations: ["gives no reason"],
+            .narrow
+        ),
+        PlantedFault(
+            "links without telling the vendor",
+            caughtBy: "identity/link",
+            alsoBlamedBy: ["identity/*"],
+            .init(provider: { provider, _ in
+                BentProvider(provider) { roles, _ in roles.identity = BentLinker() }
+            })
+        ),
+        PlantedFault(
             "acknowledges a redirect",
             caughtBy: "outages/not-delivered-by-a-redirect",
             .acknowledging("redirect")
@@ -182,6 +223,16 @@ extension BentSubject.Bend {
             roles.events = BentSink(inner: events, refuses: { $0 != "exposure" && $0 != "consentChanged" })
         }
     })
+
+    /// Drops what an event carries, and says that its wire has no room for it.
+    fileprivate static let narrow: BentSubject.Bend = {
+        var bend = BentSubject.Bend.sending(each: { envelope in
+            envelope.event.attributes = [:]
+            if case .custom(let name, _) = envelope.event.kind { envelope.event.kind = .custom(name: name, value: nil) }
+        })
+        bend.wireFields.subtract([.value, .attributes])
+        return bend
+    }()
 
     /// Gives an event another id whenever it is sent.
     fileprivate static let renaming = BentSubject.Bend(provider: { provider, stage in

@@ -26,6 +26,19 @@ extension PlantedFault {
             }
         ),
         PlantedFault(
+            "splits 30 to 70 what is to be halved",
+            caughtBy: "experiments/both-halves-are-used",
+            .knowing { context in
+                // Two in five of everybody go to the control, whatever half they are in.
+                guard context.user.id.hasPrefix("person-"), let number = Int(context.user.id.dropFirst(7)),
+                    number % 5 < 2
+                else { return context }
+                var context = context
+                context.overrides.append(.include(experiment: "checkout", variation: "control"))
+                return context
+            }
+        ),
+        PlantedFault(
             "hides holdouts",
             caughtBy: "experiments/holdout-is-visible",
             .deciding { decisions, _ in decisions.map(assignment: { $0.isHoldout ? nil : $0 }) }

@@ -1,0 +1,108 @@
+import Experimentation
+import Synchronization
+
+/// One case, played once.
+struct Attempt: Sendable {
+    /// Why there is nothing to see.
+    var inapplicable: String?
+    var failures: [Failure] = []
+    var story = Story()
+
+    init(inapplicable: String? = nil, failures: [Failure] = [], story: Story = Story()) {
+        self.inapplicable = inapplicable
+        self.failures = failures
+        self.story = story
+    }
+
+    /// A case that needs a field that the wire doesn't tell: excused by a reason, and by nothing else.
+    init(_ subject: any ConformanceSubject, withoutTold field: Received.Field) {
+        let lack = "\(subject.name)'s wire doesn't tell \(field.rawValue)"
+        if let reason = subject.reason(forUntold: field) {
+            inapplicable = "\(lack): \(reason)"
+        } else {
+            failures = [Failure("\(lack), and gives no reason", file: #fileID, line: #line)]
+        }
+    }
+
+    static func make(
+        _ conformanceCase: ConformanceCase,
+        _ subject: any ConformanceSubject,
+        within limit: Duration
+    ) async -> Attempt {
+        let stage: any SubjectStage
+        let store: ClientStore
+        do {
+            store = try await subject.makeStore()
+            stage = try await subject.open(conformanceCase.world)
+        } catch {
+            let failure = Failure("\(subject.name) can't be opened: \(error)", file: #fileID, line: #line)
+            return Attempt(failures: [failure])
+        }
+        let gaps = await stage.gaps
+        if let message = subject.contradiction(among: gaps, in: conformanceCase.world) {
+            await stage.close()
+            return Attempt(failures: [Failure(message, file: #fileID, line: #line)])
+        }
+        if let gap = gaps.first(where: { gap in conformanceCase.needs.contains { gap.covers($0) } }) {
+            await stage.close()
+            return Attempt(inapplicable: gap.description)
+        }
+        let probe = Probe(subject: subject, stage: stage, world: conformanceCase.world, store: store)
+        var inapplicable: String?
+        do {
+            try await Bounded.run(for: limit * 0.7) {
+                try await stage.play(conformanceCase.faults)
+                try await conformanceCase.steps(probe)
+            }
+            await probe.checkWhatAlwaysHolds()
+        } catch let nothing as CaseDoesNotApply {
+            inapplicable = nothing.reason
+        } catch SubjectError.unsupported(let reason) {
+            probe.fail("\(subject.name) declares what this case needs and says that it is unsupported: \(reason)")
+        } catch is CaseStopped {
+            // Noted where it happened.
+        } catch let error as Bounded.TimeIsUp {
+            probe.fail("\(subject.name) hangs: \(error)")
+        } catch {
+            probe.fail("unexpected error: \(error)")
+        }
+        let exchanges = (try? await stage.exchanges()) ?? []
+        await probe.close()
+        await stage.close()
+        let (failures, steps, count) = probe.state.withLock { ($0.failures, $0.steps, $0.expectations) }
+        var attempt = Attempt(
+            inapplicable: failures.isEmpty ? inapplicable : nil,
+            failures: failures,
+            story: Story(steps: steps, exchanges: exchanges)
+        )
+        if count == 0, failures.isEmpty, inapplicable == nil {
+            attempt.failures = [Failure("the case expected nothing", file: #fileID, line: #line)]
+        }
+        return attempt
+    }
+}
+
+extension Probe {
+    /// Checks what holds at the end of every case: the ledger balances, and no secret has been logged.
+    func checkWhatAlwaysHolds() async {
+        if let client = state.withLock({ $0.client }), let ledger = try? await client.ledger() {
+            expect(ledger.isBalanced, "the ledger doesn't balance: \(ledger)")
+        }
+        let text = log.text
+        for secret in stage.secrets where secret.count >= 4 {
+            expect(!text.contains(secret), "a secret stands in the log")
+        }
+    }
+
+    /// Ends the clients of this case.
+    func close() async {
+        let clients = state.withLock { state in
+            state.cut?.cut()
+            return [state.client].compactMap { $0 } + state.killed
+        }
+        for client in clients {
+            let ending = Task { await client.shutdown(within: .milliseconds(1)) }
+            _ = try? await Bounded.run(for: .seconds(2)) { await ending.value }
+        }
+    }
+}
