@@ -328,7 +328,7 @@ struct StartTests {
             throw ExperimentationError(.transport, "lost")
         }
         try app.global.trackAction("A")
-        await gate.isReached()
+        try await gate.isReached()
         app.evergage.reset()
         app.goOnline()
         var next = EvergageConfiguration.test
@@ -468,14 +468,14 @@ struct StartTests {
     }
 }
 
-/// Lets nobody pass until it is opened.
+/// Lets no task pass until it is opened.
 private final class Turnstile: Sendable {
     private let state = Mutex<(isOpen: Bool, count: Int)>((false, 0))
     func pass() async {
         state.withLock { $0.count += 1 }
-        while !state.withLock(\.isOpen) { await Task.yield() }
+        try? await eventually("an open turnstile") { state.withLock(\.isOpen) }
     }
-    func isReached() async { while state.withLock(\.count) == 0 { await Task.yield() } }
+    func isReached() async throws { try await eventually("a task at the turnstile") { state.withLock(\.count) > 0 } }
     func open() { state.withLock { $0.isOpen = true } }
 }
 

@@ -4,6 +4,7 @@ import Foundation
 import SigmaSQLite
 import Synchronization
 import Testing
+import Waiting
 
 @testable import SigmaAdapter
 
@@ -33,7 +34,7 @@ struct ProfileTests {
         let store = Holding()
         let client = try stage.client { $0.store = store }
         let reading = Task { try await client.text("button") }
-        while !store.isHolding { await Task.yield() }
+        try await eventually("a held write") { store.isHolding }
         client.editUserProperties { $0.setEmail("ada@example.com") }
         for _ in 0..<1_000 { await Task.yield() }
         store.letGo()

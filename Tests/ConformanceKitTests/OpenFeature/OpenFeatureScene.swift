@@ -81,13 +81,12 @@ final class OpenFeatureScene {
         }
     }
 
-    /// Starts another client on the same store whose provider has nothing new to say: what it reads is cached.
+    /// Starts another client on the same store, which hasn't heard of the vendor yet: what it reads is cached.
     private func startFromCache() async throws {
         let old = provider
         await client?.shutdown(within: .seconds(1))
         old.setFailure(ExperimentationError(.transport, "On purpose."))
         client = try await ExperimentationClient(provider: old, store: store)
-        try? await client?.refresh()
     }
 
     // MARK: Evaluating
