@@ -52,7 +52,7 @@ extension EvergageProvider {
         )
         switch await sink.deliver([envelope])[0] {
         case .delivered: return
-        case .stop: throw ExperimentationError(.unauthorized, "evergage lets nobody in here")
+        case .stop: throw ExperimentationError(.unauthorized, "evergage refuses the credentials")
         case .rejected(let reason): throw ExperimentationError(.configuration, "evergage refuses an event: \(reason)")
         default: throw ExperimentationError(.transport, "evergage gives no answer that could be understood")
         }

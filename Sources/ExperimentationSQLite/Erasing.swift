@@ -3,7 +3,7 @@ internal import GRDB
 /// Rewrites a file, so that nothing is left in it of what was deleted.
 ///
 /// SQLite overwrites what it deletes, but where it moves rows from page to page, copies stay behind, and its log keeps
-/// former pages. That it is owed stands in the file, so that a process which dies in between leaves it to the next.
+/// former pages. The file notes that it is owed, so that a process which dies in between leaves it to the next.
 struct Erasing: Sendable {
     let file: StoreFile
     let traces: Traces

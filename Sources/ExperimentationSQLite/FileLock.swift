@@ -30,7 +30,7 @@ final class FileLock: Sendable {
     /// Lets go of the lock, before the file itself is.
     func release() { descriptor.withLock { _ = flock($0, LOCK_UN) } }
 
-    /// Whether nobody else has the file open at this moment; others who come at just this moment wait.
+    /// Whether no other process has the file open at this moment; others who come at just this moment wait.
     var isAlone: Bool {
         let isAlone = takeAlone()
         // A lock that can't be raised is lost, and has to be taken again in either case.
@@ -38,7 +38,7 @@ final class FileLock: Sendable {
         return isAlone
     }
 
-    /// Takes the lock for this one alone, if nobody else has it.
+    /// Takes the lock for this one alone, if no other has it.
     func takeAlone() -> Bool { descriptor.withLock { flock($0, LOCK_EX | LOCK_NB) } == 0 }
 
     /// Takes the lock together with others; waits for one who has it alone, but not for ever.

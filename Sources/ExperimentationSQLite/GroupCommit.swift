@@ -5,7 +5,7 @@ import Synchronization
 
 /// The one way to the database: what is asked at the same moment shares one transaction.
 ///
-/// Whoever comes first runs; whoever comes while it runs waits without a thread and is taken along in the next
+/// The first caller runs; a caller that comes meanwhile waits without a thread and is taken along in the next
 /// transaction. An answer is given after the commit. Where a commit doesn't wait for the disk, the first caller runs its
 /// own transaction on its own thread, which spares two changes of thread; everything else runs on the database's queue.
 final class GroupCommit: Sendable {
@@ -75,7 +75,7 @@ final class GroupCommit: Sendable {
 
     /// Closes the database; whatever is asked afterwards fails.
     func close() async {
-        // What is in hand doesn't end with a file that nobody finds again.
+        // What is in hand doesn't end with a file that isn't found again.
         if !connection.withLock({ $0.identities.areCurrent }) { try? await perform(.removal) { _, _ in } }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             database.asyncWriteWithoutTransaction { _ in continuation.resume() }

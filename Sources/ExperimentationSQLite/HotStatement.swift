@@ -73,7 +73,7 @@ struct HotStatement {
 
     /// Moves to the next row.
     ///
-    /// Whoever stops before the last row calls ``reset()``.
+    /// A caller that stops before the last row calls ``reset()``.
     ///
     /// - Returns: Whether there is one.
     /// - Throws: What the database says; the statement is at its beginning again then.

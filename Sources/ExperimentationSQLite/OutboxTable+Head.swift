@@ -7,7 +7,7 @@ internal import GRDB
 /// When a vendor has taken exactly what comes first in a lane, one number in the destination's row says so. That writes one
 /// page instead of a dozen. The rows go when the lane is empty, all at once if nothing else is in the store; when something
 /// else is to be done with deliveries; and otherwise as fast as new events come. What only reads leaves them out. Where the
-/// head ends stands in the destination's row: ``StoredLane/head``.
+/// head ends is in the destination's row: ``StoredLane/head``.
 extension OutboxTable {
     /// How many rows go in one transaction where they needn't all go, and how many new events call for that.
     static let headPortion = 1_600

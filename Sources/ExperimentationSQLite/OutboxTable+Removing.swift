@@ -26,7 +26,7 @@ extension OutboxTable {
 
     /// Drops events, the least important first and of those the oldest, while a condition holds.
     ///
-    /// What is in somebody's hands is left alone: it would be counted as lost although the vendor may have it.
+    /// What is leased is left alone: it would be counted as lost although the vendor may have it.
     private mutating func dropLeastImportant(
         _ now: Date,
         _ database: Database,
@@ -109,7 +109,7 @@ extension OutboxTable {
 
     // MARK: By request
 
-    /// Drops what is older than a moment and in nobody's hands.
+    /// Drops what is older than a moment and not leased.
     ///
     /// - Returns: How many deliveries.
     mutating func expire(

@@ -82,7 +82,7 @@ extension OutboxTable {
         )
     }
 
-    /// Deletes deliveries, those with consecutive numbers in one go, and the bodies that nobody else is owed.
+    /// Deletes deliveries, those with consecutive numbers in one go, and the bodies that no other destination is owed.
     ///
     /// - Parameters:
     ///   - sequences: Their numbers, ascending.
@@ -107,7 +107,7 @@ extension OutboxTable {
 
     /// Deletes the events among these that no destination is owed any more.
     mutating func removeBodies(_ sequences: [Int64], _ database: Database) throws {
-        // With a single destination there is nobody else to ask.
+        // With a single destination there is no other to ask.
         let delete = try HotStatement(
             lanes.count == 1
                 ? "DELETE FROM event WHERE sequence BETWEEN ? AND ?"

@@ -6,7 +6,7 @@ internal import GRDB
 ///
 /// An event says itself whom it is owed to, so that accepting one writes one page. Its deliveries get rows together with
 /// those of others, before anything is done with any of them; what only reads looks at both. Where the tail of a
-/// destination begins stands in its row: behind ``StoredLane/through``.
+/// destination begins is in its row: behind ``StoredLane/through``.
 extension OutboxTable {
     /// How many events the tail has at most, but for those of one transaction.
     private static let longestTail: Int64 = 256

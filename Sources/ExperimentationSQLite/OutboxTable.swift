@@ -55,7 +55,7 @@ struct OutboxTable: Sendable {
         /// What digests of users are made with, so that they mean nothing outside this file: its own first, then those of
         /// files whose marks were carried over.
         var salts: [Data] = []
-        /// Whether somebody may deny consent.
+        /// Whether there may be users who deny consent.
         var mayBeDenied = false
         /// Whether something may wait for consent.
         var mayBeHeld = false

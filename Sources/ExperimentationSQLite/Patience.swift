@@ -2,7 +2,7 @@ import Synchronization
 
 /// How long the database waits for another process: not at all on a caller's thread, else up to the limit.
 final class Patience: Sendable {
-    /// Whether somebody's own thread would wait.
+    /// Whether a caller's own thread would wait.
     let isShort = Atomic(false)
     private let milliseconds: Int
 
@@ -19,7 +19,7 @@ final class Patience: Sendable {
     /// - Parameter tries: How often this was asked before, for the same lock.
     /// - Returns: Whether to try again.
     func wait(tries: Int) -> Bool {
-        // Two milliseconds a turn: short enough that nobody starves beside a busy writer.
+        // Two milliseconds a turn: short enough that no one starves beside a busy writer.
         if isShort.load(ordering: .relaxed) || tries * 2 >= milliseconds { return false }
         usleepMilliseconds(2)
         return true

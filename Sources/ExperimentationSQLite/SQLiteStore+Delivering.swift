@@ -27,7 +27,7 @@ extension SQLiteStore {
                 request.token = obstacle == nil ? front : token
                 continue
             }
-            // Nothing but events that can't be dropped: whoever asks again at once would get them again.
+            // Nothing but events that can't be dropped: asking again at once would give them again.
             if front == nil, let obstacle { throw obstacle }
             return .leased(Lease(token: token, batches: []))
         }
@@ -89,7 +89,7 @@ extension SQLiteStore {
             try table.write(place, database)
             return table.hasHead
         }
-        // By and by, so that nobody who accepts an event waits for all of it.
+        // By and by, so that accepting an event never waits for all of it.
         while hasHead {
             hasHead = try await commits.perform(.removal) { database, table in
                 try table.clearHead(atMost: OutboxTable.headPortion, database)

@@ -21,7 +21,7 @@ extension SQLiteStore {
         try await commits.perform(.read) { database, table in try table.ledger(of: destination, database) }
     }
 
-    /// The events that wait, in the order of acceptance, without taking them from whoever delivers.
+    /// The events that wait, in the order of acceptance, without taking them from the delivery.
     ///
     /// What can't be read any more is left out.
     ///

@@ -55,7 +55,7 @@ extension SQLiteStore {
 
     /// Waits until nothing is left in the files of what was removed.
     ///
-    /// Nobody who removes something needs to wait: it is gone for good, and erased soon after, at the latest by ``close()``.
+    /// Removing something needn't wait for it: it is gone for good, and erased soon after, at the latest by ``close()``.
     /// What a process that dies leaves behind is erased when the file is opened the next time.
     ///
     /// - Throws: `ErrorCode.store` if the files can't be rewritten now; the next removal tries it again.

@@ -8,7 +8,7 @@ import Synchronization
 /// What it promises: an accepted event survives the death of the process (or, with ``Durability/powerLoss``, the loss of
 /// power), the accounts are written in the same transaction as the events, several processes may share the file, and a
 /// damaged file is set aside rather than fatal. Events are owed to destinations, so that those of one vendor's account are
-/// never given to another, whoever opens the file.
+/// never given to another, whichever client opens the file.
 ///
 /// ```swift
 /// let client = try await ExperimentationClient(provider: provider, store: .sqlite(at: url))
@@ -106,7 +106,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
         }
         if stored.isEmpty { return refusals }
         let (accepted, overflow) = try await commits.perform(.write) { [traces, stored] database, table in
-            // Here, where nobody rewrites the file in between and forgets them again.
+            // Here, where no rewriting of the file comes in between and forgets them again.
             traces.note(stored.lazy.map(\.user))
             let before = table.overflow
             let accepted = try table.append(stored, now: now, database)
@@ -149,7 +149,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
         return outcome
     }
 
-    /// Drops what is older than a moment and in nobody's hands.
+    /// Drops what is older than a moment and not leased.
     public func expire(
         before date: Date,
         owedTo destination: Destination,

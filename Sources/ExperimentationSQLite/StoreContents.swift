@@ -81,7 +81,7 @@ extension StoreContents {
     /// Brings the accounts into balance: what was accepted but isn't there is counted as unreadable.
     ///
     /// Deliveries whose event can't be read go. An event whose deliveries can't be read is owed to the one destination of
-    /// which some can't be; where there are several such, nobody can tell, and it is counted instead.
+    /// which some can't be; where there are several such, it is unknowable, and is counted instead.
     ///
     /// - Parameter copy: The accounts as they were written down beside the file, if they were.
     mutating func balance(with copy: AccountsCopy?) {
@@ -123,7 +123,7 @@ extension StoreContents {
         lanes[id]?.lane.ledger.accepted += Int(highest - through) - read.count { $0 > through && $0 <= highest }
     }
 
-    /// Gives a destination what belongs to nobody else, and counts for it what was accepted since its accounts were written.
+    /// Gives a destination what belongs to no other, and counts for it what was accepted since its accounts were written.
     private mutating func attribute(to id: Int64, except read: Set<Int64>, upTo highest: Int64) {
         countLost(at: id, except: read, upTo: highest)
         guard var lane = lanes[id] else { return }

@@ -97,6 +97,6 @@ extension Error {
         return code == .SQLITE_FULL || code == .SQLITE_IOERR || code == .SQLITE_CANTOPEN
     }
 
-    /// Whether somebody else has the database at this moment.
+    /// Whether another connection has the database at this moment.
     var isBusy: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_BUSY }
 }

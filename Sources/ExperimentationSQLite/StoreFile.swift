@@ -124,7 +124,7 @@ struct StoreFile: Sendable {
         return lstat(path, &facts) == 0
     }
 
-    /// Deletes the damaged predecessors: nobody can take one user's traces out of them.
+    /// Deletes the damaged predecessors: one user's traces can't be taken out of them.
     func forgetDamaged() {
         for place in damagedPaths { Self.unlinkAll(place) }
         forgetSalvage()

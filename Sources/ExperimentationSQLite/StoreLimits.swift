@@ -29,7 +29,7 @@ public struct StoreLimits: Sendable, Hashable {
 
     /// After how many pages the log is written back into the database.
     ///
-    /// Seldom enough to cost little, and so few that whoever waits for the disk meanwhile waits for milliseconds only.
+    /// Seldom enough to cost little, and so few that a wait for the disk lasts milliseconds only.
     var logPages: Int { max(16, min(600, maximumBytes / 4_096 / 10)) }
 }
 

@@ -4,10 +4,10 @@ internal import GRDB
 
 /// What is done when a store's file was deleted, or another one put in its place, while it was open.
 ///
-/// The file itself is still there for whoever has it open. Everything in it is taken to what stands at the path now: to a
+/// The file itself is still there for those that have it open. Everything in it is taken to what is at the path now: to a
 /// new store if nothing does, to a store that is found there, and nowhere if something else is.
 struct StoreMove: Sendable {
-    /// Opens what stands at the path.
+    /// Opens what is at the path.
     let opening: StoreOpening
     /// How much is kept.
     let limits: StoreLimits

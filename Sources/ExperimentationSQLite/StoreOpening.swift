@@ -77,7 +77,7 @@ struct StoreOpening: Sendable {
     private func takeOver(_ database: Database, isAlone: Bool) throws {
         do {
             if let account { try Self.claim(account, database) }
-            // Whoever leased something is dead: nobody else has the file open.
+            // All leases are those of dead processes: no other has the file open.
             if isAlone { try StoredLane.takeBack(database) }
         } catch  where error.isFull {
             if database.isInsideTransaction { try database.rollback() }
@@ -118,7 +118,7 @@ struct StoreOpening: Sendable {
 
     private func replace(_ copy: AccountsCopy?) throws -> StoreConnection {
         let salvage = Salvage(file, copy: copy)
-        // Damage makes nobody else the owner.
+        // Damage doesn't change the owner.
         if let account, let owner = salvage.contents.owner, owner != Array(account.utf8) {
             throw StoreFault.someoneElses
         }

@@ -58,7 +58,7 @@ extension StoreContents.Delivery {
 }
 
 extension StoreContents.Lane {
-    /// Takes a row of `destination`: its accounts, its pause and its epoch, but nobody's lease.
+    /// Takes a row of `destination`: its accounts, its pause and its epoch, but no lease.
     init?(_ row: Row) {
         guard let provider = row.text(1), let account = row.text(2), let accepted = row.number(13),
             let through = row.number(14), let delivered = row.number(15), let purged = row.number(16)

@@ -11,7 +11,7 @@ enum StoreSchema {
     static let applicationID: Int32 = 0x5850_4D54
 
     private static let steps: [String] = [
-        // Events are written once and deleted once; what happens to them in between stands in `attempt`, so that
+        // Events are written once and deleted once; what happens to them in between is in `attempt`, so that
         // leasing a hundred events doesn't rewrite a hundred bodies. The sequence is counted by us, without a gap:
         // the highest one ever given is the number of events ever accepted.
         """

@@ -11,7 +11,7 @@ struct StoredLane: Sendable {
     /// What was accepted up to this sequence is counted in the row, and each of its deliveries has a row; what came later is
     /// counted by the events themselves.
     ///
-    /// So accepting an event writes neither. Whoever does something with a delivery writes both first.
+    /// So accepting an event writes neither. An operation on a delivery writes both first.
     var through: Int64
     /// Deliveries up to this sequence that aren't held are made and counted, although their rows may still be there; 0 if
     /// there are none.
@@ -129,7 +129,7 @@ struct StoredLane: Sendable {
         return try select.step() && select.int(0) != 0
     }
 
-    /// Takes lanes back from processes that are gone; called when nobody else has the store open.
+    /// Takes lanes back from processes that are gone; called when no other process has the store open.
     static func takeBack(_ database: Database) throws {
         try database.execute(sql: "UPDATE destination SET owner = 0, out = 0 WHERE owner <> 0")
     }

@@ -101,7 +101,7 @@ public final class LocationFeed: Sendable {
 
     /// Takes a position, if it lies far enough from the last one.
     ///
-    /// How exactly positions are wanted is a hint for whoever finds them: none is left out for being inexact.
+    /// How exactly positions are wanted is a hint for the source of positions: none is left out for being inexact.
     ///
     /// - Parameter position: Where the device is.
     /// - Returns: Whether it was taken.

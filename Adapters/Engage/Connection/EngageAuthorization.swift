@@ -123,7 +123,7 @@ actor EngageAuthorization {
     }
 
     private func grant() async -> Answer {
-        // Before it is read nobody knows that a refresh token has replaced the configured one.
+        // Before it is read it is unknown that a refresh token has replaced the configured one.
         do throws(ExperimentationError) { try await profile.load() } catch { return Answer(token: .failure(error)) }
         let credentials = configuration.credentials
         let configured = credentials.refreshToken.reveal()

@@ -54,7 +54,7 @@ extension EvergageItem {
         json.arrayValue.map { $0.compactMap(EvergageItem.init(json:)) }
     }
 
-    /// The form inside an event, where the type's name stands around it; with what had to be left out.
+    /// The form inside an event, where the type's name is around it; with what had to be left out.
     func catalogJSON() -> (members: [String: FlagValue], notes: [EvergageNote]) {
         var members: [String: FlagValue] = ["_id": .string(id)]
         var notes: [EvergageNote] = []

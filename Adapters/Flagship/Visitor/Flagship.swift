@@ -105,7 +105,7 @@ public final class Flagship: Sendable {
         var client: ExperimentationClient?
         // Flags are read here by Flagship's rules, so exposures are recorded here too.
         var settings = ClientOptions(exposurePolicy: .manual)
-        // Whoever comes first may have withdrawn consent since the last run.
+        // The first visitor may have withdrawn consent since the last run.
         settings.waitsForUser = true
         do throws(ExperimentationError) {
             client = try await ExperimentationClient(

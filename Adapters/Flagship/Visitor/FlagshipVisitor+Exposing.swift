@@ -10,7 +10,7 @@ extension FlagshipVisitor {
     ///   - defaultValue: The default that the reader named.
     func expose(_ key: String, default defaultValue: FlagValue?) {
         guard let session, let resolution = decisions[key] else {
-            return log.log(.info, .activate, "nobody knows the flag, so nothing is exposed")
+            return log.log(.info, .activate, "the flag is unknown, so nothing is exposed")
         }
         let origin = FlagshipOrigin(FlagshipFlagMetadata(resolution.metadata))
         let (visitor, mark, isNew, isNewFlag) = state.withLock { state in

@@ -53,7 +53,7 @@ extension FlagshipVisitor {
     private func afterFetch(_ session: UserSession, for asked: FlagshipIdentity?) async {
         let (identity, context, hasConsented) = state.withLock { ($0.identity, $0.fullContext, $0.hasConsented) }
         guard hasConsented else { return }
-        // Who has signed in or out meanwhile has flags that are somebody else's.
+        // Who has signed in or out meanwhile has flags of another visitor.
         if let asked, asked == identity {
             let record = Self.record(of: session.decisions, for: identity, context)
             reportFetch(record)

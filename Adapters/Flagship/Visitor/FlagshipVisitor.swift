@@ -85,7 +85,7 @@ public final class FlagshipVisitor: Sendable {
 
     private func restore(_ data: Data, id: String) {
         guard let record = try? FlagshipVisitorRecord(data), record.visitorID == id else {
-            return log.log(.warning, .cache, "the cached visitor can't be read, or is somebody else")
+            return log.log(.warning, .cache, "the cached visitor can't be read, or is another")
         }
         session?.honor(record.assignments)
         guard !record.flags.isEmpty else { return }

@@ -40,7 +40,7 @@ final class Brake: Sendable {
 
     init(_ policy: BackPressure, time: any TimeSource) { (self.policy, self.time) = (policy, time) }
 
-    /// Says that something was delivered: whoever waits looks again.
+    /// Says that something was delivered: waiting callers look again.
     func release() {
         let change = state.withLock { state in
             defer { state.change = AsyncGate() }
@@ -65,7 +65,7 @@ final class Brake: Sendable {
             let end = deadline ?? time.instant.advanced(by: duration)
             deadline = end
             guard time.instant < end, !Task.isCancelled else { throw full(count) }
-            // Another process may deliver what waits, which nobody says.
+            // Another process may deliver what waits without a sign.
             await change.wait(until: min(end, time.instant.advanced(by: .seconds(1))), by: time)
         }
     }

@@ -27,7 +27,7 @@ extension ClientCore {
         try sink.check(TrackingEvent(.exposure(Exposure(assignment: assignment))))
     }
 
-    /// Accepts an event of somebody without a session.
+    /// Accepts an event of a user without a session.
     func accept(_ envelope: Envelope, consent: Consent) async throws(ExperimentationError) {
         guard let sink = roles.events else { throw .unsupported("events", by: provider.name) }
         try envelope.event.validate()
@@ -38,7 +38,7 @@ extension ClientCore {
         try await outbox.outcome(of: outbox.enter(envelope, consent: consent, isStated: true))
     }
 
-    /// Notes the exposure of somebody without a session, once in a while or each time.
+    /// Notes the exposure of a user without a session, once in a while or each time.
     func noteExposure(_ exposure: Exposure, _ user: User, isRepeatable: Bool) {
         guard user.consent != .denied, let sink = roles.events else { return }
         let isNew = exposures.insert(ExposureKey(userID: user.id, assignment: exposure.assignment))

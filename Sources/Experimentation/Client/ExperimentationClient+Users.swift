@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a server does for one user at a time, without a session: each call stands for itself.
+/// What a server does for one user at a time, without a session: each call is complete in itself.
 extension ExperimentationClient {
     /// Whether the vendor takes an event as it is: it has a word for it, and nothing in it makes no sense.
     ///

@@ -25,7 +25,7 @@ final class Answer: Sendable {
         for listener in listeners { listener(outcome) }
     }
 
-    /// Calls somebody with the answer, at once if it is given.
+    /// Calls a listener with the answer, at once if it is given.
     func whenGiven(_ listener: @escaping @Sendable (Outcome) -> Void) {
         let outcome = state.withLock { state in
             if state.outcome == nil { state.listeners.append(listener) }

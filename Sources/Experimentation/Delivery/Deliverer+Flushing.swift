@@ -1,4 +1,4 @@
-/// Delivers for somebody who waits for it.
+/// Delivers for callers that wait for it.
 extension Deliverer {
     /// No two runs of one flush follow each other more closely than this while the vendor doesn't answer.
     private static let leastBetweenRuns: Duration = .milliseconds(100)

@@ -8,7 +8,7 @@ extension Deliverer {
     private static let mostAtOnce = 4
     /// When events are looked at again whose user's denial the store couldn't carry out.
     private static let passedOverWait: Duration = .seconds(10)
-    /// How often a lane is asked for that somebody else holds.
+    /// How often a lane is asked for that another process holds.
     private static let busyWait: Duration = .seconds(1)
 
     func deliver() async {
@@ -152,7 +152,7 @@ extension Deliverer {
         if case .refused(let error) = consequences.failure {
             return (.refused, DeliveryPause(reason: error.description, through: batch.last?.sequence ?? 0))
         }
-        // Nobody failed who was interrupted.
+        // What was interrupted has not failed.
         if isWithdrawn || round?.isOver == true { return (.again, nil) }
         if case .outage(let reason) = consequences.failure {
             let until = consequences.asked.map { now + $0.seconds }

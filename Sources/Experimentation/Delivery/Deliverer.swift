@@ -12,7 +12,7 @@ actor Deliverer {
     struct Sending {
         var batch: [Envelope]
         var request: Task<DeliveryReport, Never>?
-        /// Whether it was given up because somebody denied consent to an event in it.
+        /// Whether it was given up because a user denied consent to an event in it.
         var isWithdrawn = false
     }
 
@@ -37,7 +37,7 @@ actor Deliverer {
     /// Opens when the run under way has ended, or else the next one.
     var runEnded = AsyncGate()
     var isRunning = false
-    /// Whether somebody else held the lane the last time.
+    /// Whether another process held the lane the last time.
     var wasBusy = false
 
     init(
@@ -106,7 +106,7 @@ actor Deliverer {
         sending?.request?.cancel()
     }
 
-    /// Tries again after a refusal of everything: somebody says that the reason is gone.
+    /// Tries again after a refusal of everything: the application says that the reason is gone.
     func resumeAfterRefusal() { change { $0.resumeAfterRefusal() } }
 
     /// Delivers what an earlier run left, if it left anything.
@@ -119,7 +119,7 @@ actor Deliverer {
 
     /// Ends what is under way of users who deny consent; when this returns, no request goes on that has their events.
     ///
-    /// Others' events in it are sent again; that costs less than a request that nobody agreed to.
+    /// Others' events in it are sent again; that costs less than a request without consent.
     func withdraw(_ users: Set<ExactText>) async {
         guard let sending, sending.batch.contains(where: { $0.isStopped(by: users) }) else {
             if round?.concerns(users) == true { round?.end() }
@@ -128,7 +128,7 @@ actor Deliverer {
         await withdrawAll()
     }
 
-    /// Ends what is under way, whoever's it is; it is sent again as far as it is still in the store.
+    /// Ends what is under way, whatever users it is of; it is sent again as far as it is still in the store.
     func withdrawAll() async {
         round?.end()
         guard let sending else { return }

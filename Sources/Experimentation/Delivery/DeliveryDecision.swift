@@ -91,7 +91,7 @@ enum RetrySchedule {
         return bound * (jitter.isFinite ? min(max(jitter, 0), 1) : 1)
     }
 
-    /// The wait before the vendor is tried again with one event after it refused everything until somebody mends the
+    /// The wait before the vendor is tried again with one event after it refused everything, which lasts until a correction of the
     /// settings: about a quarter of an hour, then twice as long each time, up to about four hours.
     ///
     /// - Parameters:

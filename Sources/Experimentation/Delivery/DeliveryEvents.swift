@@ -8,7 +8,7 @@ struct DeliveryEvent: Sendable {
     var settled: [Envelope] = []
     /// Whether the vendor has switched itself off.
     var isDisabled = false
-    /// Why the vendor refuses everything until somebody mends the settings.
+    /// Why the vendor refuses everything until the settings are corrected.
     var refusal: ExperimentationError?
     /// Whether the vendor takes events again after it had refused everything.
     var hasResumed = false

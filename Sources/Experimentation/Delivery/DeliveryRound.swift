@@ -5,7 +5,7 @@ import Foundation
 /// Pure: it knows no clock, no task and no store.
 ///
 /// A round begins at the front of the lane and goes on behind what it was given. It ends when nothing more is there, when
-/// a user has to wait, when the vendor gives no answer, and as soon as somebody denies consent to an event in it. What
+/// a user has to wait, when the vendor gives no answer, and as soon as a user denies consent to an event in it. What
 /// it was given and hasn't sent needs no note anywhere: the next round is given it again.
 struct DeliveryRound: Equatable {
     /// While fewer batches than this are ahead, more are leased: enough to send while the store waits for the disk.

@@ -5,7 +5,7 @@
 struct DeliverySchedule: Equatable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What forbids deliveries until somebody takes it back.
+    /// What forbids deliveries until it is taken back.
     enum Hold: Hashable { case offline, disabled, refused, unattended, closed }
 
     /// What to do.
@@ -21,9 +21,9 @@ struct DeliverySchedule: Equatable {
         case again
         /// The vendor gave no answer, or asked for patience; or the store failed.
         case outage(asked: Duration? = nil)
-        /// The vendor refuses everything until somebody mends the settings.
+        /// The vendor refuses everything until the settings are corrected.
         case refused
-        /// A hold stands in the way.
+        /// A hold forbids it.
         case held
     }
 
@@ -71,7 +71,7 @@ struct DeliverySchedule: Equatable {
         return first > now ? .at(first) : .now
     }
 
-    /// The moment before which not even a flush may deliver; `nil` if it may now, or if nobody knows when it may.
+    /// The moment before which not even a flush may deliver; `nil` if it may now, or if that is unknown.
     func earliest(at now: Instant) -> Instant? {
         guard let pause, pause.isAsked, pause.end > now else { return nil }
         return pause.end
@@ -91,7 +91,7 @@ struct DeliverySchedule: Equatable {
         if arrivals.due == nil { arrivals.due = now.advanced(by: interval) }
     }
 
-    /// Somebody wants a run now: a flush, or something that may be delivered again.
+    /// A run is wanted now: a flush, or something that may be delivered again.
     mutating func force() { isForced = true }
 
     /// A run begins.
@@ -154,7 +154,7 @@ struct DeliverySchedule: Equatable {
         }
     }
 
-    /// Somebody says that the reason is gone for which the vendor refused everything.
+    /// The application says that the reason is gone for which the vendor refused everything.
     mutating func resumeAfterRefusal() {
         refusals.forgive()
         set(.refused, false)

@@ -4,7 +4,7 @@ import Synchronization
 /// The one way into the store: events and changes of consent, in the order in which they were said.
 ///
 /// What is said takes its place at once and without waiting, so that a caller can decide and say it under a lock of its
-/// own. Whoever comes to an empty line carries the line into the store; what comes meanwhile goes along in the next
+/// own. The first in an empty line carries the line into the store; what comes meanwhile goes along in the next
 /// transaction.
 final class Intake: Sendable {
     /// What is to be written down.
@@ -24,7 +24,7 @@ final class Intake: Sendable {
 
     struct Entry: Sendable {
         var statement: Statement
-        /// Whether nobody waits: what can't be stored then stays in the line for a while.
+        /// Whether no caller waits: what can't be stored then stays in the line for a while.
         var isNoted: Bool
         var answer: Answer
     }
@@ -61,20 +61,20 @@ final class Intake: Sendable {
 
     // MARK: Saying
 
-    /// Takes a place in the line; whoever does that waits for ``outcome(of:)``.
+    /// Takes a place in the line; the caller then waits for ``outcome(of:)``.
     func enter(_ statement: Statement) -> Ticket { enter(statement, isNoted: false) }
 
-    /// Takes a place in the line for somebody who can't wait.
+    /// Takes a place in the line for a caller that can't wait.
     ///
     /// - Parameters:
     ///   - statement: What is said.
-    ///   - ended: Called with the outcome, by whoever carries the line; quick. Not called once the line is closed.
+    ///   - ended: Called with the outcome, by the task that carries the line; quick. Not called once the line is closed.
     func note(
         _ statement: Statement,
         ended: @escaping @Sendable (Result<ConsentOutcome, ExperimentationError>) -> Void = { _ in }
     ) {
         let answer = Answer()
-        // Before anybody can give it: whoever notes something may hold the lock that the listener needs.
+        // Before it can be given: the caller that notes something may hold the lock that the listener needs.
         answer.whenGiven(ended)
         let ticket = enter(statement, isNoted: true, answer)
         if ticket.isCarrier { Task { await carry() } }

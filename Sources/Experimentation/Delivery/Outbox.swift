@@ -66,12 +66,12 @@ final class Outbox: Sendable {
 
     // MARK: What is said
 
-    /// Takes an event's place in the line, without waiting; whoever does that waits for ``outcome(of:)``.
+    /// Takes an event's place in the line, without waiting; the caller then waits for ``outcome(of:)``.
     ///
     /// - Parameters:
     ///   - envelope: The event.
     ///   - consent: What its user says of being tracked; unknown consent holds it back where it is needed.
-    ///   - isStated: Whether they say it with this event, as somebody does who has no session.
+    ///   - isStated: Whether they say it with this event, as a user without a session does.
     /// - Returns: The place.
     func enter(_ envelope: Envelope, consent: Consent, isStated: Bool = false) -> Intake.Ticket {
         var event = event(envelope, consent)
@@ -84,14 +84,14 @@ final class Outbox: Sendable {
     /// - Parameters:
     ///   - envelope: The event.
     ///   - consent: What its user says of being tracked.
-    ///   - isStated: Whether they say it with this event, as somebody does who has no session.
+    ///   - isStated: Whether they say it with this event, as a user without a session does.
     func note(_ envelope: Envelope, consent: Consent, isStated: Bool = false) {
         var event = event(envelope, consent)
         event.grantsConsent = isStated && consent == .granted
         intake.note(.event(event))
     }
 
-    /// Takes a change of consent's place in the line; whoever does that waits for ``outcome(of:)`` or ``deny(_:_:)``.
+    /// Takes a change of consent's place in the line; the caller then waits for ``outcome(of:)`` or ``deny(_:_:)``.
     func enter(_ change: ConsentChange) -> Intake.Ticket { intake.enter(.consent(change)) }
 
     /// Takes the place of a change of consent for a caller who can't wait.
@@ -170,7 +170,7 @@ final class Outbox: Sendable {
         for deliverer in deliverers { await deliverer.set(hold, isOn) }
     }
 
-    /// Tries again after a refusal of everything: somebody says that the reason is gone.
+    /// Tries again after a refusal of everything: the application says that the reason is gone.
     func resumeAfterRefusal() async { for deliverer in deliverers { await deliverer.resumeAfterRefusal() } }
 
     /// Carries out and delivers what an earlier run left.

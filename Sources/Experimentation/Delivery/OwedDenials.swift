@@ -79,7 +79,7 @@ final class OwedDenials: Sendable {
 
     /// Does something if a user's denial is owed, one after another.
     ///
-    /// In a task of its own: whoever waits may do so for others too, whom a cancellation doesn't concern.
+    /// In a task of its own: a caller may wait for others too, and its cancellation doesn't concern them.
     private func inTurn(
         _ userID: String,
         _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A flag's value as it stands, whatever its type, for readers who decode it themselves.
+/// A flag's raw value, whatever its type, for readers who decode it themselves.
 struct RawFlag: FlagReadable {
     let flagValue: FlagValue
 

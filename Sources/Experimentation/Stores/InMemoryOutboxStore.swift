@@ -83,7 +83,7 @@ public final class InMemoryOutboxStore: OutboxStore {
         rows.withLock { rows in rows.changeLane(of: token.destination) { $0.release(token, pause: pause, now: now) } }
     }
 
-    /// Drops what is older than a moment and in nobody's hands.
+    /// Drops what is older than a moment and not leased.
     public func expire(
         before date: Date,
         owedTo destination: Destination,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the client keeps between runs, in the written form that belongs to this provider's scope and to nobody else.
+/// What the client keeps between runs, in the written form that belongs to this provider's scope alone.
 ///
 /// Each value carries a digest over scope, key and content: what was edited, or copied from another account or user, is
 /// as good as not there.

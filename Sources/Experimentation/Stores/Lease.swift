@@ -18,7 +18,7 @@ public struct LeaseRequest: Sendable, Hashable {
     public var until: Date
     /// The lease to go on with, behind what was given under it.
     ///
-    /// `nil` begins at the front, which takes the lane if nobody else has it.
+    /// `nil` begins at the front, which takes the lane if it is free.
     public var token: LeaseToken?
 
     /// Creates a request.
@@ -43,11 +43,11 @@ public struct LeaseRequest: Sendable, Hashable {
     }
 }
 
-/// What a store answers to somebody who wants to deliver.
+/// What a store answers to a request for a lane.
 public enum LeaseAnswer: Sendable, Hashable {
     /// The lane and the next batches, none of them empty; no batches if a lease is gone on with and there is no more.
     case leased(Lease)
-    /// Nothing may be delivered, and the lane is nobody's.
+    /// Nothing may be delivered, and the lane is free.
     ///
     /// - Parameter until: When the next event may be tried, if one waits for that.
     case nothing(until: Date?)

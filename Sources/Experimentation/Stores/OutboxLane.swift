@@ -4,7 +4,7 @@ import Foundation
 package struct OutboxLane: Sendable, Equatable {
     /// Whose it is.
     package var destination: Destination
-    /// Who holds it; 0 for nobody.
+    /// Its holder; 0 for none.
     package var owner: Int64 = 0
     /// Grows whenever the lane changes hands.
     package var epoch: Int64 = 0
@@ -23,7 +23,7 @@ package struct OutboxLane: Sendable, Equatable {
     /// What became of what it was owed, but for what waits.
     package var ledger = Ledger()
 
-    /// Creates a lane that nobody holds.
+    /// Creates a free lane.
     package init(of destination: Destination) { self.destination = destination }
 
     /// Until when something waits, and when that was noted.
@@ -80,10 +80,10 @@ package struct OutboxLane: Sendable, Equatable {
         }
     }
 
-    /// Whether somebody holds the lane at a moment.
+    /// Whether the lane has a holder at a moment.
     package func isHeld(at now: Date) -> Bool { owner != 0 && lease.isOn(at: now) }
 
-    /// Whether an event is in somebody's hands.
+    /// Whether an event is leased.
     package func hasGivenOut(_ sequence: Int64, at now: Date) -> Bool { sequence <= out && isHeld(at: now) }
 
     /// Whether a lease holds, and nothing has happened to what was given out under it.
@@ -92,7 +92,7 @@ package struct OutboxLane: Sendable, Equatable {
     /// Whether the lane is still in the hands that a token was given to.
     package func holds(_ token: LeaseToken) -> Bool { owner != 0 && epoch == token.epoch }
 
-    /// Gives the lane to whoever asks, or says why not.
+    /// Gives the lane to the one that asks, or says why not.
     package mutating func admit(_ request: LeaseRequest) -> Admission {
         if let token = request.token {
             guard owner == request.owner, isCurrent(token) else { return .refused(.lost) }
@@ -132,7 +132,7 @@ package struct OutboxLane: Sendable, Equatable {
         if let until = pause.until { self.pause = Wait(noted: now, due: until) }
     }
 
-    /// Makes the lane nobody's.
+    /// Frees the lane.
     package mutating func free() {
         owner = 0
         out = 0

@@ -128,7 +128,7 @@ extension OutboxRows {
         }
     }
 
-    /// Removes deliveries that somebody takes, who also counts them.
+    /// Removes deliveries for a caller that counts them.
     ///
     /// - Returns: How many.
     mutating func remove(_ takes: (Row, Int, inout [OutboxLane]) -> Bool) -> Int {

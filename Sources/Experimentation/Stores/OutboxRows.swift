@@ -90,7 +90,7 @@ struct OutboxRows {
         rows = kept.map { rows[$0] }
     }
 
-    /// As many of the oldest of the least important events as are too many, without those that somebody has in hand.
+    /// As many of the oldest of the least important events as are too many, without those that are leased.
     func victims(at now: Date) -> Set<Int> {
         var victims: Set<Int> = []
         var (count, size) = (rows.count, bytes)
@@ -105,7 +105,7 @@ struct OutboxRows {
         return victims
     }
 
-    /// Whether nobody has an event in hand: it would be counted as lost although its vendor may have it.
+    /// Whether an event is leased to none: a leased one would be counted as lost although its vendor may have it.
     func isFree(_ row: Row, at now: Date) -> Bool {
         !row.deliveries.contains { place, delivery in
             !delivery.isHeld && lanes[place].hasGivenOut(row.envelope.sequence, at: now)

@@ -7,7 +7,7 @@ import Foundation
 /// balance after any crash. All methods may be called from any task, and any number of processes may share a store that
 /// says so.
 ///
-/// A store reads no clock: whoever calls says what time it is. It has no memory of who leases what beyond what it has
+/// A store reads no clock: the caller says what time it is. It has no memory of who leases what beyond what it has
 /// written down.
 ///
 /// `OutboxStoreContract` in ConformanceKit has the rules below as cases to run over a store of one's own. To change a few
@@ -45,7 +45,7 @@ public protocol OutboxStore: Sendable {
     ///
     /// A lane has one holder at a time. Its events are given in the order of acceptance, but for those that are held,
     /// that may not be tried yet, and that come behind such a one of the same user. Nothing is written to the events
-    /// themselves: whoever holds the lane has them, until the lease ends or they are settled.
+    /// themselves: the holder of the lane has them, until the lease ends or they are settled.
     ///
     /// - Parameter request: Who asks, for which destination, for how much, and behind which earlier lease.
     /// - Returns: The batches, or why there are none.
@@ -60,7 +60,7 @@ public protocol OutboxStore: Sendable {
 
     /// Writes down what became of leased events.
     ///
-    /// What was delivered counts, whoever holds the lane by now; everything else is left out if the lane has another
+    /// What was delivered counts, even if the lane has another holder by now; everything else is left out if the lane has another
     /// holder. What isn't mentioned stays as it is. An event that is no longer there counts for nothing, so settling twice
     /// is harmless.
     ///
@@ -80,12 +80,12 @@ public protocol OutboxStore: Sendable {
     ///
     /// - Parameters:
     ///   - token: The lease; if the lane has another holder by now, nothing changes.
-    ///   - pause: Why deliveries end, and until when nobody begins another; `nil` if nothing stands in the way.
+    ///   - pause: Why deliveries end, and until when none begins; `nil` if nothing forbids one.
     ///   - now: The time.
     /// - Throws: ``ErrorCode/store``.
     func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) async throws(ExperimentationError)
 
-    /// Drops what is older than a moment and in nobody's hands, and counts it as ``Ledger/DropReason/expired``.
+    /// Drops what is older than a moment and not leased, and counts it as ``Ledger/DropReason/expired``.
     ///
     /// - Returns: How many deliveries were dropped.
     func expire(before date: Date, owedTo destination: Destination, now: Date) async throws(ExperimentationError) -> Int
@@ -139,7 +139,7 @@ public protocol OutboxStore: Sendable {
 
 /// How removed deliveries are counted.
 public enum RemovalAccount: Sendable, Hashable {
-    /// As ``Ledger/purged``: somebody asked for them to be forgotten.
+    /// As ``Ledger/purged``: they were to be forgotten by request.
     case purged
     /// As ``Ledger/dropped``, for a reason.
     case dropped(Ledger.DropReason)

@@ -1,4 +1,4 @@
-/// A part of a store: keys that begin with a text, which whoever uses it never sees.
+/// A part of a store: keys that begin with a prefix, which its user never sees.
 struct ScopedStateStore: StateStore {
     private let base: any StateStore
     private let prefix: String

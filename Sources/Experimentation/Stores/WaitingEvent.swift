@@ -1,6 +1,6 @@
 /// An event that waits in a store, and why it hasn't been delivered.
 public struct WaitingEvent: Sendable, Hashable {
-    /// How it stands with an event at one destination.
+    /// The state of an event at one destination.
     public struct Delivery: Sendable, Hashable {
         /// Where the event goes.
         public var destination: Destination
