@@ -12,7 +12,7 @@ struct MigrationPageTests {
         func track(_ name: String, properties: [String: FlagValue], user: String) {}
     }
 
-    @Test("compile")
+    /// Compiled, not run, since it would write into the user's own folder: compile.
     func compile() {
         // Not called: it would leave a file where this machine's user keeps theirs. DurableTests run it in a folder.
         func sample() async {
@@ -32,7 +32,7 @@ struct MigrationPageTests {
         _ = sample
     }
 
-    @Test("start from code that can't wait")
+    /// Compiled, not run, since it would write into the user's own folder: start from code that can't wait.
     func launch() {
         // page: begin
         @MainActor
@@ -53,7 +53,7 @@ struct MigrationPageTests {
         _ = Launch.self
     }
 
-    @Test("print what is logged")
+    /// Compiled, not run, since it would write into the user's own folder: print what is logged.
     func logging() {
         func sample() async {
             // page: begin
@@ -84,7 +84,7 @@ struct MigrationPageTests {
         #expect(dictionary?["dark"] as? Bool == false)
     }
 
-    @Test("take over what the original left")
+    /// Compiled, not run, since it would write into the user's own folder: take over what the original left.
     func upgrade() {
         let rowsOfHits: [String: Data] = [:]
         let rowOfVisitor = Data(#"{"version":1,"data":{"visitorId":"ada"}}"#.utf8)

@@ -45,7 +45,7 @@ extension ClientCore {
             box: ContextBox(context)
         )
         var assignment: Assignment?
-        let reading = HookRun.around(hooks.all + options.hooks, hookContext, default: defaultValue) { context in
+        let reading = HookRun.around(hooks.with(options.hooks), hookContext, default: defaultValue) { context in
             let read = read(context.evaluationContext)
             assignment = read.assignment
             return read.reading

@@ -138,7 +138,7 @@ extension UserSession {
             hints: options.hints,
             box: snapshots.read { $0.context }
         )
-        return HookRun.around(core.hooks.all + options.hooks, context, default: defaultValue) { _ in
+        return HookRun.around(core.hooks.with(options.hooks), context, default: defaultValue) { _ in
             read(key, defaultValue)
         }
     }
@@ -151,8 +151,7 @@ extension UserSession {
     ) -> EvaluationDetails<Value> {
         let none = RawFlag(flagValue: .null)
         let reading = core.hooks.isEmpty ? read(key, none) : readWithHooks(key, none, EvaluationOptions())
-        let decodedFlags = snapshots.current.decoded
-        let (details, isOwn) = reading.details.decoded(default: defaultValue) { decodedFlags.value(key, $0, as: type) }
+        let (details, isOwn) = reading.details.decoded(default: defaultValue) { decoded.value(key, $0, as: type) }
         if isOwn, reading.place >= 0 {
             let value = reading.details.value.flagValue
             recordExposure(at: Int(reading.place), key: key, value: value, default: .null)

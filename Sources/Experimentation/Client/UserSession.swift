@@ -23,6 +23,8 @@ public final class UserSession: Sendable {
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
     let changeBoard = ChangeBoard()
+    /// Values that were decoded as types of the application's.
+    let decoded = DecodedFlags()
 
     /// What changes in a session.
     struct State {

@@ -21,6 +21,9 @@ final class HookList: Sendable {
     /// The hooks in the order of *before*.
     var all: [any Hook] { lanes.read { $0.hooks } }
 
+    /// The hooks, and behind them those of one evaluation; copies nothing if there are none.
+    func with(_ own: [any Hook]) -> [any Hook] { own.isEmpty ? all : all + own }
+
     /// Adds hooks at the end.
     func append(_ more: [any Hook]) {
         lanes.update { Box($0.hooks + more) }

@@ -12,7 +12,7 @@ struct RawFlag: FlagReadable {
     static func read(_ value: FlagValue) -> RawFlag? { RawFlag(flagValue: value) }
 }
 
-/// Values of flags that were decoded once, for as long as a snapshot lasts.
+/// Values of flags that were decoded once, for as long as they stay the same.
 final class DecodedFlags: Sendable {
     private struct Place: Hashable {
         var key: String

@@ -26,8 +26,6 @@ final class Snapshot: Sendable {
     let afterExpiry: Freshness.AfterExpiry
     let revision: UInt64
     let marks: AtomicBitSet
-    /// Values that were decoded as types of the application's.
-    let decoded = DecodedFlags()
     /// Whether there is nothing to say of the age until the expiry, if there is one.
     private let isPlainUntilExpiry: Bool
 
