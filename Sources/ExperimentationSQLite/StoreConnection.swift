@@ -50,7 +50,7 @@ struct StoreConnection: Sendable {
             try Self.check(database)
             try Self.setUp(database, durability: durability, limits: limits)
         }
-        reader = isExclusive ? nil : try Self.reader(path)
+        reader = isExclusive ? nil : try Self.reader(path, patience)
         identities = FileIdentities(of: path)
     }
 
@@ -60,7 +60,7 @@ struct StoreConnection: Sendable {
         try? database.close()
     }
 
-    private static func reader(_ path: String) throws -> DatabaseQueue {
+    private static func reader(_ path: String, _ patience: Patience) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "ExperimentationSQLite.reader"
         configuration.busyMode = .immediateError
@@ -68,7 +68,16 @@ struct StoreConnection: Sendable {
         #if os(iOS)
             configuration.automaticMemoryManagement = false
         #endif
-        return try DatabaseQueue(path: path, configuration: configuration)
+        var tries = 0
+        while true {
+            do {
+                return try DatabaseQueue(path: path, configuration: configuration)
+            } catch {
+                // Its looks never wait; opening it does, for another process that brings the file up to date.
+                guard error.isBusy, patience.wait(tries: tries) else { throw error }
+                tries += 1
+            }
+        }
     }
 
     /// Finds damage that reads and writes don't notice.
