@@ -5,6 +5,7 @@ import Foundation
 import MockVendors
 import Synchronization
 import Testing
+import Waiting
 
 @testable import FlagshipAdapter
 
@@ -29,7 +30,9 @@ struct ConsentTests {
         try await second.client?.flush()
         #expect(await Self.told(bench) == [], "nobody has said yet what they agree to")
         _ = await second.newVisitor("ada", hasConsented: false).build()
-        #expect(try await second.client?.waitingEvents().map(\.envelope.event.isConsentSignal) == [true, true])
+        try await eventually("both signals, and nothing else") {
+            try await second.client?.waitingEvents().map(\.envelope.event.isConsentSignal) == [true, true]
+        }
         try await second.client?.flush()
         #expect(await Self.told(bench) == ["iOS:true", "iOS:false"])
     }

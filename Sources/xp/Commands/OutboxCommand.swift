@@ -186,6 +186,7 @@ struct OutboxCommand: AsyncParsableCommand {
 /// Times as the command line writes them.
 enum TimeText {
     static func of(_ date: Date) -> String {
-        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        // The style cuts at milliseconds; half of one makes it round, so that a date that was read comes out as it was.
+        date.addingTimeInterval(0.000_5).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }
