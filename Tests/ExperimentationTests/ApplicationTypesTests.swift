@@ -1,14 +1,28 @@
 import ExperimentationTesting
 import Foundation
+import Synchronization
 import Testing
 import Waiting
 
 @testable import Experimentation
 
-/// Counts how often it is decoded.
+/// What a flag is read as.
 private struct Theme: Codable, Sendable, Equatable {
     var color = "plain"
     var size = 1
+}
+
+/// Counts how often it is decoded, by its name.
+private struct Counted: Decodable, Sendable {
+    static let decoded = Mutex<[String: Int]>([:])
+    var name: String
+
+    init(name: String) { self.name = name }
+
+    init(from decoder: any Decoder) throws {
+        name = try decoder.singleValueContainer().decode([String: String].self)["name"] ?? ""
+        Self.decoded.withLock { [name] in $0[name, default: 0] += 1 }
+    }
 }
 
 @Suite("Values as an application has them")
@@ -34,6 +48,27 @@ struct ApplicationTypesTests {
         )
         attributes.set(none, for: "plan")
         #expect(attributes["plan"] == nil)
+    }
+
+    @Test("an object flag is decoded once for as long as it stays the same, also by a session that is refreshed")
+    func decodedOnce() async throws {
+        let (provider, client) = try await client([InMemoryFlag("counted", ["name": "one"])])
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        for _ in 0..<2 {
+            try await session.refresh(force: true)
+            for _ in 0..<3 { #expect(session.value("counted", default: Counted(name: "none")).name == "one") }
+        }
+        provider.replace(flags: [InMemoryFlag("counted", ["name": "two"])])
+        try await session.refresh(force: true)
+        for _ in 0..<3 { #expect(session.value("counted", default: Counted(name: "none")).name == "two") }
+        #expect(Counted.decoded.withLock { $0 } == ["one": 1, "two": 1])
+    }
+
+    @Test("a time is written as it was read, whatever its milliseconds")
+    func times() throws {
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let texts = (0..<1_000).map { "2026-11-22T21:34:04.\(String($0 + 1_000).dropFirst())Z" }
+        #expect(try texts.map { try style.parse($0).iso8601Milliseconds } == texts)
     }
 
     @Test(

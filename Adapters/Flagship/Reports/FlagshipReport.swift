@@ -70,7 +70,7 @@ struct FlagshipReport: Sendable, Hashable {
 
     /// A time as reports have it: UTC, with milliseconds and a numeric zone.
     static func text(of date: Date) -> String {
-        let text = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let text = date.iso8601Milliseconds
         return text.hasSuffix("Z") ? text.dropLast() + "+0000" : text
     }
 

@@ -3,10 +3,7 @@ import Foundation
 
 /// Dates on the remote line: ISO 8601 in UTC with milliseconds.
 enum RemoteDate {
-    static func text(_ date: Date) -> String {
-        // The style cuts at milliseconds; half of one makes it round, so that a date that was read comes out as it was.
-        date.addingTimeInterval(0.000_5).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-    }
+    static func text(_ date: Date) -> String { date.iso8601Milliseconds }
 
     static func date(_ text: String) -> Date? {
         (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))

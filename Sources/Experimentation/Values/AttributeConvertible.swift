@@ -38,7 +38,7 @@ extension String: AttributeConvertible {
 extension Date: AttributeConvertible {
     /// The moment by ISO 8601, in UTC with milliseconds: `2026-11-21T10:00:00.000Z`.
     public var attributeValue: FlagValue {
-        .string(formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        .string(iso8601Milliseconds)
     }
 }
 extension URL: AttributeConvertible {

@@ -12,7 +12,7 @@ struct Accounts {
 
     /// The written form for programs.
     var document: [String: FlagValue] {
-        func time(_ date: Date?) -> FlagValue { date.map { .string(TimeText.of($0)) } ?? .null }
+        func time(_ date: Date?) -> FlagValue { date.map { .string($0.iso8601Milliseconds) } ?? .null }
         return [
             "ledger": ledger.document,
             "waiting": [
@@ -35,8 +35,8 @@ struct Accounts {
         ]
         let dropped = ledger.dropped.filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
         lines += dropped.isEmpty ? ["dropped    0"] : dropped.map { "dropped    \($0.value)  (\($0.key.rawValue))" }
-        if let oldest = status.oldest { lines.append("oldest     \(TimeText.of(oldest))") }
-        if let next = status.nextAttempt { lines.append("next       \(TimeText.of(next))") }
+        if let oldest = status.oldest { lines.append("oldest     \(oldest.iso8601Milliseconds)") }
+        if let next = status.nextAttempt { lines.append("next       \(next.iso8601Milliseconds)") }
         for (reason, count) in status.failures.sorted(by: { $0.key < $1.key }) {
             lines.append("why        \(count) × \(reason)")
         }

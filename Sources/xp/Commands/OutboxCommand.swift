@@ -174,19 +174,11 @@ struct OutboxCommand: AsyncParsableCommand {
             let event = (try? JSONDecoder().decode(FlagValue.self, from: encoded)) ?? .null
             var line: [String: FlagValue] = [
                 "id": .string(envelope.id), "user": .object(user), "event": event,
-                "at": .string(TimeText.of(envelope.date)),
+                "at": .string(envelope.date.iso8601Milliseconds),
             ]
             if !envelope.session.isEmpty { line["session"] = .string(envelope.session) }
             if let surface = envelope.surface { line["surface"] = .string(surface) }
             return JSONLine.text(.object(line))
         }
-    }
-}
-
-/// Times as the command line writes them.
-enum TimeText {
-    static func of(_ date: Date) -> String {
-        // The style cuts at milliseconds; half of one makes it round, so that a date that was read comes out as it was.
-        date.addingTimeInterval(0.000_5).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }
