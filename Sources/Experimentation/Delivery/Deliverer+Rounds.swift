@@ -96,7 +96,7 @@ extension Deliverer {
             guard let batch = round?.next(leavingOut: owed.users) else { break }
             if ahead == nil, round?.wantsMore == true {
                 width = min(width * 2, Self.mostAtOnce)
-                let request = request(batches: width, now: environment.time.now, after: token)
+                let request = request(batches: width, now: now(since: began), after: token)
                 ahead = Task { [store] in
                     do throws(ExperimentationError) { return .success(try await store.lease(request)) } catch {
                         return .failure(error)
@@ -116,11 +116,14 @@ extension Deliverer {
         _ = await ahead?.value
         try await writer.finish()
         if ending == nil { ending = round?.hasPassedOver == true ? .waits(until: later(Self.passedOverWait)) : .again }
-        if ending != .again { try await store.release(token, pause: pause, now: environment.time.now) }
+        if ending != .again { try await store.release(token, pause: pause, now: now(since: began)) }
         return ending ?? .again
     }
 
     func later(_ wait: Duration) -> Instant { environment.time.instant.advanced(by: wait) }
+
+    /// The time in a round that began at a moment: a clock that is set meanwhile makes no wait longer or shorter.
+    func now(since began: Moment) -> Date { began.date(at: environment.time.instant) }
 
     // MARK: Requests
 
@@ -143,11 +146,11 @@ extension Deliverer {
         sending = nil
         let verdicts = report.verdicts(count: batch.count)
         unanswered = verdicts.allSatisfy(\.isNoAnswer) ? batch.map(\.id) : []
-        let now = began.date(at: environment.time.instant)
+        let now = now(since: began)
         let consequences =
             round?.answered(verdicts, to: batch, policy: policy, now: now, jitter: environment.jitter)
             ?? DeliveryRound.Consequences()
-        try await writer.put(consequences.settlements, under: token)
+        try await writer.put(consequences.settlements, under: token, at: now)
         await tell(report, verdicts, batch)
         if case .refused(let error) = consequences.failure {
             return (.refused, DeliveryPause(reason: error.description, through: batch.last?.sequence ?? 0))

@@ -56,7 +56,7 @@ actor Deliverer {
         self.environment = environment
         policy = sink.batching
         clock = CautiousClock(environment.time)
-        writer = SettlementWriter(store: store, time: environment.time)
+        writer = SettlementWriter(store: store)
         schedule = DeliverySchedule(sink.batching)
     }
 

@@ -9,10 +9,11 @@ actor SettlementWriter {
     private struct Batch {
         var settlements: [Settlement]
         var token: LeaseToken
+        /// When the answer came, by the clock of its round.
+        var date: Date
     }
 
     private let store: any OutboxStore
-    private let time: any TimeSource
     /// The writing under way.
     private var writing: Task<Void, Never>?
     /// What the store couldn't write down.
@@ -21,17 +22,22 @@ actor SettlementWriter {
     /// Whether the lease was current when something was last written down.
     private var isCurrent = true
 
-    init(store: any OutboxStore, time: any TimeSource) {
-        self.store = store
-        self.time = time
-    }
+    init(store: any OutboxStore) { self.store = store }
 
     /// Begins to write something down as soon as what came before it is written.
     ///
+    /// - Parameters:
+    ///   - settlements: What became of events.
+    ///   - token: The lease under which they were sent.
+    ///   - date: When the answer came, by the clock from which their waits are counted.
     /// - Throws: Why what came before couldn't be written down; this is kept with it.
-    func put(_ settlements: [Settlement], under token: LeaseToken) async throws(ExperimentationError) {
+    func put(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        at date: Date
+    ) async throws(ExperimentationError) {
         if settlements.isEmpty { return }
-        let batch = Batch(settlements: settlements, token: token)
+        let batch = Batch(settlements: settlements, token: token, date: date)
         await writing?.value
         if let failure {
             unwritten.append(batch)
@@ -55,7 +61,7 @@ actor SettlementWriter {
     func begin() async throws(ExperimentationError) {
         await writing?.value
         while let batch = unwritten.first {
-            _ = try await store.settle(batch.settlements, under: batch.token, now: time.now)
+            _ = try await store.settle(batch.settlements, under: batch.token, now: batch.date)
             unwritten.removeFirst()
         }
         failure = nil
@@ -64,7 +70,7 @@ actor SettlementWriter {
 
     private func write(_ batch: Batch) async {
         do throws(ExperimentationError) {
-            isCurrent = try await store.settle(batch.settlements, under: batch.token, now: time.now)
+            isCurrent = try await store.settle(batch.settlements, under: batch.token, now: batch.date)
         } catch {
             unwritten.append(batch)
             failure = error

@@ -471,6 +471,30 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
     }
 
+    @Test(
+        "P23 a clock that is corrected while a delivery is under way delays nothing",
+        arguments: [
+            Verdict.outage(), .outage(after: .seconds(10)), .failed("busy"),
+        ],
+        [-86_400, 86_400.0]
+    )
+    func clockCorrectedMeanwhile(verdict: Verdict, jump: Double) async throws {
+        let time = time
+        let isCorrected = Shared(false)
+        let vendor = ScriptedVendor { _ in
+            if !isCorrected.value { time.setNow(time.now + jump) }
+            isCorrected.value = true
+            return DeliveryReport(verdict)
+        }
+        let client = try await vendor.client(time: time)
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        #expect(try await client.flush(retrying: false) == false)
+        vendor.answer { _ in DeliveryReport(.delivered) }
+        time.advance(by: .seconds(301))
+        #expect(try await client.flush(retrying: false))
+        try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
+    }
+
     @Test("a flush without patience has a round of its own behind the delivery that it found under way")
     func flushBehindAnother() async throws {
         let store = SlowLease()
