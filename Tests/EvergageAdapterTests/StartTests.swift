@@ -348,6 +348,7 @@ struct StartTests {
         let store = ClientStore.inMemory()
         let app = try await App(lifecycle: true, store: store)
         app.evergage.setConnectivity(.offline)
+        await app.settle()
         try app.global.trackAction("A")
         app.evergage.setUserAttribute("gold", forName: "tier")
         await app.settle()

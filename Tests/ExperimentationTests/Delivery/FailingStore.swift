@@ -12,24 +12,27 @@ final class FailingStore: OutboxStoreDecorator, StateStoreDecorator {
         var failed: Set<StoreOperation> = []
     }
 
-    /// What a test looks at in the end isn't counted.
-    private static let uncounted: Set<StoreOperation> = [.ledger, .keys]
-    private static let ofState: Set<StoreOperation> = [.value, .setValue, .update, .removeAll]
+    /// All but what a test looks at in the end.
+    static let everyOperation = Set(StoreOperation.allCases).subtracting([.ledger, .keys])
 
     let base: any OutboxStore = InMemoryOutboxStore()
     let baseState: any StateStore = InMemoryStateStore()
     private let failing: Range<Int>
     private let moment: Moment
-    private let isStateCounted: Bool
+    private let counted: Set<StoreOperation>
     private let progress = Mutex(Progress())
 
-    init(failing: Range<Int>, _ moment: Moment = .before, inStateToo isStateCounted: Bool = true) {
+    init(
+        failing: Range<Int>,
+        of counted: Set<StoreOperation> = everyOperation,
+        _ moment: Moment = .before
+    ) {
         self.failing = failing
+        self.counted = counted
         self.moment = moment
-        self.isStateCounted = isStateCounted
     }
 
-    /// How many operations there were.
+    /// How many operations there were of those that may fail.
     var operations: Int { progress.withLock { $0.count } }
     /// The operations that failed.
     var failed: Set<StoreOperation> { progress.withLock { $0.failed } }
@@ -38,9 +41,7 @@ final class FailingStore: OutboxStoreDecorator, StateStoreDecorator {
         _ operation: StoreOperation,
         _ body: () async throws(ExperimentationError) -> Value
     ) async throws(ExperimentationError) -> Value {
-        if Self.uncounted.contains(operation) || (Self.ofState.contains(operation) && !isStateCounted) {
-            return try await body()
-        }
+        guard counted.contains(operation) else { return try await body() }
         let fails = progress.withLock { progress in
             defer { progress.count += 1 }
             let fails = failing.contains(progress.count)
