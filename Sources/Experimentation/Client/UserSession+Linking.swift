@@ -5,7 +5,7 @@ extension UserSession {
     /// Where that takes the vendor several steps, each is written down before the next, so that a linking that was
     /// interrupted is taken up by the next call that asks for the same, in a later run if need be. A call that names another
     /// user or other criteria begins anew, and what was interrupted is given up. Where it takes no steps, this is
-    /// ``identify(_:)``.
+    /// ``identify(_:)``, and the criteria aren't looked at.
     ///
     /// - Parameters:
     ///   - identity: Who it is now.

@@ -57,7 +57,7 @@ public struct LinkProgress: Sendable, Hashable, Codable {
     public var from: Identity
     /// The user after; the linker may change it when the vendor decides which ids survive.
     public var to: Identity
-    /// What the vendor is asked to find the user by, where that isn't the id: column names and values, for example.
+    /// Known facts by which the vendor finds the user, where that isn't the id: an address or a customer number, by name.
     public var criteria: [String: String]
     /// The linker's own notes, opaque to the client.
     public var notes: [UInt8]

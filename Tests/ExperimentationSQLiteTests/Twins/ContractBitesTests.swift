@@ -91,6 +91,14 @@ struct ContractBitesTests {
         #expect(found > rules.count / 2, "\(found) of \(rules.count)")
     }
 
+    @Test("a store that forgets what is delivered while its rows are there is found")
+    func forgottenHead() async {
+        let ids: Set = ["settling/any-order", "destinations/own", "durable/unclosed", "sharing/seen"]
+        let rules = OutboxStoreContract.cases.filter { ids.contains($0.id) }
+        #expect(rules.count == ids.count)
+        for rule in rules { #expect(await rule.failures(over: ForgottenHead.bench) != [], "\(rule.id)") }
+    }
+
     @Test("a state store that decides and then writes is found")
     func races() async {
         let rules = StateStoreContract.cases.filter { $0.id == "state/first" }
