@@ -27,7 +27,9 @@ let package = Package(
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
         .library(name: "MockVendors", targets: ["MockVendors"]),
+        .library(name: "FlagManifest", targets: ["FlagManifest"]),
         .executable(name: "xp", targets: ["xp"]),
+        .plugin(name: "GenerateFlagKeys", targets: ["GenerateFlagKeys"]),
     ]
         + vendors.map { .library(name: "\($0)Adapter", targets: ["\($0)Adapter"]) }
         + durableVendors.map { .library(name: "\($0)SQLite", targets: ["\($0)SQLite"]) },
@@ -68,6 +70,16 @@ let package = Package(
             dependencies: ["Experimentation", "AdapterKit"] + vendors.map { .target(name: "\($0)Adapter") }
         ),
 
+        // MARK: Typed flag keys
+        .target(name: "FlagManifest", dependencies: ["Experimentation"]),
+        .executableTarget(name: "flag-keys", dependencies: ["Experimentation", "FlagManifest"]),
+        .plugin(
+            name: "GenerateFlagKeys",
+            capability: .buildTool(),
+            dependencies: ["flag-keys"],
+            path: "Sources/GenerateFlagKeys"
+        ),
+
         // MARK: Conformance
         .target(
             name: "ConformanceKit",
@@ -102,7 +114,7 @@ let package = Package(
             name: "xp",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "ConformanceSubjects", "VendorCatalog",
+                "MockVendors", "ConformanceSubjects", "VendorCatalog", "FlagManifest",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -127,6 +139,12 @@ let package = Package(
         .testTarget(
             name: "ExperimentationTestingTests",
             dependencies: ["ExperimentationTesting"]
+        ),
+        .testTarget(
+            name: "FlagManifestTests",
+            dependencies: ["Experimentation", "ExperimentationTesting", "FlagManifest", "ChildProcesses"],
+            exclude: ["Golden"],
+            plugins: ["GenerateFlagKeys"]
         ),
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(
@@ -197,6 +215,6 @@ let package = Package(
 )
 
 for target in package.targets where target.type == .test { target.dependencies.append("Waiting") }
-for target in package.targets where target.type != .system {
+for target in package.targets where ![.system, .plugin].contains(target.type) {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

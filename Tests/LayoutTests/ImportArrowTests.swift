@@ -36,9 +36,12 @@ struct ImportArrowTests {
                 folder: "Sources/xp",
                 allowed: platform.union(kits).union([
                     "ExperimentationSQLite", "ConformanceKit", "ComparisonKit", "MockVendors", "ConformanceSubjects",
-                    "ArgumentParser", "Yams", "VendorCatalog",
+                    "ArgumentParser", "Yams", "VendorCatalog", "FlagManifest",
                 ])
             ),
+            Arrow(folder: "Sources/FlagManifest", allowed: ["Experimentation"]),
+            Arrow(folder: "Sources/flag-keys", allowed: ["Foundation", "Experimentation", "FlagManifest"]),
+            Arrow(folder: "Sources/GenerateFlagKeys", allowed: ["Foundation", "PackagePlugin"]),
             Arrow(
                 folder: "Sources/VendorCatalog",
                 allowed: foundation.union(["Experimentation", "AdapterKit"]).union(everyAdapter)

@@ -97,12 +97,12 @@ extension UserSession {
     }
 
     @inline(__always)
-    private func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> Value {
+    func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value, hash: UInt32? = nil) -> Value {
         if core.isDetoured { return evaluate(key, defaultValue).value }
         if core.isDisabled { return defaultValue }
         let quick = snapshots.read { snapshot -> Quick<Value> in
             if !snapshot.isPlain { return .unclear }
-            guard let outcome = snapshot.decisions.chosen(key) else { return .value(defaultValue) }
+            guard let outcome = snapshot.decisions.chosen(key, hash: hash) else { return .value(defaultValue) }
             let place = outcome.pointee.place
             let isKnown =
                 place < 0 || (snapshot.marks.contains(Int(place)) && core.options.exposurePolicy == .oncePerSession)

@@ -145,8 +145,16 @@ public final class FlagCatalogue: Sendable {
         return Array(key.utf8).withUnsafeBufferPointer { find($0) }
     }
 
-    private func find(_ key: UnsafeBufferPointer<UInt8>) -> Int {
-        let hash = Self.hash(key)
+    /// The index of a flag whose key was hashed before, or -1.
+    func find(_ key: String, hash: UInt32) -> Int {
+        if let found = key.utf8.withContiguousStorageIfAvailable({ find($0, hash: hash) }) { return found }
+        return Array(key.utf8).withUnsafeBufferPointer { find($0, hash: hash) }
+    }
+
+    private func find(_ key: UnsafeBufferPointer<UInt8>) -> Int { find(key, hash: Self.hash(key)) }
+
+    @inline(__always)
+    private func find(_ key: UnsafeBufferPointer<UInt8>, hash: UInt32) -> Int {
         var position = Int(hash) & mask
         while true {
             let slot = slots[position]
@@ -180,6 +188,12 @@ public final class FlagCatalogue: Sendable {
             index &+= 1
         }
         return true
+    }
+
+    /// The hash by which a key is found in every catalogue.
+    static func hash(_ key: String) -> UInt32 {
+        var key = key
+        return key.withUTF8 { hash($0) }
     }
 
     /// Mixes eight bytes at a time with a multiplication, which is plenty for keys that the vendor's console made.

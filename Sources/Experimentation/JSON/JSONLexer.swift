@@ -15,6 +15,12 @@ package struct JSONLexer {
 
     package var isAtEnd: Bool { position == bytes.count }
 
+    /// How many bytes come before this one.
+    package var place: Int { position }
+
+    /// Goes on by one byte, unless the text is at its end.
+    package mutating func skip() { if position < bytes.count { position += 1 } }
+
     package mutating func skipByteOrderMark() {
         if bytes.starts(with: [0xef, 0xbb, 0xbf]) { position = 3 }
     }

@@ -78,8 +78,8 @@ struct FlagReading<Value: Sendable>: Sendable {
 extension Decisions {
     /// The outcome that a flag has for this user, or `nil`.
     @inline(__always)
-    func chosen(_ key: String) -> UnsafePointer<FlagCatalogue.Outcome>? {
-        let flag = catalogue.find(key)
+    func chosen(_ key: String, hash: UInt32? = nil) -> UnsafePointer<FlagCatalogue.Outcome>? {
+        let flag = if let hash { catalogue.find(key, hash: hash) } else { catalogue.find(key) }
         guard flag >= 0 else { return nil }
         let choice = choices[flag]
         guard choice != 0 else { return nil }

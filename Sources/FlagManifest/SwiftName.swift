@@ -1,0 +1,90 @@
+/// Turns keys, as vendors' consoles allow them, into names that Swift takes.
+enum SwiftName {
+    /// Longer names are cut, and told apart by a number at their end.
+    private static let longest = 80
+
+    /// Words that need backticks as a name of a member.
+    private static let keywords: Set<String> = [
+        "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
+        "else",
+        "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
+        "inout",
+        "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public", "repeat",
+        "rethrows", "return", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try",
+        "typealias", "var", "where", "while", "Any",
+    ]
+
+    /// Words that mean something else after a dot, backticks or not.
+    private static let taken: Set<String> = ["self", "Self", "init", "Type", "Protocol"]
+
+    /// The name of a constant or property: `checkout-color` is `checkoutColor`.
+    static func member(_ key: String) -> String {
+        var words = words(of: key)
+        let isShouted = !key.contains(where: \.isLowercase)
+        if isShouted { words = words.map { $0.lowercased() } }
+        guard let first = words.first else { return codePoints(of: key) }
+        let name = lowercasedBeginning(first) + words.dropFirst().map(capitalizedBeginning).joined()
+        return finished(name, of: key)
+    }
+
+    /// The name of a type: `checkout-theme` is `CheckoutTheme`.
+    static func type(_ key: String) -> String {
+        let member = member(key).filter { $0 != "`" }
+        return capitalizedBeginning(member.first == "_" ? "Flag" + member.dropFirst() : member)
+    }
+
+    /// A member's name as it is declared and used.
+    static func quoted(_ name: String) -> String {
+        if taken.contains(name) { return name + "_" }
+        return keywords.contains(name) ? "`\(name)`" : name
+    }
+
+    private static func finished(_ name: String, of key: String) -> String {
+        var name = name
+        if name.count > longest { name = name.prefix(longest) + "_" + String(stableHash(of: key), radix: 16) }
+        if name.first?.isNumber == true { name = "_" + name }
+        return name
+    }
+
+    /// Parts a key where a character can't be in a name.
+    private static func words(of key: String) -> [String] {
+        key.unicodeScalars.split { !isAllowed($0) }.map { String(String.UnicodeScalarView($0)) }
+    }
+
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case 0x00...0x7F: false
+        // Letters of other scripts; marks and digits of theirs may not begin a name, and emoji would be hard to type.
+        default: scalar.properties.isAlphabetic && scalar.properties.isXIDStart
+        }
+    }
+
+    /// The name of a key that has no letter: its code points.
+    private static func codePoints(of key: String) -> String {
+        finished(
+            "u" + key.unicodeScalars.map { String($0.value, radix: 16, uppercase: true) }.joined(separator: "_"),
+            of: key
+        )
+    }
+
+    /// `URLPath` is `urlPath`, `Beta` is `beta`.
+    private static func lowercasedBeginning(_ word: String) -> String {
+        let capitals = word.prefix { $0.isUppercase }
+        switch capitals.count {
+        case 0: return word
+        case word.count: return word.lowercased()
+        case 1: return capitals.lowercased() + word.dropFirst()
+        default: return capitals.dropLast().lowercased() + word.dropFirst(capitals.count - 1)
+        }
+    }
+
+    private static func capitalizedBeginning(_ word: String) -> String {
+        word.prefix(1).uppercased() + word.dropFirst()
+    }
+
+    /// The same number in every run, unlike the standard library's: FNV-1a.
+    private static func stableHash(of key: String) -> UInt64 {
+        key.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+}

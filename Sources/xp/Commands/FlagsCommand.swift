@@ -1,0 +1,218 @@
+import ArgumentParser
+import ConformanceSubjects
+import Experimentation
+import FlagManifest
+
+/// The command `xp flags`.
+struct FlagsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "flags",
+        abstract: "Keep an application's flags in a manifest: typed keys for Swift, and what the vendor has of them.",
+        discussion: """
+            A manifest is the OpenFeature command line's: {"flags":{"btnColor":{"flagType":"string","defaultValue":"red"}}}
+
+            EXAMPLES
+              xp flags pull --config sigma.yaml --output flags.json
+              xp flags generate --manifest flags.json --output Flags.swift
+              xp flags check --manifest flags.json --config flagship.json
+              xp flags compare before.json after.json
+            """,
+        subcommands: [Generate.self, Check.self, Pull.self, Compare.self]
+    )
+
+    /// Reads a manifest.
+    static func manifest(at path: String) throws -> FlagManifest {
+        do throws(ExperimentationError) {
+            return try FlagManifest(json: InputFile.checked(path), file: path)
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// What a vendor publishes.
+    static func published(by configuration: Configuration) async throws -> PublishedFlags {
+        let client = try await configuration.client(store: .inMemory())
+        do throws(ExperimentationError) {
+            let decisions = try await client.decisions(for: User(id: "xp-flags"))
+            let published = PublishedFlags(decisions.decisions)
+            await client.shutdown(within: .milliseconds(100))
+            return published
+        } catch {
+            await client.shutdown(within: .milliseconds(100))
+            throw Failure(error)
+        }
+    }
+}
+
+extension InputFile {
+    /// The bytes of a file, as the library's functions expect them.
+    fileprivate static func checked(_ path: String) throws(ExperimentationError) -> [UInt8] {
+        do {
+            return try bytes(of: path)
+        } catch let failure as Failure {
+            throw ExperimentationError(.configuration, failure.message)
+        } catch {
+            throw ExperimentationError(.configuration, "\(path): can't be read")
+        }
+    }
+}
+
+extension FlagsCommand {
+    /// `xp flags generate`.
+    struct Generate: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Write the typed keys of a manifest as Swift; an unchanged file isn't touched."
+        )
+
+        @Option(help: ArgumentHelp("The manifest.", valueName: "file"))
+        var manifest: String = "flags.json"
+
+        @Option(help: ArgumentHelp("Where to write; standard output without it.", valueName: "file"))
+        var output: String?
+
+        @Option(help: ArgumentHelp("The type that has the keys.", valueName: "type"))
+        var name: String = "Flags"
+
+        @Option(help: "Who sees the keys.")
+        var access: FlagKeySource.Access = .internal
+
+        func validate() throws {
+            let isName = name.first?.isLetter == true && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+            guard isName else { throw ValidationError("--name: expected the name of a Swift type") }
+        }
+
+        func run() throws {
+            try OutputFile.expectWritable(output)
+            let source: String
+            do throws(ExperimentationError) {
+                let flags = try FlagManifest(json: InputFile.checked(manifest), file: manifest)
+                let file = String(manifest.split(separator: "/").last ?? "flags.json")
+                source = try FlagKeySource.text(of: flags, file: file, name: name, access: access)
+            } catch {
+                throw Failure(error)
+            }
+            if let output, (try? InputFile.bytes(of: output)) == Array(source.utf8) { return }
+            try OutputFile.deliver(source, to: output)
+        }
+    }
+
+    /// `xp flags check`.
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Hold a manifest against what a vendor publishes; status 1 where they don't agree.",
+            discussion: """
+                missing  the vendor has no such flag: readers get the default
+                stale    the vendor has a flag that the manifest hasn't
+                type     the vendor's values are of another type
+                default  no value of the vendor's is the manifest's default
+
+                A vendor that decides by itself shows the flags of one user; one whose rules are public, all.
+                """
+        )
+
+        @Option(help: ArgumentHelp("The manifest.", valueName: "file"))
+        var manifest: String = "flags.json"
+
+        @Option(help: ArgumentHelp("The vendor and its settings, JSON or YAML.", valueName: "file"))
+        var config: String
+
+        @Option(help: "How to write what was found.")
+        var format: FindingTable.Format = .text
+
+        func run() async throws {
+            let manifest = try FlagsCommand.manifest(at: manifest)
+            let configuration = try Configuration(at: config)
+            let findings = manifest.findings(against: try await FlagsCommand.published(by: configuration))
+            let table = FindingTable(
+                title: "Flags of \(configuration.vendor.name)",
+                columns: ["flag", "what", "detail"],
+                rows: findings.map { [$0.key, $0.kind.rawValue, $0.detail] },
+                document: [
+                    "vendor": .string(configuration.vendor.name),
+                    "findings": .array(
+                        findings.map {
+                            [
+                                "flag": .string($0.key), "kind": .string($0.kind.rawValue),
+                                "detail": .string($0.detail),
+                            ]
+                        }
+                    ),
+                ]
+            )
+            try Terminal.write(table.text(as: format))
+            if !findings.isEmpty {
+                let count = findings.count == 1 ? "1 finding" : "\(findings.count) findings"
+                throw Failure(.checkFailed, "\(self.manifest) and \(configuration.vendor.name) don't agree: \(count)")
+            }
+        }
+    }
+
+    /// `xp flags pull`.
+    struct Pull: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Write a manifest of what a vendor publishes, to correct by hand: defaults are the vendor's first values."
+        )
+
+        @Option(help: ArgumentHelp("The vendor and its settings, JSON or YAML.", valueName: "file"))
+        var config: String
+
+        @Option(help: ArgumentHelp("Where to write; standard output without it.", valueName: "file"))
+        var output: String?
+
+        func run() async throws {
+            try OutputFile.expectWritable(output)
+            let published = try await FlagsCommand.published(by: Configuration(at: config))
+            try OutputFile.deliver(JSONLine.pretty(published.manifest.json), to: output)
+        }
+    }
+
+    /// `xp flags compare`.
+    struct Compare: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say what differs between two manifests; status 1 if anything does."
+        )
+
+        @Argument(help: ArgumentHelp("The manifest before.", valueName: "before"))
+        var old: String
+
+        @Argument(help: ArgumentHelp("The manifest after.", valueName: "after"))
+        var new: String
+
+        @Option(help: "How to write what was found.")
+        var format: FindingTable.Format = .text
+
+        func run() throws {
+            let changes = try FlagsCommand.manifest(at: old).changes(to: FlagsCommand.manifest(at: new))
+            let table = FindingTable(
+                title: "Changes of flags",
+                columns: ["flag", "change", "before", "after"],
+                rows: changes.map { change in
+                    [change.key, change.kind.rawValue] + [change.old, change.new].map { $0.map(\.summary) ?? "–" }
+                },
+                document: [
+                    "changes": .array(
+                        changes.map {
+                            [
+                                "type": .string($0.kind.rawValue), "path": .string("flags.\($0.key)"),
+                                "oldValue": $0.old?.document ?? .null, "newValue": $0.new?.document ?? .null,
+                            ]
+                        }
+                    )
+                ]
+            )
+            try Terminal.write(table.text(as: format))
+            if !changes.isEmpty {
+                let count = changes.count == 1 ? "1 flag differs" : "\(changes.count) flags differ"
+                throw Failure(.checkFailed, count)
+            }
+        }
+    }
+}
+
+extension FlagKeySource.Access: ExpressibleByArgument {}
+
+extension FlagManifest.Flag {
+    /// Type and default, for a table.
+    fileprivate var summary: String { "\(type.rawValue) \(JSONLine.text(defaultValue))" }
+}

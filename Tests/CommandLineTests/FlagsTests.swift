@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+@Suite("xp flags")
+struct FlagsTests {
+    @Test(
+        "what is pulled from a vendor is a manifest that agrees with it, and one that doesn't is told why",
+        arguments: ["flagship", "sigma"]
+    )
+    func pulledAndChecked(vendor: String) async throws {
+        let mock = try await ServedMock(vendor)
+        let configuration = try mock.configuration()
+        let manifest = mock.folder.appending(path: "flags.json").path
+        let pulled = try await Tool.run(["flags", "pull", "--config", configuration, "--output", manifest])
+        #expect(pulled.status == 0, "\(pulled.errors)")
+        let check = ["flags", "check", "--config", configuration, "--manifest"]
+        let checked = try await Tool.run(check + [manifest])
+        #expect(checked.status == 0 && checked.output.contains("nothing to say"), "\(checked.output)\(checked.errors)")
+
+        let other = try Tool.file(
+            #"{"flags":{"not-there":{"flagType":"boolean","defaultValue":true}}}"#,
+            "other.json",
+            in: mock.folder
+        )
+        let found = try await Tool.run(check + [other, "--format", "json"])
+        #expect(found.status == 1)
+        let document = try JSONValue(found.output)
+        #expect(try JSONSchema(named: "flag-findings").problems(of: document) == [])
+        #expect(
+            document["findings"]?.array?.contains {
+                $0["kind"]?.string == "missing" && $0["flag"]?.string == "not-there"
+            } == true
+        )
+        #expect(document["findings"]?.array?.contains { $0["kind"]?.string == "stale" } == true)
+        #expect(found.complaint.contains("don't agree"))
+        _ = try await mock.end()
+    }
+
+    @Test("a vendor without flags says so")
+    func withoutFlags() async throws {
+        let mock = try await ServedMock("evergage")
+        let pulled = try await Tool.run(["flags", "pull", "--config", mock.configuration()])
+        #expect(pulled.status == 1 && pulled.complaint.contains("UNSUPPORTED"), "\(pulled.errors)")
+        _ = try await mock.end()
+    }
+
+    @Test("generated keys go to a file that isn't touched while nothing changes, and two manifests are compared")
+    func generatedAndCompared() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let before = try Tool.file(#"{"flags":{"a":{"flagType":"integer","defaultValue":1}}}"#, "a.json", in: folder)
+        let after = try Tool.file(#"{"flags":{"a":{"flagType":"integer","defaultValue":2}}}"#, "b.json", in: folder)
+        let output = folder.appending(path: "Flags.swift").path
+        let generate = [
+            "flags", "generate", "--manifest", before, "--output", output, "--access", "public", "--name", "Keys",
+        ]
+        #expect(try await Tool.run(generate).status == 0)
+        #expect(try String(contentsOfFile: output, encoding: .utf8).contains("public enum Keys {"))
+        let date = Date(timeIntervalSince1970: 1_000_000)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: output)
+        #expect(try await Tool.run(generate).status == 0)
+        let attributes = try FileManager.default.attributesOfItem(atPath: output)
+        #expect(attributes[.modificationDate] as? Date == date)
+
+        #expect(try await Tool.run(["flags", "compare", before, before]).status == 0)
+        let compared = try await Tool.run(["flags", "compare", before, after, "--format", "json"])
+        #expect(compared.status == 1 && compared.complaint == "xp: 1 flag differs")
+        #expect(try JSONSchema(named: "flag-changes").problems(of: JSONValue(compared.output)) == [])
+        let table = try await Tool.run(["flags", "compare", before, after, "--format", "markdown"])
+        #expect(table.output.contains("| `a` | `change` | `integer 1` | `integer 2` |"), "\(table.output)")
+    }
+
+    @Test(
+        "a manifest that can't be used is one line with the place",
+        arguments: [
+            (
+                #"{"flags":{"a":{"flagType":"integer","defaultValue":"1"}}}"#,
+                "m.json:1: flag \"a\": \"defaultValue\": isn't of type integer"
+            ),
+            ("{\"flags\": {\"a\"", "m.json:1: the document ends too early; expected a colon"),
+            ("\u{0}", "m.json:1: expected a value"),
+        ]
+    )
+    func refused(text: String, message: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let manifest = try Tool.file(text, "m.json", in: folder)
+        let result = try await Tool.run(["flags", "generate", "--manifest", manifest])
+        #expect(result.status == 66 && result.complaint == "xp: \(folder.path)/\(message)", "\(result.errors)")
+    }
+}

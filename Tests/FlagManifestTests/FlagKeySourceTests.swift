@@ -1,0 +1,158 @@
+import ChildProcesses
+import Experimentation
+import FlagManifest
+import Foundation
+import Testing
+
+@Suite("A manifest becomes Swift")
+struct FlagKeySourceTests {
+    static let shop = """
+        {"flags": {
+          "checkout-color": {"flagType": "string", "defaultValue": "red \\"or\\"\\n so", "description": "The button's.\\nNot the page's."},
+          "btnSize": {"flagType": "integer", "defaultValue": -16},
+          "NEW_CHECKOUT": {"flagType": "boolean", "defaultValue": false},
+          "2fa.required": {"flagType": "boolean", "defaultValue": true},
+          "class": {"flagType": "float", "defaultValue": 1e-7},
+          "self": {"flagType": "boolean", "defaultValue": true},
+          "🎉": {"flagType": "boolean", "defaultValue": true},
+          "größe": {"flagType": "integer", "defaultValue": 1},
+          "anything": {"flagType": "object", "defaultValue": {"a": [1, 2.5, null, "x"], "b": {}}},
+          "theme": {"flagType": "object", "defaultValue": {"color": "red", "margins": {"top": 1.5}, "steps": [{"id": 1}], "in": null},
+            "schema": {"type": "object", "required": ["color", "steps"], "properties": {
+              "color": {"type": "string"}, "margins": {"type": "object", "properties": {"top": {"type": "number"}}},
+              "steps": {"type": "array", "items": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}},
+              "in": {"type": "boolean"}}}}
+        }}
+        """
+
+    private static func source(_ text: String) throws -> String {
+        try FlagKeySource.text(of: FlagManifestTests.read(text), file: "flags.json")
+    }
+
+    @Test("the same for the same flags in any order, with a constant for each flag and a structure for each schema")
+    func golden() throws {
+        let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/Flags.swift.txt")
+        #expect(try Self.source(Self.shop) == String(contentsOf: golden, encoding: .utf8))
+    }
+
+    @Test(
+        "keys become names",
+        arguments: [
+            ("btnColor", "btnColor"), ("URLPath", "urlPath"), ("BETA", "beta"),
+            ("checkout_v2-new.flow", "checkoutV2NewFlow"),
+            ("ÄPFEL", "äpfel"), ("a/b", "aB"), ("é", "é"), ("--", "u2D_2D"), ("init", "init_"), ("in", "`in`"),
+            ("$x", "x"),
+            (String(repeating: "k", count: 10_000), String(repeating: "k", count: 80) + "_82c537442cda8b75"),
+        ]
+    )
+    func names(key: String, name: String) throws {
+        let manifest = FlagManifest([.init(key, .boolean, default: true)])
+        let source = try FlagKeySource.text(of: manifest, file: "flags.json")
+        #expect(source.contains("static let \(name) = FlagKey<Bool>("), "\(source.prefix(400))")
+    }
+
+    @Test("two keys that are one name in Swift are refused, with both lines")
+    func collision() throws {
+        #expect {
+            try Self.source(
+                """
+                {"flags": {
+                "new-shop": {"flagType": "boolean", "defaultValue": true},
+                "newShop": {"flagType": "boolean", "defaultValue": true}}}
+                """
+            )
+        } throws: { error in
+            (error as? ExperimentationError)?.message
+                == "flags.json:3: the keys \"new-shop\" (line 2) and \"newShop\" (line 3) are both newShop in Swift; rename one"
+        }
+    }
+
+    @Test("a text can't leave its literal or its comment")
+    func escapes() async throws {
+        let hostile = "\"); fatalError() //\r\n*/ \u{202E}\u{0}\\(1)"
+        let manifest = FlagManifest([.init(hostile, .string, default: .string(hostile), description: hostile)])
+        let source = try FlagKeySource.text(of: manifest, file: hostile)
+        let lines = source.split(separator: "\n")
+        #expect(lines.filter { $0.contains("fatalError") }.allSatisfy { $0.contains("//") })
+        #expect(source.contains(#"FlagKey<String>("\"); fatalError() //\u{D}\n*/ \u{202E}\u{0}\\(1)""#))
+        #expect(!source.unicodeScalars.contains("\u{202E}"))
+        try await Compiler.expectCompiles(source)
+    }
+
+    @Test("what is written compiles, and is read with the right types")
+    func compiles() async throws {
+        try await Compiler.expectCompiles(
+            Self.source(Self.shop) + """
+
+                func read(_ session: UserSession) -> (String, Int, Bool, Double, FlagValue, Flags.Theme, String) {
+                    (
+                        session[Flags.checkoutColor], session[Flags.btnSize], session[Flags.newCheckout], session[Flags.`class`],
+                        session[Flags.anything], session[Flags.theme], session[Flags.theme].color
+                    )
+                }
+                """
+        )
+    }
+
+    @Test(
+        "a misspelt key and a wrong type don't compile",
+        arguments: [
+            ("let value: Bool = session[Flags.checkoutColour]", "has no member 'checkoutColour'"),
+            ("let value: Bool = session[Flags.checkoutColor]", "to expected argument type 'FlagKey<Bool>'"),
+            ("let value: String = session[Flags.theme].size", "has no member 'size'"),
+        ]
+    )
+    func refused(line: String, complaint: String) async throws {
+        let complaints = try await Compiler.complaints(
+            of: Self.source(Self.shop) + "\nfunc read(_ session: UserSession) {\n    \(line)\n    _ = value\n}\n"
+        )
+        #expect(complaints.contains(complaint), "\(complaints)")
+    }
+
+    @Test("a thousand flags are a thousand constants")
+    func many() throws {
+        let manifest = FlagManifest((0..<1_000).map { .init("flag-\($0)", .integer, default: .int($0)) })
+        let source = try FlagKeySource.text(of: manifest, file: "flags.json")
+        #expect(source.count(of: "static let ") == 1_000)
+    }
+}
+
+extension String {
+    fileprivate func count(of part: String) -> Int { components(separatedBy: part).count - 1 }
+}
+
+/// The compiler, over the library as it is built beside the tests.
+enum Compiler {
+    /// The folder of the modules that are built.
+    private static let modules: URL = {
+        let places = [
+            URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent(), Bundle.main.bundleURL,
+            URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../.build/debug"),
+        ]
+        .map { $0.appending(path: "Modules").standardizedFileURL }
+        let found = places.first {
+            FileManager.default.fileExists(atPath: $0.appending(path: "Experimentation.swiftmodule").path)
+        }
+        return found ?? places[0]
+    }()
+
+    static func expectCompiles(_ source: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        #expect(try await complaints(of: source) == "", sourceLocation: sourceLocation)
+    }
+
+    /// What the compiler says of a source; empty if it takes it.
+    static func complaints(of source: String) async throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "Flags.swift")
+        try Data(source.utf8).write(to: file)
+        let process = try ChildProcess(
+            URL(filePath: "/usr/bin/env"),
+            ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I", modules.path, file.path]
+        )
+        let status = await process.status()
+        await process.errors.untilEnd()
+        return status == 0 ? "" : process.errors.text + "\nstatus \(status)"
+    }
+}
