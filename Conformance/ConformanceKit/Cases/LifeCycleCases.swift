@@ -38,9 +38,10 @@ extension ConformanceCase {
             "status/error-without-decisions",
             "A vendor that fails from the start is announced as ERROR, with the reason"
         ) { probe in
+            // Before there is a client: one that fetches by itself would be ready meanwhile.
+            try await probe.inject(WorldFault(.status(500), on: .decisions, times: nil))
             let client = try await probe.client()
             let recorder = StatusRecorder(client)
-            try await probe.inject(WorldFault(.status(500), on: .decisions, times: nil))
             await probe.refresh(try await probe.session())
             await client.shutdown(within: .seconds(1))
             let events = await recorder.events()
