@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
         .library(name: "MockVendors", targets: ["MockVendors"]),
+        .library(name: "ExperimentationObservation", targets: ["ExperimentationObservation"]),
         .library(name: "FlagManifest", targets: ["FlagManifest"]),
         .executable(name: "xp", targets: ["xp"]),
         .plugin(name: "GenerateFlagKeys", targets: ["GenerateFlagKeys"]),
@@ -69,6 +70,8 @@ let package = Package(
             name: "VendorCatalog",
             dependencies: ["Experimentation", "AdapterKit"] + vendors.map { .target(name: "\($0)Adapter") }
         ),
+
+        .target(name: "ExperimentationObservation", dependencies: ["Experimentation"]),
 
         // MARK: Typed flag keys
         .target(name: "FlagManifest", dependencies: ["Experimentation"]),
@@ -139,6 +142,10 @@ let package = Package(
         .testTarget(
             name: "ExperimentationTestingTests",
             dependencies: ["ExperimentationTesting"]
+        ),
+        .testTarget(
+            name: "ExperimentationObservationTests",
+            dependencies: ["Experimentation", "ExperimentationObservation", "ExperimentationTesting"]
         ),
         .testTarget(
             name: "FlagManifestTests",

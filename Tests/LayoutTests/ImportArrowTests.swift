@@ -39,6 +39,7 @@ struct ImportArrowTests {
                     "ArgumentParser", "Yams", "VendorCatalog", "FlagManifest",
                 ])
             ),
+            Arrow(folder: "Sources/ExperimentationObservation", allowed: ["Experimentation", "Observation"]),
             Arrow(folder: "Sources/FlagManifest", allowed: ["Experimentation"]),
             Arrow(folder: "Sources/flag-keys", allowed: ["Foundation", "Experimentation", "FlagManifest"]),
             Arrow(folder: "Sources/GenerateFlagKeys", allowed: ["Foundation", "PackagePlugin"]),

@@ -19,6 +19,7 @@ struct PackageTests {
         "ExperimentationSQLite": ["GRDB.swift"],
         "ExperimentationTesting": ["swift-http-types"],
         "VendorCatalog": ["swift-http-types"],
+        "ExperimentationObservation": [],
         "FlagManifest": [],
         "ConformanceKit": [],
         "ComparisonKit": [],

@@ -1,0 +1,106 @@
+import Experimentation
+import ExperimentationObservation
+import ExperimentationTesting
+import Observation
+import Synchronization
+import Testing
+import Waiting
+
+@Suite("A session is observed")
+@MainActor
+struct ObservedSessionTests {
+    private enum Flags {
+        static let color = FlagKey("color", default: "plain")
+        static let size = FlagKey("size", default: 1)
+        static let theme = FlagKey("theme", default: Theme(dark: false))
+    }
+    private struct Theme: Codable, Sendable, Equatable { var dark: Bool }
+
+    /// How often something that was read has changed: what makes SwiftUI draw a view again.
+    private final class Drawings: Sendable {
+        private let count = Mutex(0)
+        var value: Int { count.withLock { $0 } }
+
+        @MainActor
+        func draw(_ body: @escaping @MainActor @Sendable () -> Void) {
+            withObservationTracking {
+                body()
+            } onChange: {
+                self.count.withLock { $0 += 1 }
+                Task { @MainActor in self.draw(body) }
+            }
+        }
+    }
+
+    private func provider(color: String, size: Int) -> [InMemoryFlag] {
+        [
+            InMemoryFlag("color", .string(color)), InMemoryFlag("size", .int(size)),
+            InMemoryFlag("theme", ["dark": true]),
+        ]
+    }
+
+    @Test("who reads a flag is told when it reads otherwise, and only then")
+    func changes() async throws {
+        let provider = InMemoryProvider(flags: provider(color: "red", size: 1))
+        let session = try await ExperimentationClient(provider: provider).session(for: User(id: "ada"))
+        try await session.refresh()
+        let observed = ObservedSession(session)
+        let (colors, sizes) = (Drawings(), Drawings())
+        colors.draw { _ = observed[Flags.color] }
+        sizes.draw { _ = observed[Flags.size] }
+        let following = Task { await observed.follow() }
+        defer { following.cancel() }
+        #expect(observed[Flags.color] == "red" && observed[Flags.theme] == Theme(dark: true))
+
+        // Between the first drawing and the first announcement there may be changes, too.
+        provider.replace(flags: self.provider(color: "blue", size: 1))
+        try await session.refresh(force: true)
+        try await eventually("another drawing of the colour") { colors.value == 1 }
+        #expect(observed[Flags.color] == "blue" && sizes.value == 0)
+
+        provider.replace(flags: self.provider(color: "blue", size: 2))
+        try await session.refresh(force: true)
+        try await eventually("another drawing of the size") { sizes.value == 1 }
+        #expect(observed[Flags.size] == 2 && colors.value == 1)
+
+        try await session.refresh(force: true)
+        await mainActorTurn()
+        #expect(colors.value == 1 && sizes.value == 1)
+    }
+
+    @Test("what changed between the first reading and the following is announced")
+    func missed() async throws {
+        let provider = InMemoryProvider(flags: provider(color: "red", size: 1))
+        let session = try await ExperimentationClient(provider: provider).session(for: User(id: "ada"))
+        try await session.refresh()
+        let observed = ObservedSession(session)
+        let (colors, sizes) = (Drawings(), Drawings())
+        colors.draw { _ = observed[Flags.color] }
+        sizes.draw { _ = observed[Flags.size] }
+        provider.replace(flags: self.provider(color: "blue", size: 1))
+        try await session.refresh(force: true)
+        #expect(colors.value == 0)
+        let following = Task { await observed.follow() }
+        defer { following.cancel() }
+        try await eventually("another drawing of the colour") { colors.value == 1 }
+        #expect(sizes.value == 0)
+    }
+
+    @Test("fixed values read as a session's would, and one can be changed alone")
+    func fixed() async {
+        let observed = ObservedSession(fixed: ["color": "green", "size": "big", "theme": ["dark": true]])
+        #expect(observed[Flags.color] == "green" && observed[Flags.size] == 1)
+        #expect(observed[Flags.theme] == Theme(dark: true))
+        let (colors, sizes) = (Drawings(), Drawings())
+        colors.draw { _ = observed[Flags.color] }
+        sizes.draw { _ = observed[Flags.size] }
+        observed.set("color", to: "green")
+        #expect(colors.value == 0)
+        observed.set("color", to: "red")
+        #expect(colors.value == 1 && sizes.value == 0 && observed[Flags.color] == "red")
+        // There is nothing to follow, so this returns.
+        await observed.follow()
+    }
+
+    private func mainActorTurn() async { for _ in 0..<10 { await Task.yield() } }
+}
