@@ -57,6 +57,12 @@ enum Reading {
             for index in 0..<count { consume(session.bool(keys[index % flagCount], default: false)) }
         }
         add(&table, "session.bool", bool, atMost: 80)
+        let typed = keys.map { FlagKey($0, default: false) }
+        let byKey = Cost.of(operations) { count in
+            for index in 0..<count { consume(session[typed[index % flagCount]]) }
+        }
+        add(&table, "session[key]", byKey, atMost: 80)
+        table.add("session[key] / session.bool", byKey.nanoseconds / bool.nanoseconds, atMost: 1.05, unit: "×")
         let details = Cost.of(operations) { count in
             for index in 0..<count { consume(session.details(keys[index % flagCount], default: false).value) }
         }
