@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "AdapterKit", targets: ["AdapterKit"]),
         .library(name: "ExperimentationSQLite", targets: ["ExperimentationSQLite"]),
         .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
+        .library(name: "ExperimentationTelemetry", targets: ["ExperimentationTelemetry"]),
         .library(name: "VendorCatalog", targets: ["VendorCatalog"]),
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
@@ -33,6 +34,7 @@ let package = Package(
         + durableVendors.map { .library(name: "\($0)SQLite", targets: ["\($0)SQLite"]) },
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -63,6 +65,10 @@ let package = Package(
             ]
         ),
         .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
+        .target(
+            name: "ExperimentationTelemetry",
+            dependencies: ["Experimentation", .product(name: "Logging", package: "swift-log")]
+        ),
         .target(
             name: "VendorCatalog",
             dependencies: ["Experimentation", "AdapterKit"] + vendors.map { .target(name: "\($0)Adapter") }
@@ -127,6 +133,12 @@ let package = Package(
         .testTarget(
             name: "ExperimentationTestingTests",
             dependencies: ["ExperimentationTesting"]
+        ),
+        .testTarget(
+            name: "ExperimentationTelemetryTests",
+            dependencies: [
+                "ExperimentationTelemetry", "ExperimentationTesting", .product(name: "Logging", package: "swift-log"),
+            ]
         ),
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(

@@ -139,7 +139,7 @@ struct StoreFileTests {
     @Test("both durabilities are what the database says they are", arguments: zip(Durability.allCases, [1, 2]))
     func durability(_ durability: Durability, _ expected: Int) async throws {
         // The store reads the setting back itself and refuses to open when it isn't so; here it opens and works.
-        let store = try SQLiteStore(at: folder.file(), durability: durability)
+        let store = try SQLiteStore(at: folder.file(), options: .init(durability: durability))
         try await withThrowingTaskGroup { group in
             for caller in 0..<16 {
                 group.addTask { try await store.append([.sample("\(caller)")]) }

@@ -53,7 +53,7 @@ enum Stores {
     ) async throws -> ClientStore {
         let url = URL(filePath: path)
         do {
-            return try await .sqlite(at: url, for: provider, limits: limits, log: Damage(path: path))
+            return try await .sqlite(at: url, for: provider, options: .init(limits: limits), log: Damage(path: path))
         } catch {
             // As it was named here, and once.
             let full = url.standardizedFileURL.path
