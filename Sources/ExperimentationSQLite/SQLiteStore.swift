@@ -63,7 +63,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
                 runsOnCaller: options.durability == .process
             )
         } catch {
-            throw .store(error, path: file.path)
+            throw .store(error, name: file.name)
         }
         if lock.isAlone, (try? commits.isErasingOwed()) == true { eraseBehind() }
         if hasSetAsideDamage {

@@ -40,7 +40,7 @@ struct StoreOpening: Sendable {
         let isAlone = lock.takeAlone()
         let seconds = Double(options.busyTimeout.components.seconds) + 1
         guard isAlone || lock.takeTogether(within: seconds) else {
-            throw ExperimentationError(.store, "\(file.path): another process keeps it locked.")
+            throw ExperimentationError(.store, "\(file.name): another process keeps it locked.")
         }
         let isNew = try file.prepare()
         // What is written there is about the file that was here before.

@@ -22,8 +22,9 @@ public struct LoggerSink: LogSink {
         switch logger.logLevel {
         case .trace: .trace
         case .debug: .debug
-        case .info, .notice: .info
-        case .warning: .warning
+        case .info: .info
+        // Nothing is said here that lies between the two.
+        case .notice, .warning: .warning
         case .error: .error
         // More important than anything that is said here.
         case .critical: .off

@@ -80,6 +80,10 @@ struct UsageTests {
             ),
             ("x.yaml", "name: a\nname: b\n", "there twice"),
             (
+                "x.yaml", "base: &base\n  name: a\nworld:\n  <<: *base\n",
+                ":4: world: merge keys aren't read; write the members out"
+            ),
+            (
                 "x.yaml",
                 "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
                     + "bcdefgh".map {

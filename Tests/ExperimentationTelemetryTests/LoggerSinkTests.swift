@@ -69,7 +69,7 @@ struct LoggerSinkTests {
         "what the logger's level leaves out isn't made",
         arguments: zip(
             Logger.Level.allCases,
-            [LogLevel.trace, .debug, .info, .info, .warning, .error, .off]
+            [LogLevel.trace, .debug, .info, .warning, .warning, .error, .off]
         )
     )
     func levels(_ level: Logger.Level, _ least: LogLevel) {

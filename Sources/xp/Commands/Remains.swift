@@ -38,7 +38,9 @@ struct Remains {
         case nil where status.nextAttempt != nil, .patience: return "\(vendor) asks for patience" + Self.later
         case .pace: return keepsPace
         case nil where delivered >= pace?.requests ?? .max: return keepsPace
-        case nil where status.leased > 0: return "\(vendor) hasn't answered yet" + Self.later
+        case .interrupted,
+            nil where status.leased > 0:
+            return "\(vendor) hasn't answered yet" + Self.later
         case nil: return "there was no time to deliver all to \(vendor)" + Self.later
         case .unreachable: return "\(vendor) doesn't take the events: it can't be reached"
         case .timeout: return "\(vendor) doesn't take the events: it gives no answer in time"

@@ -55,10 +55,8 @@ enum Stores {
         do {
             return try await .sqlite(at: url, for: provider, options: .init(limits: limits), log: Damage(path: path))
         } catch {
-            // As it was named here, and once.
-            let full = url.standardizedFileURL.path
-            let isNamed = error.message.hasPrefix(full)
-            throw Failure(.input, isNamed ? path + error.message.dropFirst(full.count) : "\(path): \(error.message)")
+            let isNamed = error.message.hasPrefix(path)
+            throw Failure(.input, isNamed ? error.message : "\(path): \(error.message)")
         }
     }
 
