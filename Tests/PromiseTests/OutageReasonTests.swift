@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Testing
 
-@Suite("Why events wait")
+@Suite("Why events wait", .timeLimit(.minutes(2)))
 struct OutageReasonTests {
     static let answers: [(answer: ScriptedTransport.Answer, reason: String)] = [
         (.failure(ExperimentationError(.transport, "gone")), "can't be reached"),
@@ -15,12 +15,12 @@ struct OutageReasonTests {
         for (answer, reason) in Self.answers {
             let client = try await ExperimentationClient(
                 provider: vendor.provider(SwitchedTransport { _ in answer }),
-                environment: .still()
+                environment: ClientEnvironment(time: ManualTime(), jitter: { 0.5 })
             )
             try await client.track(.custom("search"), for: User(id: "ada", consent: .granted))
             try await client.flush(retrying: false)
             #expect(try await client.outboxStatus().failures == [reason: 1], "\(vendor)")
-            await client.shutdown()
+            await client.shutdown(within: .zero)
         }
     }
 }
