@@ -40,7 +40,7 @@ bench: setup     ## Measures, in release mode, and prints the figures beside the
 docs: setup      ## Writes docs/comparison.md anew, and the reference of the libraries into .build/docs
 	@$(SWIFT) run -q xp compare --format markdown --output docs/comparison.md --without-timings
 	@$(SWIFT) package dump-symbol-graph --minimum-access-level public --skip-synthesized-members > /dev/null
-	@mkdir -p .build/docs && docc convert --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" \
+	@mkdir -p .build/docs && docc convert docs/reference.docc --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" \
 	  --fallback-display-name swift-experimentation --fallback-bundle-identifier swift-experimentation \
 	  --output-dir .build/docs/reference.doccarchive && echo "docs: .build/docs/reference.doccarchive"
 

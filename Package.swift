@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "AdapterKit", targets: ["AdapterKit"]),
         .library(name: "ExperimentationSQLite", targets: ["ExperimentationSQLite"]),
         .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
+        .library(name: "ExperimentationTelemetry", targets: ["ExperimentationTelemetry"]),
         .library(name: "VendorCatalog", targets: ["VendorCatalog"]),
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
@@ -36,6 +37,7 @@ let package = Package(
         + durableVendors.map { .library(name: "\($0)SQLite", targets: ["\($0)SQLite"]) },
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -66,6 +68,10 @@ let package = Package(
             ]
         ),
         .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
+        .target(
+            name: "ExperimentationTelemetry",
+            dependencies: ["Experimentation", .product(name: "Logging", package: "swift-log")]
+        ),
         .target(
             name: "VendorCatalog",
             dependencies: ["Experimentation", "AdapterKit"] + vendors.map { .target(name: "\($0)Adapter") }
@@ -152,6 +158,12 @@ let package = Package(
             dependencies: ["Experimentation", "ExperimentationTesting", "FlagManifest", "ChildProcesses"],
             exclude: ["Golden"],
             plugins: ["GenerateFlagKeys"]
+        ),
+        .testTarget(
+            name: "ExperimentationTelemetryTests",
+            dependencies: [
+                "ExperimentationTelemetry", "ExperimentationTesting", .product(name: "Logging", package: "swift-log"),
+            ]
         ),
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(

@@ -36,7 +36,14 @@ final class EvergageEventSink: EventSink {
 
     /// One event a request and one request at a time: the vendor has no form for several.
     var batching: BatchPolicy {
-        BatchPolicy(count: 1, largest: 1, interval: .zero, attempts: 3, maximumAge: configuration.maximumAge)
+        BatchPolicy(
+            count: 1,
+            largest: 1,
+            interval: .zero,
+            attempts: 3,
+            maximumAge: configuration.maximumAge,
+            pace: configuration.pace
+        )
     }
 
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
@@ -48,14 +55,16 @@ final class EvergageEventSink: EventSink {
         var report = DeliveryReport(noAnswerTo: batch.count)
         // Events wait while it isn't known whether the vendor takes any, and while it takes none.
         if let remoteSettings {
-            guard let remote = await remoteSettings.current() else { return DeliveryReport(.outage()) }
-            guard remote.isEnabled else { return DeliveryReport(.outage(), isDisabled: true) }
+            guard let remote = await remoteSettings.current() else {
+                return DeliveryReport(.outage(because: EvergageErrors.unknownSettings))
+            }
+            guard remote.isEnabled else { return DeliveryReport(.outage(because: .disabled), isDisabled: true) }
         }
         for (place, envelope) in batch.enumerated() {
             do {
                 try await keepPace()
             } catch {
-                report[place] = .outage()
+                report[place] = .outage(because: .pace)
                 break
             }
             let part = await deliver(envelope)

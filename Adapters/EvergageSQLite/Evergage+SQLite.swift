@@ -55,6 +55,7 @@ extension Evergage {
         in folder: URL? = nil,
         log: any LogSink = NoLog()
     ) throws(ExperimentationError) -> ClientStore {
-        try .applicationSupport(named: "evergage", in: folder, limits: StoreLimits(maximumCount: 1_000), log: log)
+        let options = SQLiteStore.Options(limits: StoreLimits(maximumCount: 1_000))
+        return try .applicationSupport(named: "evergage", in: folder, options: options, log: log)
     }
 }

@@ -13,21 +13,21 @@ extension ClientStore {
     /// - Parameters:
     ///   - name: The file's name without its ending: ASCII letters, digits, `-`, `_` and `.`, which it doesn't begin with.
     ///   - folder: Where the file lies instead, such as an application group's container.
-    ///   - limits: How much is kept.
+    ///   - options: How it behaves.
     ///   - log: Where it says that a damaged file was set aside.
-    /// - Returns: The stores, both in this file; the other settings are those of ``sqlite(at:for:durability:limits:busyTimeout:log:)``.
+    /// - Returns: The stores, both in this file.
     /// - Throws: ``ErrorCode/configuration`` for another name; ``ErrorCode/store`` when the folder or the file can't be had.
     public static func applicationSupport(
         named name: String,
         in folder: URL? = nil,
-        limits: StoreLimits = StoreLimits(),
+        options: SQLiteStore.Options = SQLiteStore.Options(),
         log: any LogSink = NoLog()
     ) throws(ExperimentationError) -> ClientStore {
         guard isFileName(name) else {
             throw ExperimentationError(.configuration, "\"\(name)\" is no name for a store's file.")
         }
         let folder = if let folder { folder } else { try applicationFolder() }
-        let store = try SQLiteStore(at: folder.appending(path: name + ".sqlite"), limits: limits, log: log)
+        let store = try SQLiteStore(at: folder.appending(path: name + ".sqlite"), options: options, log: log)
         return ClientStore(outbox: store, state: store)
     }
 

@@ -7,18 +7,14 @@ extension ClientStore {
     /// - Parameters:
     ///   - url: The file, for one application and one account of one vendor. Its folder is made if need be.
     ///   - provider: Whose events these are; a file that was opened for another vendor or account is refused then.
-    ///   - durability: What accepted events survive.
-    ///   - limits: How much is kept.
-    ///   - busyTimeout: How long to wait for another process that has the file locked.
+    ///   - options: How it behaves.
     ///   - log: Where it says that a damaged file was set aside.
     /// - Returns: The stores, both in this file.
     /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as `SQLiteStore` does.
     public static func sqlite(
         at url: URL,
         for provider: (any ExperimentationProvider)? = nil,
-        durability: Durability = .process,
-        limits: StoreLimits = StoreLimits(),
-        busyTimeout: Duration = .seconds(5),
+        options: SQLiteStore.Options = SQLiteStore.Options(),
         log: any LogSink = NoLog()
     ) async throws(ExperimentationError) -> ClientStore {
         // Checking a large file takes a while: not on a thread that others wait for.
@@ -26,14 +22,7 @@ extension ClientStore {
             DispatchQueue(label: "ExperimentationSQLite.open").async {
                 continuation.resume(
                     returning: Result { () throws(ExperimentationError) in
-                        try SQLiteStore(
-                            at: url,
-                            for: provider,
-                            durability: durability,
-                            limits: limits,
-                            busyTimeout: busyTimeout,
-                            log: log
-                        )
+                        try SQLiteStore(at: url, for: provider, options: options, log: log)
                     }
                 )
             }
@@ -48,9 +37,7 @@ extension ClientStore {
     ///   - folder: The folder; it is made if need be.
     ///   - provider: Whose events these are.
     ///   - application: Tells applications apart that share the folder.
-    ///   - durability: What accepted events survive.
-    ///   - limits: How much is kept.
-    ///   - busyTimeout: How long to wait for another process that has the file locked.
+    ///   - options: How it behaves.
     ///   - log: Where it says that a damaged file was set aside.
     /// - Returns: The stores, in a file that is named by a digest of application, vendor and account.
     /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as `SQLiteStore` does.
@@ -58,17 +45,13 @@ extension ClientStore {
         in folder: URL,
         for provider: any ExperimentationProvider,
         application: String = "",
-        durability: Durability = .process,
-        limits: StoreLimits = StoreLimits(),
-        busyTimeout: Duration = .seconds(5),
+        options: SQLiteStore.Options = SQLiteStore.Options(),
         log: any LogSink = NoLog()
     ) async throws(ExperimentationError) -> ClientStore {
         try await sqlite(
             at: folder.appendingPathComponent(Digest.hex(application, provider.name, provider.scope) + ".sqlite"),
             for: provider,
-            durability: durability,
-            limits: limits,
-            busyTimeout: busyTimeout,
+            options: options,
             log: log
         )
     }

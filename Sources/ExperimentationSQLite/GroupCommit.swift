@@ -24,8 +24,8 @@ final class GroupCommit: Sendable {
     private let move: StoreMove
     private let reserve: DiskReserve
     private let runsOnCaller: Bool
-    /// Where the file is.
-    let path: String
+    /// The file as whoever opened it named it.
+    let name: String
 
     /// The open file's queue.
     var database: DatabaseQueue { connection.withLock { $0.database } }
@@ -36,7 +36,7 @@ final class GroupCommit: Sendable {
     init(_ opened: StoreOpening.Opened, move: StoreMove, reserve: DiskReserve, runsOnCaller: Bool) {
         connection = Mutex(opened.connection)
         lock = opened.lock
-        path = opened.connection.path
+        name = move.opening.file.name
         table = Mutex(OutboxTable(limits: move.limits))
         self.move = move
         self.reserve = reserve
@@ -166,7 +166,7 @@ final class GroupCommit: Sendable {
                 if error.isFull, group[0].kind == .removal, makeRoom(database) {
                     return run(group, database, isOnCaller: isOnCaller)
                 }
-                for job in group { job.fail(.store(error, path: path)) }
+                for job in group { job.fail(.store(error, name: name)) }
                 return Left()
             }
             patience.isShort.store(false, ordering: .relaxed)
@@ -191,7 +191,7 @@ final class GroupCommit: Sendable {
             reserve.restore()
             return Left(jobs: group, isElsewhere: true)
         } catch {
-            for job in group { job.fail(.store(error, path: path)) }
+            for job in group { job.fail(.store(error, name: name)) }
             return Left()
         }
     }

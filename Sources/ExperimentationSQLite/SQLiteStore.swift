@@ -32,29 +32,26 @@ public final class SQLiteStore: OutboxStore, StateStore {
     /// Opens a store, or creates it.
     ///
     /// Checks the whole file, which takes about a millisecond for each megabyte, on the calling thread; prefer
-    /// ``Experimentation/ClientStore/sqlite(at:for:durability:limits:busyTimeout:log:)`` in async code.
+    /// ``Experimentation/ClientStore/sqlite(at:for:options:log:)`` in async code.
     ///
     /// - Parameters:
     ///   - url: The file. Its folder is made if need be.
     ///   - provider: Whose events these are; a file that was opened for another vendor or account is refused then.
-    ///   - durability: What accepted events survive.
-    ///   - limits: How much is kept.
-    ///   - busyTimeout: How long to wait for another process that has the file locked.
+    ///   - options: How it behaves.
     ///   - log: Where it says that a damaged file was set aside, or that its file was deleted or replaced.
     /// - Throws: `ErrorCode.store`, also for a file of a later version, which is left as it is;
     ///   `ErrorCode.configuration` for a file that is something else.
     public init(
         at url: URL,
         for provider: (any ExperimentationProvider)? = nil,
-        durability: Durability = .process,
-        limits: StoreLimits = StoreLimits(),
-        busyTimeout: Duration = .seconds(5),
+        options: Options = Options(),
         log: any LogSink = NoLog()
     ) throws(ExperimentationError) {
+        let limits = options.limits
         self.limits = limits
         file = try StoreFile(url)
         let account = provider.map { Digest.hex($0.name, $0.scope) }
-        let opening = StoreOpening(file, for: account, durability, limits, busyTimeout)
+        let opening = StoreOpening(file, for: account, options)
         do {
             let opened = try opening.open()
             lock = opened.lock
@@ -63,10 +60,10 @@ public final class SQLiteStore: OutboxStore, StateStore {
                 opened,
                 move: StoreMove(opening: opening, limits: limits, traces: traces, log: log),
                 reserve: DiskReserve(path: file.reservePath, size: limits.logPages * 4_096),
-                runsOnCaller: durability == .process
+                runsOnCaller: options.durability == .process
             )
         } catch {
-            throw .store(error, path: file.path)
+            throw .store(error, name: file.name)
         }
         if lock.isAlone, (try? commits.isErasingOwed()) == true { eraseBehind() }
         if hasSetAsideDamage {

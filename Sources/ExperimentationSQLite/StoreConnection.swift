@@ -25,14 +25,12 @@ struct StoreConnection: Sendable {
     ///
     /// - Parameters:
     ///   - path: The database.
-    ///   - durability: What accepted events survive.
-    ///   - limits: How much is kept.
-    ///   - busyTimeout: How long to wait for another process that has the file locked.
+    ///   - options: How the store behaves.
     ///   - isExclusive: Whether no other process may open it, which needs no index of the log on the disk.
     /// - Throws: What the database says, and ``StoreFault``; an error whose `isDamage` is true calls for setting the
     ///   file aside.
-    init(path: String, durability: Durability, limits: StoreLimits, busyTimeout: Duration, isExclusive: Bool) throws {
-        let patience = Patience(busyTimeout)
+    init(path: String, _ options: SQLiteStore.Options, isExclusive: Bool) throws {
+        let patience = Patience(options.busyTimeout)
         var configuration = Configuration()
         configuration.label = "ExperimentationSQLite"
         configuration.busyMode = .callback { patience.wait(tries: $0) }
@@ -48,7 +46,7 @@ struct StoreConnection: Sendable {
         self.path = path
         try database.writeWithoutTransaction { database in
             try Self.check(database)
-            try Self.setUp(database, durability: durability, limits: limits)
+            try Self.setUp(database, durability: options.durability, limits: options.limits)
         }
         reader = isExclusive ? nil : try Self.reader(path, patience)
         identities = FileIdentities(of: path)

@@ -20,43 +20,43 @@ enum StoreFault: Error, Equatable {
 
 extension ExperimentationError {
     /// Puts what the database or the system said into a typed error; statements and their values stay out of it.
-    static func store(_ error: any Error, path: String) -> ExperimentationError {
+    static func store(_ error: any Error, name: String) -> ExperimentationError {
         switch error {
         case let error as ExperimentationError:
             error
         case StoreFault.damaged:
             ExperimentationError(
                 .store,
-                "\(path) is damaged, and another process has it open; it is set aside when it is opened alone."
+                "\(name) is damaged, and another process has it open; it is set aside when it is opened alone."
             )
         case StoreFault.foreign:
-            ExperimentationError(.configuration, "\(path) is a database of something else. Name another file.")
+            ExperimentationError(.configuration, "\(name) is a database of something else. Name another file.")
         case StoreFault.newer(let version):
             ExperimentationError(
                 .store,
-                "\(path) was written by a later version of this library (schema \(version), known are "
+                "\(name) was written by a later version of this library (schema \(version), known are "
                     + "1 to \(StoreSchema.version)). It was left as it is."
             )
         case StoreFault.full:
-            ExperimentationError(.store, "\(path): the store is full.")
+            ExperimentationError(.store, "\(name): the store is full.")
         case StoreFault.replaced:
-            ExperimentationError(.store, "\(path) was deleted or replaced while it was open.")
+            ExperimentationError(.store, "\(name) was deleted or replaced while it was open.")
         case StoreFault.someoneElses:
             ExperimentationError(
                 .configuration,
-                "\(path) belongs to another vendor or account; its events would go to the wrong one. Name another file."
+                "\(name) belongs to another vendor or account; its events would go to the wrong one. Name another file."
             )
         case let error as DatabaseError:
-            ExperimentationError(.store, "\(path): \(reason(error))", cause: Code(error))
+            ExperimentationError(.store, "\(name): \(reason(error))", cause: Code(error))
         case let error as POSIXError:
             ExperimentationError(
                 .store,
-                "\(path) can't be used: \(String(cString: strerror(error.code.rawValue)))."
+                "\(name) can't be used: \(String(cString: strerror(error.code.rawValue)))."
                     + ([.EACCES, .EPERM, .EROFS].contains(error.code) ? " Its folder must be writable." : ""),
                 cause: error
             )
         default:
-            ExperimentationError(.store, "\(path) can't be used.", cause: error)
+            ExperimentationError(.store, "\(name) can't be used.", cause: error)
         }
     }
 

@@ -13,6 +13,8 @@ import Foundation
 struct StoreFile: Sendable {
     /// The database.
     let path: String
+    /// The database as whoever opens it named it; for people.
+    let name: String
 
     /// Takes a file's place in the file system.
     init(_ url: URL) throws(ExperimentationError) {
@@ -20,6 +22,7 @@ struct StoreFile: Sendable {
             throw ExperimentationError(.configuration, "The store must be a file on this machine.")
         }
         path = url.standardizedFileURL.path
+        name = url.relativePath
     }
 
     /// The lock beside it.
@@ -50,7 +53,8 @@ struct StoreFile: Sendable {
                     attributes: [.posixPermissions: 0o700]
                 )
             } catch {
-                throw ExperimentationError(.store, "The folder \(folder) can't be made.", cause: error)
+                let named = (name as NSString).deletingLastPathComponent
+                throw ExperimentationError(.store, "The folder \(named) can't be made.", cause: error)
             }
         }
         // Before anything is made beside them.

@@ -7,9 +7,7 @@ struct StoreOpening: Sendable {
     /// The files.
     let file: StoreFile
     private let account: String?
-    private let durability: Durability
-    private let limits: StoreLimits
-    private let busyTimeout: Duration
+    private let options: SQLiteStore.Options
 
     /// What opening gave.
     struct Opened {
@@ -25,21 +23,11 @@ struct StoreOpening: Sendable {
     /// - Parameters:
     ///   - file: The files.
     ///   - account: A digest of whose events these are, if that is to be checked.
-    ///   - durability: What accepted events survive.
-    ///   - limits: How much is kept.
-    ///   - busyTimeout: How long to wait for another process that has the file locked.
-    init(
-        _ file: StoreFile,
-        for account: String?,
-        _ durability: Durability,
-        _ limits: StoreLimits,
-        _ busyTimeout: Duration
-    ) {
+    ///   - options: How the store behaves.
+    init(_ file: StoreFile, for account: String?, _ options: SQLiteStore.Options) {
         self.file = file
         self.account = account
-        self.durability = durability
-        self.limits = limits
-        self.busyTimeout = busyTimeout
+        self.options = options
     }
 
     /// Opens the file.
@@ -50,9 +38,9 @@ struct StoreOpening: Sendable {
         try file.prepareFolder()
         let lock = try FileLock(path: file.lockPath)
         let isAlone = lock.takeAlone()
-        let seconds = Double(busyTimeout.components.seconds) + 1
+        let seconds = Double(options.busyTimeout.components.seconds) + 1
         guard isAlone || lock.takeTogether(within: seconds) else {
-            throw ExperimentationError(.store, "\(file.path): another process keeps it locked.")
+            throw ExperimentationError(.store, "\(file.name): another process keeps it locked.")
         }
         let isNew = try file.prepare()
         // What is written there is about the file that was here before.
@@ -107,13 +95,7 @@ struct StoreOpening: Sendable {
     private func unlinkReserve() { try? FileManager.default.removeItem(atPath: file.reservePath) }
 
     private func connect(isExclusive: Bool) throws -> StoreConnection {
-        try StoreConnection(
-            path: file.path,
-            durability: durability,
-            limits: limits,
-            busyTimeout: busyTimeout,
-            isExclusive: isExclusive
-        )
+        try StoreConnection(path: file.path, options, isExclusive: isExclusive)
     }
 
     private func replace(_ copy: AccountsCopy?) throws -> StoreConnection {
@@ -127,7 +109,7 @@ struct StoreOpening: Sendable {
         let connection = try connect(isExclusive: false)
         try connection.database.writeWithoutTransaction { database in
             try database.inTransaction(.immediate) {
-                var table = OutboxTable(limits: limits)
+                var table = OutboxTable(limits: options.limits)
                 try table.refresh(database)
                 try table.take(salvage.contents, isContinued: true, database)
                 return .commit

@@ -37,6 +37,14 @@ public final class InMemoryProvider: ExperimentationProvider {
         var failure: ExperimentationError?
         var verdict: @Sendable (Envelope) -> Verdict = { _ in .delivered }
         var answer: @Sendable (Envelope) -> [Campaign] = { _ in [] }
+        var listeners: [AsyncStream<Void>.Continuation] = []
+
+        mutating func replace(_ flags: [InMemoryFlag], _ experiments: [InMemoryExperiment]) {
+            self.flags = flags
+            self.experiments = experiments
+            rules = InMemoryRules(flags: flags, experiments: experiments)
+            version += 1
+        }
     }
 
     /// The name; `in-memory` unless another was given.
@@ -106,6 +114,7 @@ public final class InMemoryProvider: ExperimentationProvider {
             isSticky: capabilities.contains(.stickyAssignments),
             allowsOverrides: capabilities.contains(.overrides)
         )
+        roles.updates = { [weak self] in self?.listen() ?? AsyncStream { $0.finish() } }
         roles.stop = { [weak self] _ in self?.state.withLock { $0.record.isStopped = true } }
         return roles
     }
@@ -114,12 +123,41 @@ public final class InMemoryProvider: ExperimentationProvider {
 
     /// Replaces flags and experiments; clients see it with their next refresh.
     public func replace(flags: [InMemoryFlag], experiments: [InMemoryExperiment] = []) {
-        state.withLock { state in
-            state.flags = flags
-            state.experiments = experiments
-            state.rules = InMemoryRules(flags: flags, experiments: experiments)
-            state.version += 1
+        state.withLock { $0.replace(flags, experiments) }
+    }
+
+    /// Changes one flag, or adds it, and leaves the others and the experiments as they are.
+    ///
+    /// Unlike ``replace(flags:experiments:)`` it is told to clients at once: their open sessions, if they were refreshed
+    /// before, come to it by themselves, and announce it in ``Experimentation/UserSession/changes``.
+    public func set(_ flag: InMemoryFlag) {
+        change { flags in
+            if let place = flags.firstIndex(where: { $0.key == flag.key }) {
+                flags[place] = flag
+            } else {
+                flags.append(flag)
+            }
         }
+    }
+
+    /// Removes one flag, and leaves the others as they are; told to clients as ``set(_:)`` is.
+    public func removeFlag(_ key: String) { change { $0.removeAll { $0.key == key } } }
+
+    private func change(_ change: (inout [InMemoryFlag]) -> Void) {
+        let listeners = state.withLock { state in
+            var flags = state.flags
+            change(&flags)
+            state.replace(flags, state.experiments)
+            return state.listeners
+        }
+        for listener in listeners { listener.yield() }
+    }
+
+    private func listen() -> AsyncStream<Void> {
+        // One that waits is as good as several: it is the state at the end that is asked for.
+        let (stream, listener) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        state.withLock { $0.listeners.append(listener) }
+        return stream
     }
 
     /// Switches the kill switch.

@@ -27,6 +27,8 @@ public final class ManualTime: TimeSource {
         var sleepers: [UInt64: Sleeper] = [:]
         var waiters: [Waiter] = []
         var nextID: UInt64 = 0
+        /// Counts up with whatever is asked of this time.
+        var questions: UInt64 = 0
 
         mutating func takeContentWaiters() -> [Waiter] {
             let count = sleepers.count
@@ -46,9 +48,16 @@ public final class ManualTime: TimeSource {
     }
 
     /// The time of day.
-    public var now: Date { state.withLock { $0.now } }
+    public var now: Date { asked(\.now) }
     /// The moment.
-    public var instant: ContinuousClock.Instant { state.withLock { $0.instant } }
+    public var instant: ContinuousClock.Instant { asked(\.instant) }
+
+    private func asked<Value>(_ value: (State) -> Value) -> Value {
+        state.withLock { state in
+            state.questions &+= 1
+            return value(state)
+        }
+    }
 
     /// Moves both clocks and wakes due sleepers, the earliest first.
     public func advance(by duration: Duration) {
@@ -84,11 +93,51 @@ public final class ManualTime: TimeSource {
         await waiter.gate.wait()
     }
 
+    // MARK: Letting things settle
+
+    /// How many turns in a row have to pass in which nobody asks for the time.
+    private static let quietTurns = 20
+    /// How long a turn is at the least, so that work on other threads comes forward: in real time, whatever this one says.
+    private static let turn: Duration = .milliseconds(1)
+
+    /// Lets other tasks go on until they have nothing to do for a while but to sleep by this time or to wait for each other.
+    ///
+    /// For a test that shows that something doesn't happen, or that wants all of it to have happened. It can't know of a task
+    /// that computes, or waits for a disk or a socket, for longer than some twenty milliseconds: where something is sure to
+    /// come, wait for that instead. It ends at once when this task is cancelled.
+    public func settle() async {
+        var before = state.withLock { $0.questions }
+        var quiet = 0
+        while quiet < Self.quietTurns {
+            for _ in 0..<10 { await Task.yield() }
+            do { try await Task.sleep(for: Self.turn) } catch { return }
+            let now = state.withLock { $0.questions }
+            quiet = now == before ? quiet + 1 : 0
+            before = now
+        }
+    }
+
+    /// Moves time forward from one sleeper's end to the next, and lets things settle at each, so that whoever sleeps again
+    /// on the way wakes again on the way.
+    public func pass(_ duration: Duration) async {
+        let end = state.withLock { $0.instant }.advanced(by: duration)
+        while !Task.isCancelled {
+            await settle()
+            let (now, next) = state.withLock { state in
+                (state.instant, state.sleepers.values.map(\.deadline).min().map { min($0, end) } ?? end)
+            }
+            advance(by: now.duration(to: max(next, now)))
+            if next >= end { break }
+        }
+        await settle()
+    }
+
     /// Sleeps until a test moves time far enough.
     public func sleep(until deadline: ContinuousClock.Instant) async throws {
         try Task.checkCancellation()
         let sleeper = Sleeper(deadline: deadline)
         let (id, content) = state.withLock { state -> (UInt64?, [Waiter]) in
+            state.questions &+= 1
             if deadline <= state.instant { return (nil, []) }
             state.nextID += 1
             state.sleepers[state.nextID] = sleeper
@@ -99,7 +148,10 @@ public final class ManualTime: TimeSource {
         let isTime = await withTaskCancellationHandler {
             await sleeper.gate.wait()
         } onCancel: {
-            state.withLock { $0.sleepers[id] = nil }
+            state.withLock { state in
+                state.sleepers[id] = nil
+                state.questions &+= 1
+            }
         }
         guard isTime else { throw CancellationError() }
     }

@@ -58,7 +58,7 @@ struct RoundTripTests {
         let flushed = try await Tool.run(["outbox", "flush", "--config", configuration, "--store", store])
         for result in [tracked, flushed] {
             #expect(result.status == 69)
-            #expect(result.errors.contains("1 events wait for their users' consent"))
+            #expect(result.errors.contains("1 event waits for its user's consent"))
             #expect(result.errors.contains("\"consent\": true releases"))
         }
         let released = try await Tool.run(

@@ -77,7 +77,7 @@ struct OrderTests {
         bench.plan(.status(503), on: "events")
         let report = await sink.deliver(batch([(ada, "1"), (ada, "out"), (ada, "2")]))
         #expect(bench.operations.filter { $0 != "token" } == ["events"])
-        #expect(report.verdicts == .each([.outage(), .outage(), .outage()]))
+        #expect(report.verdicts == .each(Array(repeating: .outage(because: .answered(503)), count: 3)))
         #expect(try await bench.recipients().map(\.optedOut) == [false])
     }
 }

@@ -151,7 +151,7 @@ struct NetworkTests {
     @Test(
         "in a batch of several events nothing is sent behind one that is to be tried again",
         arguments: [
-            (503, .outage()), (429, .outage()),
+            (503, .outage(because: .answered(503))), (429, .outage(because: .patience)),
             (401, .stop(ExperimentationError(.unauthorized, "the vendor answered 401"))),
         ] as [(Int, Verdict)]
     )

@@ -74,7 +74,7 @@ struct AccountsTests {
     func failedRewriting() async throws {
         let folder = TemporaryFolder()
         let limits = StoreLimits(maximumCount: 11)
-        let store = try SQLiteStore(at: folder.file(), limits: limits, busyTimeout: .milliseconds(20))
+        let store = try SQLiteStore(at: folder.file(), options: .init(limits: limits, busyTimeout: .milliseconds(20)))
         try await store.append((0..<10).map { .sample("secret-\($0)", user: "ada") })
         try await store.append([.sample("b", user: "bob")])
         var configuration = Configuration()

@@ -59,7 +59,10 @@
             )
             let client = try await ExperimentationClient(
                 provider: provider,
-                store: .sqlite(at: folder.file(), limits: StoreLimits(maximumCount: 200_000, maximumBytes: 1 << 28))
+                store: .sqlite(
+                    at: folder.file(),
+                    options: .init(limits: StoreLimits(maximumCount: 200_000, maximumBytes: 1 << 28))
+                )
             )
             let isOver = Mutex(false)
             async let flushing: Void = {
@@ -74,7 +77,7 @@
             }
             isOver.withLock { $0 = true }
             try await flushing
-            try await eventually("an empty outbox") { try await client.flush(within: .seconds(60)) }
+            try await eventually("an empty outbox") { try await client.flush(within: .seconds(60)).isDone }
             let (half, most) = (percentile(0.5, of: times), percentile(0.99, of: times))
             print("P19: \(count) accepted while delivering, p50 \(half), p99 \(most)")
             // Beside other tests, in debug mode, the figures say nothing.
@@ -114,7 +117,7 @@
             print("P19: \(times.count) reads beside a locked file, p99 \(most)")
             // A reader that waits for the file waits as long as it is locked, and these are all read meanwhile.
             if isSoak { #expect(most <= .milliseconds(1)) }
-            try await eventually("an empty outbox") { try await client.flush(within: .seconds(30)) }
+            try await eventually("an empty outbox") { try await client.flush(within: .seconds(30)).isDone }
             #expect(try await client.ledger().isBalanced)
             await client.shutdown()
         }
@@ -168,7 +171,7 @@
                 }
                 try await pause(.milliseconds(10))
             }
-            try await eventually("an empty outbox") { try await client.flush(within: .seconds(30)) }
+            try await eventually("an empty outbox") { try await client.flush(within: .seconds(30)).isDone }
             #expect(try await client.ledger() == Ledger(accepted: count, delivered: count))
             await client.shutdown()
             await store.close()

@@ -39,7 +39,7 @@
             }
             let store = try SQLiteStore(
                 at: folder.file(),
-                limits: StoreLimits(maximumCount: 10_000_000, maximumBytes: 1 << 32)
+                options: .init(limits: StoreLimits(maximumCount: 10_000_000, maximumBytes: 1 << 32))
             )
             #expect(!store.hasSetAsideDamage)
             var stored: [String] = []
@@ -150,7 +150,7 @@
                 try ChildPart.start("drains", [folder.file().path, folder.file("drained").path, end])
             }
             for writer in writers { #expect(await writer.status() == 0) }
-            let store = try SQLiteStore(at: folder.file(), limits: StoreLimits(maximumCount: 1_000_000))
+            let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumCount: 1_000_000)))
             try await eventually("an empty store") { try await store.ledger().pending == 0 }
             try Data().write(to: URL(fileURLWithPath: end))
             for drainer in drainers { #expect(await drainer.status() == 0) }

@@ -53,7 +53,7 @@
             try FileManager.default.removeItem(atPath: other)
             note("withdrawal with room", await ended { try await eve.setConsent(.denied) })
             note("tracking with room", await track(10))
-            for _ in 0..<3 { if try await client.flush(within: .seconds(10)) { break } }
+            for _ in 0..<3 { if try await client.flush(within: .seconds(10)).isDone { break } }
             let ledger = try await client.ledger()
             note("delivered", ledger.delivered)
             note("purged", ledger.purged)

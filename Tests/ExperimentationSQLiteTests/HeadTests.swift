@@ -58,7 +58,7 @@ struct HeadTests {
     @Test("their rows go as fast as new events come")
     func beside() async throws {
         let limits = StoreLimits(maximumCount: 100_000, maximumBytes: 100_000_000)
-        let store = try SQLiteStore(at: folder.file(), limits: limits)
+        let store = try SQLiteStore(at: folder.file(), options: .init(limits: limits))
         for round in 0..<36 {
             try await store.file((0..<200).map { .sample("\(round)-\($0)") })
             if round > 0 { try await deliver(try await store.fetch(200), of: store) }
@@ -205,7 +205,7 @@ struct HeadTests {
 
     @Test("a full store gives up their rows before an event that waits")
     func fullStore() async throws {
-        let store = try SQLiteStore(at: folder.file(), limits: StoreLimits(maximumCount: 8))
+        let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumCount: 8)))
         try await store.file((0..<8).map { .sample("\($0)") })
         let batch = try await store.fetch(4)
         try await deliver(batch, of: store)

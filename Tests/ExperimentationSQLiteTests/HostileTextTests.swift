@@ -9,7 +9,7 @@ struct HostileTextTests {
 
     @Test("P60 hostile texts are stored as they are")
     func hostileTexts() async throws {
-        let store = try SQLiteStore(at: folder.file(), limits: StoreLimits(maximumCount: 2_000))
+        let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumCount: 2_000)))
         let seeds = [
             "'", "\"", ";--", "'); DROP TABLE event; --", "%", "_", "\u{0}", "\u{1F600}", "e\u{301}", "é", "\u{202E}",
             "?", ":a",

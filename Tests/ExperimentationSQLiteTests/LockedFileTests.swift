@@ -16,7 +16,7 @@ struct LockedFileTests {
 
     @Test("what the store couldn't write down is found again, and settled in any order")
     func settledAgain() async throws {
-        let store = try SQLiteStore(at: folder.file(), busyTimeout: .milliseconds(10))
+        let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(10)))
         try await store.append((1...6).map { .sample("\($0)") })
         let lease = try #require(try await store.take())
         var configuration = Configuration()
@@ -32,7 +32,7 @@ struct LockedFileTests {
 
     @Test("however many wait for it, they wait once, and each is told why")
     func waitTogether() async throws {
-        let store = try SQLiteStore(at: folder.file(), busyTimeout: .milliseconds(200))
+        let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(200)))
         try await store.append([.sample("before")])
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true

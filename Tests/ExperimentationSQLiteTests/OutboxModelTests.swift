@@ -184,7 +184,7 @@ private final class ModelRun {
             }
             try database.close()
         }
-        store = try SQLiteStore(at: folder.file(), limits: limits)
+        store = try SQLiteStore(at: folder.file(), options: .init(limits: limits))
     }
 
     // MARK: Comparing

@@ -85,7 +85,7 @@ struct SchemaTests {
                     group.addTask {
                         // Opening waits for the others on its thread, which must be none that tasks share.
                         let isDamaged = try await ownThread {
-                            try SQLiteStore(at: url, busyTimeout: isSoak ? .seconds(5) : generousLimit)
+                            try SQLiteStore(at: url, options: .init(busyTimeout: isSoak ? .seconds(5) : generousLimit))
                                 .hasSetAsideDamage
                         }
                         #expect(!isDamaged)

@@ -53,7 +53,9 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
         return StorePlace {
             try await .sqlite(
                 at: folder.file(),
-                limits: StoreLimits(maximumCount: size.maximumCount, maximumEventBytes: size.maximumEventBytes)
+                options: .init(
+                    limits: StoreLimits(maximumCount: size.maximumCount, maximumEventBytes: size.maximumEventBytes)
+                )
             )
         }
     }

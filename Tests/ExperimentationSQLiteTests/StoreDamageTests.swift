@@ -148,7 +148,7 @@ struct StoreDamageTests {
 
     @Test("P17 a full file is survived: typed error, nothing lost, deliveries go on and make room")
     func full() async throws {
-        let store = try SQLiteStore(at: folder.file(), limits: StoreLimits(maximumBytes: 1_000_000))
+        let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumBytes: 1_000_000)))
         for number in 0..<100 { try await store.file([.sample("\(number)")]) }
         // Cached values fill the file up to the reserve.
         var stored = 0
@@ -189,7 +189,7 @@ struct StoreDamageTests {
         let most = total / 100
         let store = try SQLiteStore(
             at: folder.file(),
-            limits: StoreLimits(maximumCount: most, maximumBytes: most * 400)
+            options: .init(limits: StoreLimits(maximumCount: most, maximumBytes: most * 400))
         )
         var number = 0
         while number < total {

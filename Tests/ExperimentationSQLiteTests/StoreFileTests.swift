@@ -136,10 +136,24 @@ struct StoreFileTests {
         #expect(try await again.read { try String.fetchOne($0, sql: "SELECT name FROM recipe") } == "x")
     }
 
+    @Test("errors name the file as it was named, when it is opened and later")
+    func namedAsTyped() async throws {
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+        let url = URL(filePath: "notes.db", relativeTo: folder.url)
+        let store = try SQLiteStore(at: url)
+        await store.close()
+        let closed = await #expect(throws: ExperimentationError.self) { try await store.ledger() }
+        #expect(closed?.message == "notes.db: it has been closed.")
+        try FileManager.default.removeItem(at: url)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        let folder = #expect(throws: ExperimentationError.self) { try SQLiteStore(at: url) }
+        #expect(folder?.message.hasPrefix("notes.db") == true, "\(folder?.message ?? "")")
+    }
+
     @Test("both durabilities are what the database says they are", arguments: zip(Durability.allCases, [1, 2]))
     func durability(_ durability: Durability, _ expected: Int) async throws {
         // The store reads the setting back itself and refuses to open when it isn't so; here it opens and works.
-        let store = try SQLiteStore(at: folder.file(), durability: durability)
+        let store = try SQLiteStore(at: folder.file(), options: .init(durability: durability))
         try await withThrowingTaskGroup { group in
             for caller in 0..<16 {
                 group.addTask { try await store.append([.sample("\(caller)")]) }

@@ -181,7 +181,7 @@ struct StoreReplacedTests {
 
     @Test("many denials of one's own never find the file locked")
     func manyDenials() async throws {
-        let store = try SQLiteStore(at: folder.file(), busyTimeout: .zero)
+        let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .zero))
         try await withThrowingTaskGroup { group in
             for user in 0..<200 {
                 group.addTask {

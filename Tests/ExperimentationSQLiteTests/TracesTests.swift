@@ -19,7 +19,7 @@ struct TracesTests {
             let provider = MarkingProvider()
             func open() async throws -> (ExperimentationClient, SQLiteStore) {
                 let limits = StoreLimits(maximumBytes: 4_000_000)
-                let stores = try await ClientStore.sqlite(in: folder.url, for: provider, limits: limits)
+                let stores = try await ClientStore.sqlite(in: folder.url, for: provider, options: .init(limits: limits))
                 let file = try #require(stores.outbox as? SQLiteStore)
                 return (try await ExperimentationClient(provider: provider, store: stores), file)
             }
@@ -120,7 +120,7 @@ struct TracesTests {
         arguments: [true, false]
     )
     func erasedLater(isHindered: Bool) async throws {
-        let store = try SQLiteStore(at: folder.file(), busyTimeout: .milliseconds(20))
+        let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(20)))
         // Enough for copies to stay behind where rows are moved from page to page.
         for number in 0..<200 {
             try await store.append([.sample("\(number)", user: number % 2 == 0 ? "marker-4711" : "bob")])
@@ -164,7 +164,7 @@ struct TracesTests {
     func erasedAtShutdown() async throws {
         for isHindered in [false, true] {
             let folder = TemporaryFolder()
-            let store = try SQLiteStore(at: folder.file(), busyTimeout: .seconds(30))
+            let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .seconds(30)))
             let client = try await ExperimentationClient(
                 provider: MarkingProvider(),
                 store: ClientStore(outbox: store, state: store)

@@ -117,7 +117,7 @@
                 provider: TwoDestinations(try LineFile(first), second: try LineFile(second)),
                 store: .sqlite(at: folder.file())
             )
-            for _ in 0..<5 { if try await client.flush(within: .seconds(30)) { break } }
+            for _ in 0..<5 { if try await client.flush(within: .seconds(30)).isDone { break } }
             let each = Ledger(accepted: kills, delivered: kills)
             let ledgers = try await client.ledgers()
             #expect(ledgers == [Destination(provider: "first", scope: ""): each, TwoDestinations.second: each])

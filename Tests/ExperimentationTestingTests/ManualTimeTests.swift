@@ -48,4 +48,37 @@ struct ManualTimeTests {
         await waiter.value
         #expect(time.sleepers == 0)
     }
+
+    @Test("things settle: who was woken has gone on to the next sleep")
+    func settles() async {
+        let rounds = Task { [time] in
+            for _ in 0..<5 { try await time.sleep(for: .seconds(10)) }
+        }
+        await time.waitForSleepers(1)
+        time.advance(by: .seconds(10))
+        await time.settle()
+        #expect(time.sleepers == 1 && time.untilNextWake == .seconds(10))
+        rounds.cancel()
+        await time.settle()
+        #expect(time.sleepers == 0)
+    }
+
+    @Test("time that passes wakes sleepers that sleep again, each in its turn")
+    func passes() async throws {
+        let provider = InMemoryProvider(batching: BatchPolicy(count: 10, interval: .seconds(5)), needsConsent: false)
+        let client = try await ExperimentationClient(provider: provider, environment: ClientEnvironment(time: time))
+        try await client.track(.custom("a"), for: User(id: "ada"))
+        await time.settle()
+        #expect(provider.delivered == [])
+        // Asleep until the batch is due.
+        await time.waitForSleepers(1)
+        let ticks = Task { [time] in
+            for _ in 0..<4 { try await time.sleep(for: .seconds(2)) }
+        }
+        await time.waitForSleepers(2)
+        await time.pass(.seconds(9))
+        try await ticks.value
+        #expect(provider.delivered == [.custom("a")])
+        await client.shutdown()
+    }
 }

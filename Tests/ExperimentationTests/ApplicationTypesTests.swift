@@ -167,7 +167,7 @@ struct ApplicationTypesTests {
         #expect(try await client.waitingEvents().map(\.envelope.attributeChanges) == [["vip": true]])
         #expect(try await client.outboxStatus().held == 1)
         try await client.setConsent(.granted, for: ada)
-        try await eventually("an empty outbox") { try await client.flush() }
+        try await eventually("an empty outbox") { try await client.flush().isDone }
         #expect(provider.delivered.first == .custom("one"))
         try await client.setConsent(.denied, for: ada)
         var denied = ada

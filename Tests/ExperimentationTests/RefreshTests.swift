@@ -159,7 +159,7 @@ struct RefreshTests {
         #expect(other.details("a", default: false) == EvaluationDetails(flagKey: "a", value: false, reason: .disabled))
         #expect(client.status == .disabled)
         try await session.track(.custom("bought"))
-        #expect(try await client.flush() == false)
+        #expect(try await client.flush().isDone == false)
         #expect(provider.delivered.isEmpty)
         await client.shutdown()
 
@@ -170,7 +170,7 @@ struct RefreshTests {
         provider.setDisabled(false)
         try await later.refresh()
         #expect(later.bool("a", default: false))
-        #expect(try await second.flush())
+        #expect(try await second.flush().isDone)
         #expect(provider.delivered == [.custom("bought")])
     }
 

@@ -187,7 +187,7 @@ struct TrackingTests {
         let client = try await ExperimentationClient(provider: sink, environment: ClientEnvironment(time: time))
         let session = client.session(for: Self.ada)
         try await session.track(.custom("one"))
-        async let flushed = client.flush(within: .seconds(3))
+        async let flushed = client.flush(within: .seconds(3)).isDone
         await time.waitForSleepers(1)
         try await eventually("the wait of the flush") { (time.untilNextWake ?? .zero) <= .seconds(3) }
         time.advance(by: .seconds(3))

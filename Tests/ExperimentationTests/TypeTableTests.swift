@@ -109,7 +109,7 @@ struct TypeTableTests {
         for id in ids {
             try await client.session(for: User(id: id)).track(.custom("seen", attributes: ["id": .string(id)]))
         }
-        try await eventually("an empty outbox") { try await client.flush() }
+        try await eventually("an empty outbox") { try await client.flush().isDone }
         let received = provider.record.delivered
         #expect(received.count == 500)
         #expect(Set(received.map { Array($0.identity.id.utf8) }) == Set(ids.map { Array($0.utf8) }))

@@ -254,15 +254,16 @@ struct EventSinkTests {
     @Test(
         "only a status of 2xx is a delivery, and a portal's page isn't one",
         arguments: [
-            (VendorTransport.Failure.status(204), true), (.status(302), false), (.status(500), false),
-            (.body("<!DOCTYPE html><html></html>"), false), (.error(.transport), false), (.body("anything"), true),
-        ]
+            (VendorTransport.Failure.status(204), nil), (.status(302), .answered(302)), (.status(500), .answered(500)),
+            (.body("<!DOCTYPE html><html></html>"), .foreign), (.error(.transport), .unreachable),
+            (.body("anything"), nil),
+        ] as [(VendorTransport.Failure, OutageReason?)]
     )
-    func deliveries(failure: VendorTransport.Failure, isDelivered: Bool) async throws {
+    func deliveries(failure: VendorTransport.Failure, reason: OutageReason?) async throws {
         let bench = try await Bench()
         let sink = try #require(try await bench.roles().events)
         bench.transport.fail("hits", failure)
         let envelope = Envelope(id: "1", identity: Identity(id: "a"), event: .screenView("x"), date: bench.time.now)
-        #expect(await sink.deliver([envelope]).verdicts == .each([isDelivered ? .delivered : .outage()]))
+        #expect(await sink.deliver([envelope]).verdicts == .each([reason.map { .outage(because: $0) } ?? .delivered]))
     }
 }

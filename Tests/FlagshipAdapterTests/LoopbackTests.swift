@@ -31,7 +31,7 @@ struct LoopbackTests {
         #expect(session.double("discount", default: 0) == 0.15)
         #expect(session.object("theme", default: nil) == ["accent": "#06c", "dark": false])
         try await session.track(.purchase(Order(id: "o-1", lines: [LineItem(item: .teapot)], currency: "EUR")))
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
         let received = try await stage.received()
         #expect(received.contains { $0.type == "exposure" && $0.experiment == "checkout" && $0.variation == "green" })
         let purchase = try #require(received.first { $0.type == "purchase" })

@@ -82,20 +82,21 @@ struct OrderTests {
         )
     }
 
+    private static func away(_ status: Int) -> Verdict { .outage(because: .answered(status)) }
     private static let held = Verdict.split("an earlier event of the user wasn't taken")
 
     static let failures: [(String, VendorTransport.Failure, batch: String, requests: [String], verdicts: [Verdict])] = [
         (
             "activate", .status(503), "A.e A.h B.h", ["activate A0", "hits B2"],
-            [.outage(), .outage(), .delivered]
+            [away(503), away(503), .delivered]
         ),
         (
             "activate", .error(.timeout), "A.e A.h B.h B.e", ["activate A0", "hits B2"],
-            [.outage(), .outage(), .delivered, .outage()]
+            [.outage(because: .timeout), .outage(because: .timeout), .delivered, .outage(because: .timeout)]
         ),
         (
             "hits", .status(500), "A.h A.e B.e B.h", ["activate B2", "hits A0 B3"],
-            [.outage(), .outage(), .delivered, .outage()]
+            [away(500), away(500), .delivered, away(500)]
         ),
         (
             "activate", .status(400), "A.e A.h B.h A.e", ["activate A0", "hits B2"],
@@ -150,7 +151,7 @@ struct OrderTests {
         try await client.flush(retrying: false)
         #expect(heard.values == ["ada cta"])
         bench.time.advance(by: .seconds(60))
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(heard.values == ["ada cta", "ada color"])
         let requests = bench.transport.exchanges.filter { $0.operation != "campaigns" }
         #expect(requests.map(\.operation) == ["activate", "hits", "hits", "activate", "hits"])
@@ -197,7 +198,7 @@ struct OrderTests {
             try await client.flush(retrying: false)
             bench.time.advance(by: .seconds(10))
         }
-        for _ in 0..<100 where try await !client.flush(retrying: false) { bench.time.advance(by: .seconds(60)) }
+        for _ in 0..<100 where try await !client.flush(retrying: false).isDone { bench.time.advance(by: .seconds(60)) }
         var received: [String: [String]] = [:]
         for one in await bench.mock.receivedInOrder {
             let hit = try one.json.flatMap { try JSON.parse(Array($0.utf8)).objectValue }
@@ -236,7 +237,7 @@ struct OrderTests {
             try await ada.track(.screenView("\(number)"))
             _ = ben.string("checkout-color", default: "none")
         }
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
         let received = try await stage.received()
         func story(of user: User) -> [String] { received.filter { $0.userID == user.id }.map { $0.name ?? $0.type } }
         #expect(story(of: .ada) == ["exposure", "1", "exposure", "2"])

@@ -32,6 +32,7 @@ struct ImportArrowTests {
                 folder: "Sources/ExperimentationTesting",
                 allowed: platform.union(["Experimentation", "AdapterKit", "HTTPTypes"])
             ),
+            Arrow(folder: "Sources/ExperimentationTelemetry", allowed: ["Experimentation", "Logging"]),
             Arrow(
                 folder: "Sources/xp",
                 allowed: platform.union(kits).union([

@@ -18,6 +18,7 @@ struct PackageTests {
         "AdapterKit": ["swift-http-types"],
         "ExperimentationSQLite": ["GRDB.swift"],
         "ExperimentationTesting": ["swift-http-types"],
+        "ExperimentationTelemetry": ["swift-log"],
         "VendorCatalog": ["swift-http-types"],
         "ExperimentationObservation": [],
         "FlagManifest": [],

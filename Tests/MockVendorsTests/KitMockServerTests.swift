@@ -41,6 +41,19 @@ struct KitMockServerTests {
         }
     }
 
+    @Test("keeps no more of its journal than it is told to, and goes on counting")
+    func boundsItsJournal() async throws {
+        try await serving { server, client in
+            server.journalLimit = 8
+            for number in 1...30 { _ = await client.get("/r\(number)") }
+            #expect(server.journalCount == 30)
+            #expect((8...10).contains(server.journal.count))
+            #expect(server.forgottenEntries == 30 - server.journal.count)
+            #expect(server.journal.last?.operation == "r30")
+            #expect(server.journal(from: 28).map(\.operation) == ["r29", "r30"])
+        }
+    }
+
     @Test("goes away and comes back on the same port, with its journal")
     func goesAwayAndComesBack() async throws {
         try await serving { server, client in

@@ -144,7 +144,7 @@ struct ScaleTests {
             while client.status != .disabled { _ = await events.next() }
             #expect(!session.bool("a", default: false))
             try await session.track(.custom("bought"))
-            #expect(try await !client.flush())
+            #expect(try await !client.flush().isDone)
             await client.shutdown()
             #expect(provider.delivered.isEmpty)
 
@@ -157,7 +157,7 @@ struct ScaleTests {
             provider.setDisabled(false)
             try await later.refresh(force: true)
             #expect(later.bool("a", default: false))
-            #expect(try await second.flush())
+            #expect(try await second.flush().isDone)
             #expect(provider.delivered == [.custom("bought")])
             await second.shutdown()
         }

@@ -132,7 +132,7 @@ enum RaceSuite {
                 }
             }
         }
-        for _ in 0..<50 where try await !client.flush(within: .seconds(5)) { continue }
+        for _ in 0..<50 where try await !client.flush(within: .seconds(5)).isDone { continue }
         let ledger = try await client.ledger()
         guard ledger.isBalanced else {
             print("races: the accounts don't balance: \(ledger)")

@@ -7,15 +7,18 @@ import HTTPTypes
 enum EngageErrors {
     /// What a status means that isn't a success; `nil` for one that is.
     static func error(status: Int, of operation: String) -> ExperimentationError? {
-        switch status {
+        let cause = RefusingStatus(status)
+        return switch status {
         case 200..<300: nil
         case 401, 403: ExperimentationError(.unauthorized, "\(operation): the vendor answered \(status)")
         case 413: ExperimentationError(.tooLarge, "\(operation): the vendor answered 413")
-        case 408, 425, 429, 500...: ExperimentationError(.transport, "\(operation): the vendor answered \(status)")
+        case 408, 425, 429, 500...:
+            ExperimentationError(.transport, "\(operation): the vendor answered \(status)", cause: cause)
         case 300..<400:
             ExperimentationError(
                 .transport,
-                "\(operation): the vendor answered a redirect (\(status)), which isn't followed"
+                "\(operation): the vendor answered a redirect (\(status)), which isn't followed",
+                cause: cause
             )
         default: ExperimentationError(.vendorFault, "\(operation): the vendor answered \(status)")
         }
@@ -46,12 +49,14 @@ enum EngageErrors {
         case 200..<300:
             return EngageWire.refusal(in: reply).map { refusal in
                 switch refusal {
-                case .foreign: .outage()
+                case .foreign: .outage(because: .foreign)
                 case .stated(let text): batch > 1 ? .split(text) : .failed(text)
                 }
             } ?? .delivered
         // The token's matter, and another one was tried already; the vendor's own fault, then.
-        case 401: return .outage(after: wait(asked: reply, now: now))
+        case 401:
+            let after = wait(asked: reply, now: now)
+            return .outage(after: after, because: OutageReason(status: reply.status, after: after))
         // The host isn't Engage's: no event is to blame.
         case 404, 405:
             return .stop(ExperimentationError(.configuration, "the host takes no behaviours (\(reply.status))"))
@@ -70,7 +75,8 @@ enum EngageErrors {
         case .configuration: .stop(error)
         // Two refused tokens may be the vendor's trouble; refused credentials are the settings'.
         case .unauthorized where !(error.cause is RefusedTokens): .stop(error)
-        default: .outage(after: after)
+        case .unauthorized: .outage(after: after, because: OutageReason(status: 401, after: after))
+        default: .outage(after: after, because: after == nil ? OutageReason(error) : .patience)
         }
     }
 }

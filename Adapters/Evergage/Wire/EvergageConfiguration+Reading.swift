@@ -27,7 +27,7 @@ extension EvergageConfiguration {
         campaignAge = try reader.seconds("campaignAge", default: campaignAge)
         maximumAge = try reader.seconds("maximumAge", default: maximumAge)
         if let requests = try reader.optionalInt("requestsPerFiveSeconds", in: 0...10_000) {
-            pace = requests == 0 ? nil : Pace(requests: requests, per: .seconds(5))
+            pace = requests == 0 ? nil : .init(requests: requests, per: .seconds(5))
         }
         do throws(ExperimentationError) {
             try validate()

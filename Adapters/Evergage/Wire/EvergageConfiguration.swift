@@ -8,19 +8,6 @@ import Foundation
 /// let configuration = try EvergageConfiguration(account: "acme.us-1", dataset: "engage")
 /// ```
 public struct EvergageConfiguration: Sendable, Hashable {
-    /// How fast events may follow one another.
-    public struct Pace: Sendable, Hashable {
-        /// How many requests fit into ``interval``.
-        public var requests: Int
-        /// The interval.
-        public var interval: Duration
-        /// Creates a pace.
-        public init(requests: Int, per interval: Duration) {
-            self.requests = requests
-            self.interval = interval
-        }
-    }
-
     /// The account, with its instance if it has one, as in `acme.us-1`.
     public let account: String
     /// The data set.
@@ -50,7 +37,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
     /// How old an event may be to be sent at all.
     public var maximumAge: Duration
     /// How fast events may follow one another; as fast as they come if `nil`.
-    public var pace: Pace?
+    public var pace: BatchPolicy.Pace?
 
     /// Creates a configuration.
     ///
@@ -82,7 +69,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
         timeout: Duration = .seconds(15),
         campaignAge: Duration = .seconds(60),
         maximumAge: Duration = .seconds(7 * 24 * 3600),
-        pace: Pace? = Pace(requests: 10, per: .seconds(5))
+        pace: BatchPolicy.Pace? = .init(requests: 10, per: .seconds(5))
     ) throws(ExperimentationError) {
         if account.isBlank { throw ExperimentationError(.configuration, "account must not be blank") }
         self.account = account

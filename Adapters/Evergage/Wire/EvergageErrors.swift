@@ -5,6 +5,9 @@ import HTTPTypes
 
 /// What an answer says of the event that it answers.
 enum EvergageErrors {
+    /// Why events wait while it isn't known whether the vendor takes any.
+    static let unknownSettings = OutageReason(rawValue: "its settings of this application can't be had")
+
     /// The verdict on an event.
     ///
     /// | Answer | Verdict |
@@ -18,10 +21,11 @@ enum EvergageErrors {
     /// | any other 4xx | refused |
     static func verdict(on reply: HTTPReply, answer: EvergageAnswer?, now: Date) -> Verdict {
         guard (200..<300).contains(reply.status) else { return verdict(onStatus: reply, now: now) }
-        guard let answer else { return .outage() }
+        guard let answer else { return .outage(because: .foreign) }
         switch answer.errorCode {
         case 0: return .delivered
-        case 3: return .outage(after: RetryAfter.wait(in: reply.response.headerFields, now: now))
+        case 3:
+            return .outage(after: RetryAfter.wait(in: reply.response.headerFields, now: now), because: .patience)
         default: return .rejected("errorCode \(answer.errorCode)\(name(of: answer.errorCode))")
         }
     }

@@ -87,7 +87,7 @@ public final class FlagshipVisitor: Sendable {
         guard let record = try? FlagshipVisitorRecord(data), record.visitorID == id else {
             return log.log(.warning, .cache, "the cached visitor can't be read, or is another")
         }
-        session?.honor(record.assignments)
+        session?.honor(EarlierAssignments(record.assignments))
         guard !record.flags.isEmpty else { return }
         state.withLock { $0.cached = record.decisions }
         take(.cacheFound)

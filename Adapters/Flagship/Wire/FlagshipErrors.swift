@@ -44,7 +44,7 @@ enum FlagshipErrors {
     /// - Returns: The verdict on each of the events.
     static func verdict(on reply: HTTPReply, events count: Int, now: Date) -> Verdict {
         switch reply.status {
-        case 200...299 where isPage(reply.body): .outage()
+        case 200...299 where isPage(reply.body): .outage(because: .foreign)
         // The vendor refuses a whole request for one bad entry.
         case 400, 422:
             count > 1

@@ -81,7 +81,7 @@ struct Delivery {
                 let pair = BareSQLite(path: file().path, synchronous: isQuick ? 1 : 2)
                 both = max(both, rate(count) { for _ in 0..<count { pair.addBoth(body) } })
                 let limits = StoreLimits(maximumCount: 1_000_000)
-                let store = try SQLiteStore(at: file(), durability: durability, limits: limits)
+                let store = try SQLiteStore(at: file(), options: .init(durability: durability, limits: limits))
                 // Made beforehand, as the bare insert's body is; ``tracking`` measures the making as well.
                 let events = (0..<count).map { NewEvent(envelope($0), to: there) }
                 stored = max(
@@ -125,7 +125,10 @@ struct Delivery {
     static func tracking(callers: Int, each: Int, _ durability: Durability) async throws -> Double {
         let client = try await ExperimentationClient(
             provider: Vendor(),
-            store: .sqlite(at: file(), durability: durability, limits: StoreLimits(maximumCount: 1_000_000))
+            store: .sqlite(
+                at: file(),
+                options: .init(durability: durability, limits: StoreLimits(maximumCount: 1_000_000))
+            )
         )
         await client.setConnectivity(.offline)
         let result = try await rate(callers * each) {
@@ -155,7 +158,10 @@ struct Delivery {
         let collector = Collector()
         let client = try await ExperimentationClient(
             provider: Vendor(post: poster(collector.port)),
-            store: .sqlite(at: file(), durability: durability, limits: StoreLimits(maximumCount: 1_000_000))
+            store: .sqlite(
+                at: file(),
+                options: .init(durability: durability, limits: StoreLimits(maximumCount: 1_000_000))
+            )
         )
         var latencies: [Double] = []
         try await withThrowingTaskGroup { group in
@@ -259,7 +265,10 @@ struct Delivery {
         _ post: (@Sendable ([Envelope]) async -> Bool)?
     ) async throws -> (rate: Double, seconds: Double) {
         let total = envelopes.count
-        let store = try SQLiteStore(at: file(), limits: StoreLimits(maximumCount: total, maximumBytes: 100_000_000))
+        let store = try SQLiteStore(
+            at: file(),
+            options: .init(limits: StoreLimits(maximumCount: total, maximumBytes: 100_000_000))
+        )
         for start in stride(from: 0, to: total, by: 500) {
             let events = envelopes[start..<(start + 500)].map { NewEvent($0, to: there) }
             _ = try await store.append(events, now: Date())
@@ -270,7 +279,7 @@ struct Delivery {
             provider: Vendor(post: post),
             store: ClientStore(outbox: store, state: store)
         )
-        while try await !client.flush() {}
+        while try await !client.flush().isDone {}
         let drained = Double(total) / ((ContinuousClock.now - start).nanoseconds / 1e9)
         let seconds = ownSeconds() - began
         let ledger = try await client.ledger()
@@ -289,7 +298,7 @@ struct Delivery {
         for _ in 0..<3 {
             let client = try await ExperimentationClient(
                 provider: Vendor(),
-                store: .sqlite(at: file(), limits: StoreLimits(maximumCount: 100_000))
+                store: .sqlite(at: file(), options: .init(limits: StoreLimits(maximumCount: 100_000)))
             )
             await client.setConnectivity(.offline)
             let sessions = (0..<1_100).map { client.session(for: User(id: "user-\($0)", consent: .granted)) }
@@ -326,7 +335,7 @@ struct Delivery {
         let url = file()
         let client = try await ExperimentationClient(
             provider: Vendor(),
-            store: .sqlite(at: url, limits: limits),
+            store: .sqlite(at: url, options: .init(limits: limits)),
             environment: ClientEnvironment()
         )
         await client.setConnectivity(.offline)

@@ -72,7 +72,7 @@ enum Destinations {
         ]
         let client = try await ExperimentationClient(
             provider: Both(roles: roles),
-            store: .sqlite(at: Delivery.file(), limits: StoreLimits(maximumCount: 100_000))
+            store: .sqlite(at: Delivery.file(), options: .init(limits: StoreLimits(maximumCount: 100_000)))
         )
         let session = client.session(for: User(id: "user-1"))
         var latencies: [Double] = []

@@ -65,7 +65,7 @@ enum BehaviorRates {
                 }
                 try await group.waitForAll()
             }
-            while try await !client.flush() {}
+            while try await !client.flush().isDone {}
         }
         let ledger = try await client.ledger()
         precondition(ledger == Ledger(accepted: total, delivered: total))

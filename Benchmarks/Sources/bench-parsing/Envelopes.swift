@@ -1,5 +1,5 @@
 import BenchmarkHarness
-import Experimentation
+@_spi(StoredForm) import Experimentation
 import Foundation
 
 /// Writing an event for the store and reading it back, which each event that is tracked has done to it.
@@ -36,12 +36,12 @@ enum Envelopes {
 
     static func measure(_ table: inout Table) throws {
         for (name, envelope) in [("a common event", common), ("a rich event", rich)] {
-            let bytes = try EnvelopeCoding.encode(envelope)
+            let bytes = try envelope.stored()
             let writing = Cost.of(20_000) { count in
-                for _ in 0..<count { consume(try? EnvelopeCoding.encode(envelope)) }
+                for _ in 0..<count { consume(try? envelope.stored()) }
             }
             let reading = Cost.of(20_000) { count in
-                for _ in 0..<count { consume(try? EnvelopeCoding.decode(bytes)) }
+                for _ in 0..<count { consume(try? Envelope(stored: bytes)) }
             }
             table.add("\(name), written (\(bytes.count) bytes)", writing.nanoseconds, unit: "ns")
             table.add("\(name), read", reading.nanoseconds, unit: "ns")

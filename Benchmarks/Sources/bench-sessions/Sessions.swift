@@ -30,7 +30,7 @@ struct Sessions {
 
     /// The store by itself, told the same events by callers who wait, as many as there are users at a time.
     static func bare(_ table: inout Table) async throws {
-        let store = try SQLiteStore(at: file(), limits: limits)
+        let store = try SQLiteStore(at: file(), options: .init(limits: limits))
         let destination = Fleet(isComputed: true).destination
         let (wall, core) = try await measured {
             for block in stride(from: 0, to: users, by: 128) {
@@ -64,7 +64,7 @@ struct Sessions {
     ) async throws {
         let client = try await ExperimentationClient(
             provider: provider,
-            store: .sqlite(at: file(), limits: limits),
+            store: .sqlite(at: file(), options: .init(limits: limits)),
             options: ClientOptions(exposurePolicy: .manual)
         )
         await client.setConnectivity(.offline)

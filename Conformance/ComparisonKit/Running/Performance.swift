@@ -103,7 +103,7 @@ actor Performance {
             let isDone = try await running().flush(
                 within: .seconds(5) + Self.each * ledger.pending,
                 retrying: false
-            )
+            ).isDone
             if !isDone { outcome.note = "not all of it" }
         case .fault(let faults): try await stage.inject(faults)
         case .network(let isReachable): try await stage.setReachable(isReachable)

@@ -104,7 +104,10 @@ extension Verdict {
         let reason = try reader.optionalString("reason") ?? ""
         switch try reader.string("verdict") {
         case "delivered": self = .delivered
-        case "outage": self = .outage(after: try reader.optionalInt("after").map { .seconds($0) })
+        case "outage":
+            let after = try reader.optionalInt("after").map { Duration.seconds($0) }
+            let known = reason.isEmpty ? (after == nil ? .noAnswer : .patience) : OutageReason(rawValue: reason)
+            self = .outage(after: after, because: known)
         case "failed": self = .failed(reason)
         case "split": self = .split(reason)
         case "rejected": self = .rejected(reason)

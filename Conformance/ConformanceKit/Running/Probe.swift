@@ -192,7 +192,7 @@ public final class Probe: Sendable {
     @discardableResult
     public func flush(within limit: Duration = .seconds(5)) async throws -> Bool {
         note("flush")
-        return try await client().flush(within: limit)
+        return try await client().flush(within: limit).isDone
     }
 
     /// Has everything that waits tried once, and waits until it has been; what fails isn't tried again here.

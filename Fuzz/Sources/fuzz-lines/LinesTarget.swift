@@ -1,9 +1,8 @@
 import AdapterKit
 import ComparisonKit
 import ConformanceKit
+@_spi(StoredForm) import Experimentation
 import Foundation
-
-@testable import Experimentation
 
 /// Reads a line as `xp track` and `xp evaluate` do: a user, and perhaps an event, which can be stored if it makes sense.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -24,7 +23,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         event: event,
         date: Date(timeIntervalSince1970: 1_795_255_200)
     )
-    guard let written = try? EnvelopeCoding.encode(envelope) else { return 0 }
-    guard (try? EnvelopeCoding.decode(written)) != nil else { fatalError("an accepted event can't be read again") }
+    guard let written = try? envelope.stored() else { return 0 }
+    guard (try? Envelope(stored: written)) != nil else { fatalError("an accepted event can't be read again") }
     return 0
 }

@@ -28,9 +28,9 @@ public enum DeliveryVerdict {
         case 200...299: .delivered
         case 413: .split("the vendor answered 413")
         case 401, 403: .stop(ExperimentationError(.unauthorized, "the vendor answered \(status)"))
-        case 407, 408, 425, 429: .outage(after: after)
+        case 407, 408, 425, 429: .outage(after: after, because: OutageReason(status: status, after: after))
         case 400...499: .failed("the vendor answered \(status)")
-        default: .outage(after: after)
+        default: .outage(after: after, because: OutageReason(status: status, after: after))
         }
     }
 
@@ -50,10 +50,49 @@ public enum DeliveryVerdict {
     /// not. A setting or a credential stops. A request that couldn't be made is the event's own fault.
     public static func of(_ error: ExperimentationError) -> Verdict {
         switch error.code {
-        case .transport, .timeout, .cancelled, .tooLarge, .shutDown, .disabled, .providerNotReady: .outage()
+        case .transport, .timeout, .cancelled, .tooLarge, .shutDown, .disabled, .providerNotReady:
+            .outage(because: OutageReason(error))
         case .configuration, .unauthorized, .providerFatal: .stop(error)
         case .unsupported, .consentDenied: .rejected(error.message)
         default: .failed(error.message)
         }
+    }
+}
+
+extension OutageReason {
+    /// What a status says that takes nothing: a vendor that names a wait asks for patience, and so does a 429 without one.
+    public init(status: Int, after: Duration?) {
+        self = status == 429 || after != nil ? .patience : .answered(status)
+    }
+
+    /// What an error of sending says; a status that was made into an error is its ``RefusingStatus``.
+    public init(_ error: ExperimentationError) {
+        if let cause = error.cause as? RefusingStatus {
+            self.init(status: cause.status, after: cause.after)
+            return
+        }
+        self =
+            switch error.code {
+            case .transport: .unreachable
+            case .timeout: .timeout
+            case .tooLarge: .tooLarge
+            case .disabled: .disabled
+            case .cancelled, .shutDown: .interrupted
+            default: .noAnswer
+            }
+    }
+}
+
+/// The status behind an error: the cause of one that says that a vendor answered and did nothing.
+public struct RefusingStatus: Error, Sendable, Hashable {
+    /// The status code.
+    public var status: Int
+    /// How long the vendor asked to wait, if it did.
+    public var after: Duration?
+
+    /// Creates a cause.
+    public init(_ status: Int, after: Duration? = nil) {
+        self.status = status
+        self.after = after
     }
 }

@@ -75,7 +75,7 @@ public struct HTTPClient: Sendable {
         limits.deadline = deadline - environment.time.instant
         if let attemptLimit { limits.deadline = min(limits.deadline, attemptLimit) }
         guard limits.deadline > .zero else {
-            return .failure(ExperimentationError(.timeout, "the deadline passed before the request was sent"))
+            return .failure(request.failed(.init(.timeout, "the deadline passed before the request was sent")))
         }
         do throws(ExperimentationError) {
             return .success(try await transport.send(request, body: body, limits: limits))

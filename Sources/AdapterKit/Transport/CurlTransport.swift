@@ -63,7 +63,7 @@
         ) async throws(ExperimentationError) -> HTTPReply {
             let request = try request.validated()
             guard limits.deadline > .zero else {
-                throw ExperimentationError(.timeout, "the deadline passed before the request was sent")
+                throw request.failed(.init(.timeout, "the deadline passed before the request was sent"))
             }
             let ticket = CurlTicket()
             let outcome = await withTaskCancellationHandler {
@@ -83,7 +83,7 @@
             }
             // The continuation of a call must outlive the engine, whose last owner may be this very task.
             withExtendedLifetime(self) {}
-            return try outcome.get()
+            return try outcome.mapError(request.failed).get()
         }
     }
 

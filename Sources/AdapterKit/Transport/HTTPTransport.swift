@@ -17,7 +17,7 @@ public protocol HTTPTransport: Sendable {
     /// - Returns: The response, complete.
     /// - Throws: `ErrorCode.timeout`, `ErrorCode.transport` when no complete response came, `ErrorCode.tooLarge`,
     ///   `ErrorCode.configuration` when trying again can't help (a certificate that isn't trusted), and
-    ///   `ErrorCode.cancelled`.
+    ///   `ErrorCode.cancelled`. All but the last name the host.
     func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws(ExperimentationError) -> HTTPReply
 }
 

@@ -50,7 +50,7 @@ package final class SessionEngine: HTTPTransport {
     ) async throws(ExperimentationError) -> HTTPReply {
         let request = try request.validated()
         guard limits.deadline > .zero else {
-            throw ExperimentationError(.timeout, "the deadline passed before the request was sent")
+            throw request.failed(.init(.timeout, "the deadline passed before the request was sent"))
         }
         guard let url = URL(string: request.address) else {
             throw ExperimentationError(.configuration, "the address can't be used")
@@ -73,6 +73,6 @@ package final class SessionEngine: HTTPTransport {
         } onCancel: {
             delegate.end(task, with: SessionDelegate.cancelled)
         }
-        return try outcome.get()
+        return try outcome.mapError(request.failed).get()
     }
 }

@@ -16,7 +16,8 @@ public struct ClientOptions: Sendable {
     public var afterExpiry: Freshness.AfterExpiry?
     /// When events are sent; what the provider says if `nil`.
     public var batching: BatchPolicy?
-    /// For how many users the decisions of their sessions are kept in the store, for the next run.
+    /// For how many users the decisions of their sessions are kept in the store, for the next run; up to an eighth more for
+    /// a while.
     public var cachedUsers: Int
     /// How many bytes of memory the decisions of users without a session take at most, roughly.
     ///

@@ -87,14 +87,14 @@ extension ExperimentationClient {
     ///
     /// - Parameters:
     ///   - user: The user.
-    ///   - earlierAssignments: Variation ids by variation group, to be honoured where the vendor promises that.
+    ///   - earlierAssignments: What another place remembers, to be honoured where the vendor promises that.
     /// - Returns: The decisions; none while the kill switch is on.
     /// - Throws: Why there are no decisions.
     public func decisions(
         for user: User,
-        honoring earlierAssignments: [String: String] = [:]
+        honoring earlierAssignments: EarlierAssignments = [:]
     ) async throws(ExperimentationError) -> UserDecisions {
-        let context = core.context(for: user, earlierAssignments: earlierAssignments)
+        let context = core.context(for: user, earlierAssignments: earlierAssignments.variations)
         try context.user.validate()
         return UserDecisions(core: core, context: context, held: try await held(for: context))
     }

@@ -17,7 +17,7 @@ import Synchronization
 /// Make one, pass it on, shut it down at the end. A client may be used from any task at once.
 public final class ExperimentationClient: Sendable {
     let core: ClientCore
-    private let polling = Mutex<[Task<Void, Never>]>([])
+    let polling = Mutex<[Task<Void, Never>]>([])
 
     /// Creates a client, prepares its provider and takes over what an earlier run left in the store.
     ///
@@ -42,6 +42,7 @@ public final class ExperimentationClient: Sendable {
         await core.restore()
         startPolling()
         startAskingSwitch()
+        startListening()
     }
 
     deinit { stopPolling() }
@@ -100,6 +101,9 @@ public final class ExperimentationClient: Sendable {
 
     /// What the provider plays.
     package var roles: ProviderRoles { core.roles }
+
+    /// How fast events are sent at most, if the vendor's adapter keeps a pace.
+    public var pace: BatchPolicy.Pace? { core.roles.events?.batching.pace }
 
     /// What only this vendor has; its adapter says of what type it is, and has a shorter way to it.
     public var extras: (any Sendable)? { core.roles.extras }
@@ -177,6 +181,13 @@ public final class ExperimentationClient: Sendable {
     /// The accounts: what became of every event ever accepted, at all destinations of this client together.
     public func ledger() async throws(ExperimentationError) -> Ledger { try await core.outbox.ledger() }
 
+    /// What became of events by their type since this client began, at all of its destinations together.
+    ///
+    /// For looking into what an application does: the counts live in memory and begin at nothing with each run, and what
+    /// the store removed by itself (too old, too many, consent denied) isn't among them. The accounts that balance, over all
+    /// runs, are those of ``ledger()``.
+    public var countsByType: [String: EventCounts] { core.outbox.counters.counts }
+
     /// What waits to be delivered, and why.
     public func outboxStatus() async throws(ExperimentationError) -> OutboxStatus { try await core.outbox.status() }
 
@@ -211,13 +222,13 @@ public final class ExperimentationClient: Sendable {
     /// - Parameters:
     ///   - duration: How long to wait at most; whatever is under way then goes on.
     ///   - retrying: Whether to wait for what may be tried again; if not, everything is tried once.
-    /// - Returns: Whether nothing is left that could have been delivered. Events held for consent don't count.
+    /// - Returns: What is left: nothing, events that are held for consent, or events that wait.
     /// - Throws: ``ErrorCode/store`` when the store can't be read or written.
     @discardableResult
     public func flush(
         within duration: Duration = .seconds(30),
         retrying: Bool = true
-    ) async throws(ExperimentationError) -> Bool {
+    ) async throws(ExperimentationError) -> FlushResult {
         try await core.outbox.flush(by: core.environment.time.instant.advanced(by: duration), isPatient: retrying)
     }
 
@@ -246,62 +257,5 @@ public final class ExperimentationClient: Sendable {
         await core.killSwitch.settle()
         await core.roles.stop(deadline)
         core.status.finish()
-    }
-
-    // MARK: Polling
-
-    private func startPolling() {
-        let freshness: Freshness? =
-            switch core.roles.decisions {
-            case .computed(let source): source.freshness
-            case .asked(let source): source.freshness
-            default: nil
-            }
-        guard let interval = freshness?.polling else { return }
-        let task = Task { [weak core] in
-            await core?.poll()
-            guard interval > .zero else { return }
-            while !Task.isCancelled {
-                guard let environment = core?.environment else { return }
-                // Between nine and eleven tenths of the interval, so that a fleet that started together spreads out.
-                let wait = interval * (0.9 + 0.2 * environment.jitter())
-                do { try await environment.time.sleep(for: wait) } catch { return }
-                await core?.poll()
-            }
-        }
-        polling.withLock { $0.append(task) }
-    }
-
-    private func startAskingSwitch() {
-        guard core.roles.remoteSwitch != nil else { return }
-        let task = Task { [weak core] in
-            while !Task.isCancelled {
-                guard let time = core?.environment.time, let wait = await core?.askSwitch() else { return }
-                do { try await time.sleep(for: wait) } catch { return }
-            }
-        }
-        polling.withLock { $0.append(task) }
-    }
-
-    private func stopPolling() { polling.withLock { for task in $0 { task.cancel() } } }
-}
-
-extension ClientCore {
-    /// Asks the vendor once whether it has switched the application off.
-    ///
-    /// - Returns: How long to wait before it is asked again.
-    func askSwitch() async -> Duration? {
-        guard let answer = await roles.remoteSwitch?.ask() else { return nil }
-        if let isOff = answer.isOff, !Task.isCancelled { await killSwitch.set(isOff) }
-        return max(answer.wait, .seconds(1))
-    }
-
-    /// Asks the vendor once, on the client's own account.
-    func poll() async {
-        if let rules {
-            _ = try? await rules.current(force: true)
-        } else {
-            for session in sessions.all { try? await session.refresh() }
-        }
     }
 }

@@ -142,23 +142,21 @@ extension UserSession {
 
     /// Honours assignments that another place has stored, for this session.
     ///
-    /// - Parameter assignments: Variation ids by variation group; ones that the session has already stay.
-    public func honor(_ assignments: [String: String]) {
+    /// - Parameter assignments: The assignments; where the session has one of the same group already, that stays.
+    public func honor(_ assignments: EarlierAssignments) {
         state.withLock { state in
-            state.earlierAssignments.merge(assignments) { present, _ in present }
+            state.earlierAssignments.merge(assignments.variations) { present, _ in present }
             state.revision += 1
         }
     }
 
     private func keepAssignments(_ decisions: Decisions, of user: User) async {
         guard core.roles.assignments.isSticky else { return }
-        let new = decisions.assignments.filter { !$0.isHoldout && $0.origin != .forcedHere }
+        let new = EarlierAssignments(decisions.assignments)
         let all = state.withLock { state -> [String: String]? in
             guard state.user.id == user.id else { return nil }
             let before = state.earlierAssignments
-            for assignment in new where state.earlierAssignments[assignment.group] == nil {
-                state.earlierAssignments[assignment.group] = assignment.variation.id
-            }
+            state.earlierAssignments.merge(new.variations) { present, _ in present }
             return state.earlierAssignments == before ? nil : state.earlierAssignments
         }
         if let all, mayKeep(user) { await core.kept.write(all, .assignments(of: user.id)) }

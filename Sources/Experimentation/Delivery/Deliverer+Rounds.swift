@@ -151,6 +151,7 @@ extension Deliverer {
             round?.answered(verdicts, to: batch, policy: policy, now: now, jitter: environment.jitter)
             ?? DeliveryRound.Consequences()
         try await writer.put(consequences.settlements, under: token, at: now)
+        counters.settled(consequences.settlements, of: batch)
         await tell(report, verdicts, batch)
         if case .refused(let error) = consequences.failure {
             return (.refused, DeliveryPause(reason: error.description, through: batch.last?.sequence ?? 0))
@@ -159,7 +160,7 @@ extension Deliverer {
         if isWithdrawn || round?.isOver == true { return (.again, nil) }
         if case .outage(let reason) = consequences.failure {
             let until = consequences.asked.map { now + $0.seconds }
-            let pause = DeliveryPause(until: until, reason: reason, through: batch.last?.sequence ?? 0)
+            let pause = DeliveryPause(until: until, reason: reason.rawValue, through: batch.last?.sequence ?? 0)
             return (.outage(asked: consequences.asked), pause)
         }
         if !schedule.holds.isEmpty || Task.isCancelled { return (.held, nil) }

@@ -24,6 +24,7 @@ actor Deliverer {
     let environment: ClientEnvironment
     let clock: CautiousClock
     let events: DeliveryEvents
+    let counters: EventCounters
     let policy: BatchPolicy
     let owner = Int64.random(in: 1...Int64.max)
 
@@ -46,6 +47,7 @@ actor Deliverer {
         store: any OutboxStore,
         owed: OwedDenials,
         events: DeliveryEvents,
+        counters: EventCounters,
         environment: ClientEnvironment
     ) {
         self.destination = destination
@@ -53,6 +55,7 @@ actor Deliverer {
         self.store = store
         self.owed = owed
         self.events = events
+        self.counters = counters
         self.environment = environment
         policy = sink.batching
         clock = CautiousClock(environment.time)

@@ -44,9 +44,9 @@ enum DeliveryDecision: Equatable {
         case .delivered:
             return settled(.delivered)
         case nil:
-            return .stays(.outage(reason: "no answer"), asked: nil)
-        case .outage(let after):
-            return .stays(.outage(reason: "outage"), asked: after.map { RetrySchedule.clamped($0) })
+            return .stays(.outage(.noAnswer), asked: nil)
+        case .outage(let after, let reason):
+            return .stays(.outage(reason), asked: after.map { RetrySchedule.clamped($0) })
         case .failed(let reason):
             let attempts = envelope.attempts + 1
             guard attempts < policy.attempts else { return settled(.dropped(.exhausted, detail: reason)) }

@@ -23,7 +23,7 @@ struct DeliveryRound: Equatable {
 
     /// Why a round ends before its events do.
     enum Failure: Equatable {
-        case outage(reason: String)
+        case outage(OutageReason)
         case refused(ExperimentationError)
     }
 

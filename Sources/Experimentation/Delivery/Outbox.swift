@@ -15,6 +15,7 @@ final class Outbox: Sendable {
     let tasks: [Task<Void, Never>]
     let intake: Intake
     let owed: OwedDenials
+    let counters: EventCounters
     let environment: ClientEnvironment
 
     /// Creates an outbox that delivers nothing before ``resume()``.
@@ -35,6 +36,7 @@ final class Outbox: Sendable {
         accepted: @escaping @Sendable () -> Void = {}
     ) {
         let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        let counters = EventCounters()
         let deliverers = routes.map { route in
             Deliverer(
                 to: route.destination,
@@ -42,6 +44,7 @@ final class Outbox: Sendable {
                 store: store,
                 owed: owed,
                 events: events,
+                counters: counters,
                 environment: environment
             )
         }
@@ -51,8 +54,10 @@ final class Outbox: Sendable {
         self.owed = owed
         self.environment = environment
         self.deliverers = deliverers
+        self.counters = counters
         intake = Intake(store: store, owed: owed, environment: environment) { events in
             accepted()
+            counters.accepted(events)
             for deliverer in deliverers {
                 // Without events, held ones were released: where, only the store knows.
                 let count = events.isEmpty ? 1 : events.count { $0.isDeliverable(to: deliverer.destination) }
@@ -185,36 +190,37 @@ final class Outbox: Sendable {
     ///   - deadline: When it ends, whatever is under way.
     ///   - isPatient: Whether what may be tried again before the deadline is waited for; otherwise everything is tried
     ///     once.
-    /// - Returns: Whether nothing is left that could have been delivered.
+    /// - Returns: What is left.
     /// - Throws: ``ErrorCode/store``.
-    func flush(by deadline: ContinuousClock.Instant, isPatient: Bool) async throws(ExperimentationError) -> Bool {
+    func flush(by deadline: ContinuousClock.Instant, isPatient: Bool) async throws(ExperimentationError) -> FlushResult
+    {
         let time = environment.time
         let isStored = AsyncGate()
         Task { [intake] in
             await intake.drain()
             isStored.open()
         }
-        guard await isStored.wait(until: deadline, by: time) else { return false }
+        guard await isStored.wait(until: deadline, by: time) else { return .unknown }
         await withTaskGroup { group in
             for deliverer in deliverers {
                 group.addTask { await deliverer.flush(by: deadline, isPatient: isPatient) }
             }
         }
-        return try await isEmpty(by: max(deadline, time.instant.advanced(by: Self.leastForStatus)))
+        return try await remains(by: max(deadline, time.instant.advanced(by: Self.leastForStatus)))
     }
 
-    /// Whether nothing is left that could be delivered; no, if the store doesn't answer in time.
-    func isEmpty(by deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Bool {
+    /// What is left; unknown, if the store doesn't answer in time.
+    func remains(by deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> FlushResult {
         let isAnswered = AsyncGate()
-        let question = Task { () -> Result<Bool, ExperimentationError> in
+        let question = Task { () -> Result<FlushResult, ExperimentationError> in
             defer { isAnswered.open() }
             do throws(ExperimentationError) {
-                return .success(try await self.status().deliverable == 0)
+                return .success(FlushResult(try await self.status()))
             } catch {
                 return .failure(error)
             }
         }
-        guard await isAnswered.wait(until: deadline, by: environment.time) else { return false }
+        guard await isAnswered.wait(until: deadline, by: environment.time) else { return .unknown }
         return try await question.value.get()
     }
 

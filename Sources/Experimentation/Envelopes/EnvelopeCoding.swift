@@ -1,14 +1,14 @@
 import Foundation
 
 /// The written form of envelopes, and the limits that are checked before anything recurses into them.
-public enum EnvelopeCoding {
+package enum EnvelopeCoding {
     /// How deep the values of an event may be nested.
-    public static let maximumDepth = 16
+    package static let maximumDepth = 16
 
     /// Encodes an envelope as JSON with sorted names.
     ///
     /// - Throws: ``ErrorCode/tooLarge`` over the limit, ``ErrorCode/invalidArgument`` for what JSON can't hold.
-    public static func encode(_ envelope: Envelope, limit: Int = .max) throws(ExperimentationError) -> [UInt8] {
+    package static func encode(_ envelope: Envelope, limit: Int = .max) throws(ExperimentationError) -> [UInt8] {
         let bytes: [UInt8]
         do {
             bytes = try EnvelopeWriter.bytes(envelope)
@@ -37,10 +37,10 @@ public enum EnvelopeCoding {
     }
 
     /// Decodes what ``encode(_:limit:)`` wrote.
-    public static func decode(_ bytes: [UInt8]) throws(ExperimentationError) -> Envelope { try decode(bytes[...]) }
+    package static func decode(_ bytes: [UInt8]) throws(ExperimentationError) -> Envelope { try decode(bytes[...]) }
 
     /// Decodes what ``encode(_:limit:)`` wrote, from a part of other bytes.
-    public static func decode(_ bytes: ArraySlice<UInt8>) throws(ExperimentationError) -> Envelope {
+    package static func decode(_ bytes: ArraySlice<UInt8>) throws(ExperimentationError) -> Envelope {
         if let envelope = EnvelopeReader.read(bytes) { return envelope }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970

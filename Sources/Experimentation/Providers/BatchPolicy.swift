@@ -14,6 +14,24 @@ public struct BatchPolicy: Sendable, Hashable {
     ///
     /// Older ones are dropped and counted as `expired`.
     public var maximumAge: Duration?
+    /// How fast the adapter sends at most, which it sees to itself; `nil` for no limit.
+    ///
+    /// Known, so that what waits for its turn can be told from what a vendor doesn't answer.
+    public var pace: Pace?
+
+    /// So many requests in an interval.
+    public struct Pace: Sendable, Hashable {
+        /// How many requests fit into ``interval``.
+        public var requests: Int
+        /// The interval.
+        public var interval: Duration
+
+        /// Creates a pace.
+        public init(requests: Int, per interval: Duration) {
+            self.requests = requests
+            self.interval = interval
+        }
+    }
 
     /// Creates a policy.
     public init(
@@ -22,7 +40,8 @@ public struct BatchPolicy: Sendable, Hashable {
         bytes: Int = 500_000,
         interval: Duration = .seconds(5),
         attempts: Int = 3,
-        maximumAge: Duration? = nil
+        maximumAge: Duration? = nil,
+        pace: Pace? = nil
     ) {
         self.count = count
         self.largest = largest
@@ -30,5 +49,6 @@ public struct BatchPolicy: Sendable, Hashable {
         self.interval = interval
         self.attempts = attempts
         self.maximumAge = maximumAge
+        self.pace = pace
     }
 }

@@ -96,8 +96,10 @@ public enum Verdict: Sendable, Hashable {
     case delivered
     /// The vendor couldn't be reached or asked for patience: try again, at no cost to the event.
     ///
-    /// - Parameter after: How long the vendor asks to wait, if it does.
-    case outage(after: Duration? = nil)
+    /// - Parameters:
+    ///   - after: How long the vendor asks to wait, if it does.
+    ///   - because: Which of these it was; people read it while the event waits.
+    case outage(after: Duration? = nil, because: OutageReason = .noAnswer)
     /// The vendor didn't take it, for a reason that may lie in the event: try again, and count the attempt.
     case failed(String)
     /// The batch was refused as a whole, or the event wasn't sent because an earlier one of its user was refused: try such
@@ -114,7 +116,7 @@ public enum Verdict: Sendable, Hashable {
     public static func == (one: Verdict, other: Verdict) -> Bool {
         switch (one, other) {
         case (.delivered, .delivered): true
-        case (.outage(let one), .outage(let other)): one == other
+        case (.outage(let one, let why), .outage(let other, let reason)): one == other && why == reason
         case (.failed(let one), .failed(let other)): one == other
         case (.split(let one), .split(let other)): one == other
         case (.rejected(let one), .rejected(let other)): one == other
@@ -127,7 +129,9 @@ public enum Verdict: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .delivered: hasher.combine(0)
-        case .outage(let after): hasher.combine(after)
+        case .outage(let after, let reason):
+            hasher.combine(after)
+            hasher.combine(reason)
         case .failed(let text), .split(let text), .rejected(let text): hasher.combine(text)
         case .stop(let error): hasher.combine(error.code)
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What the client keeps between runs, in the written form that belongs to this provider's scope alone.
 ///
@@ -9,6 +10,7 @@ struct KeptState: Sendable {
     private let prefix: String
     private let scope: String
     private let log: any LogSink
+    private let trims = Trims()
     private let forgetElsewhere: @Sendable (_ userID: String) async throws(ExperimentationError) -> Void
 
     /// Creates the state of an account.
@@ -125,8 +127,11 @@ struct KeptState: Sendable {
         return users
     }
 
-    /// Keeps the values of the users who were written last.
+    /// Keeps the values of the users who were written last, and up to an eighth more.
+    ///
+    /// To list what is there for every user who comes costs more than to write them down.
     func trim(_ kind: String, to count: Int) async {
+        guard trims.isDue(after: count / 8) else { return }
         guard let keys = try? await store.keys(beginningWith: prefix + kind), keys.count > count else { return }
         for key in keys.prefix(keys.count - count) { try? await store.setValue(nil, for: key) }
     }
@@ -135,6 +140,18 @@ struct KeptState: Sendable {
 
     private func seal(_ content: [UInt8], _ key: Key) -> [UInt8] {
         Digest.sha256(Array("\(scope)/\(key.name)/".utf8) + content)
+    }
+}
+
+/// When something that grows with each write is cut back: with the first, and then after so many.
+private final class Trims: Sendable {
+    private let left = Mutex(0)
+
+    func isDue(after writes: Int) -> Bool {
+        left.withLock { left in
+            defer { left = left > 0 ? left - 1 : writes }
+            return left <= 0
+        }
     }
 }
 

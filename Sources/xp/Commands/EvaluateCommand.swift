@@ -65,7 +65,7 @@ struct EvaluateCommand: AsyncParsableCommand {
                 count.add(result)
             }
             try Terminal.write(text)
-            Terminal.progress("\(count.all) users decided")
+            Terminal.progress(count.all.of("user", "users") + " decided")
         }
         Terminal.endProgress()
         await client.shutdown(within: .milliseconds(100))
@@ -73,10 +73,8 @@ struct EvaluateCommand: AsyncParsableCommand {
             throw Failure(.unavailable, "\(configuration.vendor.name) can't be reached")
         }
         if count.good < count.all {
-            throw Failure(
-                .checkFailed,
-                "\(count.all - count.good) of \(count.all) lines were not decided; the output says why"
-            )
+            let lines = count.all.of("line was not decided", "lines were not decided")
+            throw Failure(.checkFailed, "\(count.all - count.good) of \(lines); the output says why")
         }
     }
 

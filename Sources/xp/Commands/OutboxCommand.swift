@@ -115,6 +115,7 @@ struct OutboxCommand: AsyncParsableCommand {
             guard let file = try await Impatient.value(of: opening, unless: signals, orLater: .seconds(2)) else {
                 throw Failure(.input, "interrupted before anything was delivered: \(Stores.unanswering(store))")
             }
+            let before = try await file.outbox.ledger()
             let client = try await configuration.client(store: file)
             let intake = Intake(client: client, isDurable: true)
             let status = await intake.deliver(patience: .seconds(deadline), until: signals)
@@ -127,7 +128,13 @@ struct OutboxCommand: AsyncParsableCommand {
                 throw Failure(error)
             }
             try Terminal.write(JSONLine.text(["ledger": ledger.document]) + "\n")
-            let remains = Remains(status, for: configuration.vendor.name, isCounted: true)
+            let remains = Remains(
+                status: status,
+                vendor: configuration.vendor.name,
+                delivered: ledger.delivered - before.delivered,
+                pace: client.pace,
+                isCounted: true
+            )
             if !signals.hasCome, let failure = remains.failure { throw failure }
         }
     }

@@ -1,24 +1,32 @@
+import ComparisonKit
 import Experimentation
 
 /// What is left when a delivery has ended, and why: the vendor, its pace, or nobody's consent.
 struct Remains {
-    private let status: OutboxStatus
-    private let vendor: String
-    private let isCounted: Bool
+    /// What waits.
+    var status: OutboxStatus
+    /// For whom.
+    var vendor: String
+    /// How many events this run has delivered.
+    var delivered: Int
+    /// How fast the adapter sends at most.
+    var pace: BatchPolicy.Pace?
+    /// Whether the number of those that wait hasn't been said yet.
+    var isCounted = false
 
-    /// Takes what waits, for whom, and whether its number hasn't been said yet.
-    init(_ status: OutboxStatus, for vendor: String, isCounted: Bool = false) {
-        (self.status, self.vendor, self.isCounted) = (status, vendor, isCounted)
-    }
+    private static let later = ": a longer --deadline, or xp outbox flush later, delivers the rest"
 
     /// What to end with; `nil` if nothing is left.
     var failure: Failure? {
         let waiting = status.deliverable
-        if waiting > 0 { return Failure(.unavailable, reason + (isCounted ? "; \(waiting) wait" : "")) }
+        if waiting > 0 {
+            return Failure(.unavailable, reason + (isCounted ? "; " + waiting.of("waits", "wait") : ""))
+        }
         guard status.held > 0 else { return nil }
+        let wait = status.held.of("event waits for its user's", "events wait for their users'")
         return Failure(
             .unavailable,
-            "\(status.held) events wait for their users' consent, and nothing else does: a line of a user with "
+            "\(wait) consent, and nothing else does: a line of a user with "
                 + "\"consent\": true releases what is held of theirs, false removes it"
         )
     }
@@ -26,15 +34,23 @@ struct Remains {
     /// Why most of what waits does.
     private var reason: String {
         let most = status.failures.max { ($0.value, $1.key) < ($1.value, $0.key) }
-        switch most?.key {
-        case nil where status.nextAttempt != nil:
-            return "\(vendor) asks for patience: a longer --deadline, or xp outbox flush later, delivers the rest"
-        case nil:
-            return "\(vendor) takes the events at its own pace: a longer --deadline, or xp outbox flush later, "
-                + "delivers the rest"
-        case "outage", "no answer":
-            return "\(vendor) doesn't take the events: it can't be reached, or gives no answer that counts"
+        switch most.map({ OutageReason(rawValue: $0.key) }) {
+        case nil where status.nextAttempt != nil, .patience: return "\(vendor) asks for patience" + Self.later
+        case .pace: return keepsPace
+        case nil where delivered >= pace?.requests ?? .max: return keepsPace
+        case .interrupted,
+            nil where status.leased > 0:
+            return "\(vendor) hasn't answered yet" + Self.later
+        case nil: return "there was no time to deliver all to \(vendor)" + Self.later
+        case .unreachable: return "\(vendor) doesn't take the events: it can't be reached"
+        case .timeout: return "\(vendor) doesn't take the events: it gives no answer in time"
+        case .noAnswer: return "\(vendor) doesn't take the events: it gives no answer that counts"
         case .some(let reason): return "\(vendor) doesn't take the events: \(reason)"
         }
+    }
+
+    private var keepsPace: String {
+        let limit = pace.map { " (\($0.requests) in \($0.interval))" } ?? ""
+        return "\(vendor)'s limit of requests\(limit) was reached" + Self.later
     }
 }

@@ -85,10 +85,15 @@ struct TrackCommand: AsyncParsableCommand {
             counts: progress.counts,
             pending: ledger.pending,
             dropped: dropped,
-            status: status,
+            remains: Remains(
+                status: status,
+                vendor: configuration.vendor.name,
+                delivered: ledger.delivered - before.delivered,
+                pace: client.pace
+            ),
             isInterrupted: signals.hasCome
         )
-        try conclude(ending, name: configuration.vendor.name)
+        try conclude(ending)
     }
 
     /// What to say when a signal has come and the time is up.
@@ -102,7 +107,7 @@ struct TrackCommand: AsyncParsableCommand {
 
     /// Where to go on: blank lines are not events, but an editor counts them.
     private static func interrupted(_ counts: Intake.Counts) -> String {
-        "interrupted after \(counts.lines) lines"
+        "interrupted after " + counts.lines.of("line", "lines")
             + (counts.lastLine > counts.lines ? ", the last of them line \(counts.lastLine) of the input" : "")
     }
 
@@ -111,11 +116,11 @@ struct TrackCommand: AsyncParsableCommand {
         var counts: Intake.Counts
         var pending: Int
         var dropped: Int
-        var status: OutboxStatus
+        var remains: Remains
         var isInterrupted: Bool
     }
 
-    private func conclude(_ ending: Ending, name: String) throws {
+    private func conclude(_ ending: Ending) throws {
         if let failure = ending.counts.storeFailure {
             throw Failure(
                 .input,
@@ -124,25 +129,29 @@ struct TrackCommand: AsyncParsableCommand {
             )
         }
         if ending.counts.isFull {
-            throw Failure(.unavailable, "\(name) takes no events, and no more fit into memory: name a --store")
+            let vendor = ending.remains.vendor
+            throw Failure(.unavailable, "\(vendor) takes no events, and no more fit into memory: name a --store")
         }
         if ending.pending > 0, store == nil {
-            let why = ending.status.held == ending.pending ? ", because their users haven't consented" : ""
-            throw Failure(
-                .unavailable,
-                "\(ending.pending) events were not delivered and are lost\(why): name a --store"
+            let lost = ending.pending.of(
+                "event was not delivered and is lost",
+                "events were not delivered and are lost"
             )
+            let isHeld = ending.remains.status.held == ending.pending
+            let why = isHeld ? ", because nobody has consented to them" : ""
+            throw Failure(.unavailable, "\(lost)\(why): name a --store")
         }
-        if ending.pending > 0 { Terminal.say("xp: \(ending.pending) events wait in \(store ?? "memory")") }
+        if ending.pending > 0 {
+            Terminal.say("xp: " + ending.pending.of("event waits", "events wait") + " in \(store ?? "memory")")
+        }
         if ending.counts.refused > 0 {
-            throw Failure(
-                .checkFailed,
-                "\(ending.counts.refused) of \(ending.counts.lines) lines were not accepted; the output says why"
-            )
+            let lines = ending.counts.lines.of("line was not accepted", "lines were not accepted")
+            throw Failure(.checkFailed, "\(ending.counts.refused) of \(lines); the output says why")
         }
         if ending.dropped > 0 {
-            throw Failure(.checkFailed, "\(ending.dropped) events were given up; the ledger says why")
+            let given = ending.dropped.of("event was given up", "events were given up")
+            throw Failure(.checkFailed, "\(given); the ledger says why")
         }
-        if !ending.isInterrupted, let failure = Remains(ending.status, for: name).failure { throw failure }
+        if !ending.isInterrupted, let failure = ending.remains.failure { throw failure }
     }
 }

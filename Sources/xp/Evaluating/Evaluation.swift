@@ -44,7 +44,8 @@ struct Evaluation: Sendable {
         do {
             let line = try UserLine(line)
             user = line.written
-            let decisions = try await client.decisions(for: line.user, honoring: line.assignments).decisions
+            let earlier = EarlierAssignments(line.assignments)
+            let decisions = try await client.decisions(for: line.user, honoring: earlier).decisions
             return Result(line: writer.line(user, decisions, status: client.status, error: .null))
         } catch let error as LineError {
             return failed(error.code, error.message)

@@ -53,12 +53,10 @@ enum Stores {
     ) async throws -> ClientStore {
         let url = URL(filePath: path)
         do {
-            return try await .sqlite(at: url, for: provider, limits: limits, log: Damage(path: path))
+            return try await .sqlite(at: url, for: provider, options: .init(limits: limits), log: Damage(path: path))
         } catch {
-            // As it was named here, and once.
-            let full = url.standardizedFileURL.path
-            let isNamed = error.message.hasPrefix(full)
-            throw Failure(.input, isNamed ? path + error.message.dropFirst(full.count) : "\(path): \(error.message)")
+            let isNamed = error.message.hasPrefix(path)
+            throw Failure(.input, isNamed ? error.message : "\(path): \(error.message)")
         }
     }
 

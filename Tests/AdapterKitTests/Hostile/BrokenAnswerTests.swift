@@ -165,7 +165,7 @@ struct BrokenAnswerTests {
                 )
                 count += 1
                 #expect(outcome.status == code, "\(kind)")
-                #expect(DeliveryVerdict.of(status: outcome.status ?? 0) == .outage())
+                #expect(DeliveryVerdict.of(status: code) == .outage(because: .answered(code)))
                 #expect(server.received.count == count)
             }
         }

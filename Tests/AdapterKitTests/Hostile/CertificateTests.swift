@@ -75,7 +75,7 @@ struct CertificateTests {
                 limits: HTTPLimits(deadline: .seconds(5))
             )
             #expect(reply.status == status)
-            #expect(DeliveryVerdict.of(status: reply.status) == .outage())
+            #expect(DeliveryVerdict.of(status: reply.status) == .outage(because: .answered(status)))
             #expect(target.received.isEmpty)
         }
     #endif

@@ -38,6 +38,17 @@ struct ExchangeTests {
         #expect(server.received.count == 1)
     }
 
+    @Test("an error names the host that was asked, and nothing else of the address", arguments: Engine.allCases)
+    func namesHost(engine: Engine) async throws {
+        let server = try RawServer { $0.readRequest() }
+        defer { server.stop() }
+        let outcome = await exchange(engine, server, path: "/users/ada?key=canary")
+        guard case .failure(let error) = outcome else { return #expect(Bool(false), "an answer came") }
+        #expect(error.code == .transport)
+        #expect(error.message.hasPrefix("127.0.0.1:\(server.port): "))
+        #expect(!error.message.contains("ada") && !error.message.contains("canary"))
+    }
+
     @Test(
         "every method arrives as it is written",
         arguments: Engine.allCases,

@@ -133,9 +133,9 @@ struct DeliveryVerdictTests {
             case 413: #expect(verdict == .split("the vendor answered 413"))
             case 401, 403:
                 #expect(verdict == .stop(ExperimentationError(.unauthorized, "the vendor answered \(status)")))
-            case 407, 408, 425, 429: #expect(verdict == .outage(after: .seconds(3)))
+            case 407, 408, 425, 429: #expect(verdict == .outage(after: .seconds(3), because: .patience))
             case 400...499: #expect(verdict == .failed("the vendor answered \(status)"))
-            default: #expect(verdict == .outage(after: .seconds(3)))
+            default: #expect(verdict == .outage(after: .seconds(3), because: .patience))
             }
         }
     }
@@ -143,8 +143,9 @@ struct DeliveryVerdictTests {
     @Test(
         "P10 every error of sending has its verdict",
         arguments: [
-            (ErrorCode.transport, "outage"), (.timeout, "outage"), (.cancelled, "outage"), (.tooLarge, "outage"),
-            (.shutDown, "outage"),
+            (ErrorCode.transport, "can't be reached"), (.timeout, "no answer in time"), (.cancelled, "interrupted"),
+            (.tooLarge, "an answer that is too large"), (.shutDown, "interrupted"),
+            (.disabled, "switched off by the vendor"), (.providerNotReady, "no answer"),
             (.configuration, "stop"), (.unauthorized, "stop"), (.providerFatal, "stop"), (.unsupported, "rejected"),
             (.invalidArgument, "failed"),
             (.parseError, "failed"), (.vendorFault, "failed"), (ErrorCode(rawValue: "NEW"), "failed"),
@@ -154,18 +155,34 @@ struct DeliveryVerdictTests {
         let error = ExperimentationError(code, "why")
         let expected: Verdict =
             switch kind {
-            case "outage": .outage()
             case "stop": .stop(error)
             case "rejected": .rejected("why")
-            default: .failed("why")
+            case "failed": .failed("why")
+            default: .outage(because: OutageReason(rawValue: kind))
             }
         #expect(DeliveryVerdict.of(error) == expected)
+    }
+
+    @Test(
+        "why nothing was taken is told: a wish for patience, or the status",
+        arguments: [
+            (429, nil, .patience), (429, .seconds(1), .patience), (503, .seconds(1), .patience),
+            (503, nil, .answered(503)), (408, nil, .answered(408)), (302, nil, .answered(302)),
+        ] as [(Int, Duration?, OutageReason)]
+    )
+    func reasons(status: Int, after: Duration?, reason: OutageReason) {
+        #expect(DeliveryVerdict.of(status: status, after: after) == .outage(after: after, because: reason))
+        let error = ExperimentationError(.transport, "why", cause: RefusingStatus(status, after: after))
+        #expect(DeliveryVerdict.of(error) == .outage(because: reason))
     }
 
     @Test("a reply's Retry-After goes into the verdict")
     func retryAfter() {
         let reply = HTTPReply(response: HTTPResponse(status: .init(code: 503), headerFields: [.retryAfter: "9"]))
-        #expect(DeliveryVerdict.of(reply, now: Date(timeIntervalSince1970: 0)) == .outage(after: .seconds(9)))
+        #expect(
+            DeliveryVerdict.of(reply, now: Date(timeIntervalSince1970: 0))
+                == .outage(after: .seconds(9), because: .patience)
+        )
     }
 }
 

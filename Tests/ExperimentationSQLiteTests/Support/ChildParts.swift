@@ -26,7 +26,7 @@
         func accepts(_ words: [String]) async throws {
             let store = try SQLiteStore(
                 at: URL(fileURLWithPath: words[0]),
-                limits: StoreLimits(maximumCount: 10_000_000, maximumBytes: 1 << 32)
+                options: .init(limits: StoreLimits(maximumCount: 10_000_000, maximumBytes: 1 << 32))
             )
             let acknowledged = try LineFile(words[1])
             let round = words[2]
@@ -67,7 +67,7 @@
             }
             // With nothing to add it is there to finish.
             guard words[4] == "0" else { return await ChildPart.untilKilled() }
-            try await eventually("an empty outbox") { try await client.flush(within: .seconds(5)) }
+            try await eventually("an empty outbox") { try await client.flush(within: .seconds(5)).isDone }
         }
 
         /// Leases everything and hangs.
@@ -84,7 +84,7 @@
         func shares(_ words: [String]) async throws {
             let store = try SQLiteStore(
                 at: URL(fileURLWithPath: words[0]),
-                limits: StoreLimits(maximumCount: 1_000_000)
+                options: .init(limits: StoreLimits(maximumCount: 1_000_000))
             )
             let notes = try LineFile(words[1])
             do {
@@ -103,7 +103,7 @@
         func drains(_ words: [String]) async throws {
             let store = try SQLiteStore(
                 at: URL(fileURLWithPath: words[0]),
-                limits: StoreLimits(maximumCount: 1_000_000)
+                options: .init(limits: StoreLimits(maximumCount: 1_000_000))
             )
             let notes = try LineFile(words[1])
             do {

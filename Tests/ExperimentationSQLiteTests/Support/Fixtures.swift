@@ -44,7 +44,7 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
                 maximumBytes: limits.maximumBytes,
                 maximumEventBytes: limits.maximumEventBytes
             )
-        case .sqlite: try SQLiteStore(at: folder.file(), limits: limits)
+        case .sqlite: try SQLiteStore(at: folder.file(), options: .init(limits: limits))
         }
     }
 

@@ -50,7 +50,7 @@ struct ConsentRaceTests {
             }
             try await group.waitForAll()
         }
-        try await eventually("an empty outbox") { try await client.flush() }
+        try await eventually("an empty outbox") { try await client.flush().isDone }
         #expect(tooLate.value == 0)
         let status = try await client.outboxStatus()
         #expect(status.ready + status.held + status.delayed + status.leased == 0, "\(status)")
@@ -75,7 +75,7 @@ struct ConsentRaceTests {
             }
             try await group.waitForAll()
         }
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
         #expect(Set(vendor.record.received.compactMap(\.event.number)) == [0, 1, 2, 3])
     }
 
@@ -87,7 +87,7 @@ struct ConsentRaceTests {
         let ada = client.session(for: User(id: "ada", consent: .granted))
         let bob = client.session(for: User(id: "bob", consent: .granted))
         for number in 0..<6 { try await (number.isMultiple(of: 2) ? ada : bob).track(.numbered(number)) }
-        async let flushed = client.flush()
+        async let flushed = client.flush().isDone
         await store.untilLeased()
         // Removes everything of hers, and tells the vendor so.
         try await ada.setConsent(.denied)
@@ -105,7 +105,7 @@ struct ConsentRaceTests {
         let ada = client.session(for: User(id: "ada", consent: .granted))
         let bob = client.session(for: User(id: "bob", consent: .granted))
         for number in 0..<6 { try await (number.isMultiple(of: 2) ? ada : bob).track(.numbered(number)) }
-        async let flushed = client.flush()
+        async let flushed = client.flush().isDone
         await store.untilLeased()
         // The batch before is delivered, and written down.
         try await eventually("two deliveries") { try await client.ledger().delivered >= 2 }
@@ -128,7 +128,7 @@ struct ConsentRaceTests {
         try await session.setConsent(.granted)
         try await session.track(.numbered(1))
         for _ in 0..<20 { await Task.yield() }
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
@@ -141,7 +141,7 @@ struct ConsentRaceTests {
         await #expect(throws: ExperimentationError.self) { try await session.track(.numbered(1)) }
         let again = client.session(for: User(id: "ada", consent: .granted))
         try await again.track(.numbered(2))
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [2])
     }
 
@@ -157,7 +157,7 @@ struct ConsentRaceTests {
         let client = try await vendor.client(store: store)
         let ada = client.session(for: User(id: "ada", consent: .granted))
         try await ada.track(.numbered(2))
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [1, 2])
         #expect(try await client.outboxStatus().held == 1)
     }
@@ -176,7 +176,7 @@ struct ConsentRaceTests {
         try await eventually("released events") { try await client.outboxStatus().held <= 1 }
         session.identify(Identity(id: "bob"))
         try await eventually("released events") { try await client.outboxStatus().held <= 0 }
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [0, 1])
     }
 
@@ -211,7 +211,7 @@ struct ConsentRaceTests {
         agreed.signal()
         try await tracking.value
         try await eventually("released events") { try await client.outboxStatus().held <= 0 }
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
@@ -228,7 +228,7 @@ struct ConsentRaceTests {
             try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(number))
         }
         #expect(try await client.outboxStatus().held == 0)
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<7))
     }
 
@@ -245,7 +245,7 @@ struct ConsentRaceTests {
             try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(number))
         }
         await client.setConnectivity(.online)
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [2, 3])
         try await client.expectBalance(Ledger(accepted: 3, delivered: 2, purged: 1))
     }
@@ -267,7 +267,7 @@ struct ConsentRaceTests {
         await #expect(throws: ExperimentationError.self) { try await other.track(.numbered(2)) }
         try await phone.setConsent(.granted)
         try await other.track(.numbered(3))
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [3])
     }
 
@@ -286,14 +286,14 @@ struct ConsentRaceTests {
         let bob = client.session(for: User(id: "bob", consent: .granted))
         for number in 0..<2 { try await bob.track(.numbered(number)) }
         for number in 2..<6 { try await ada.track(.numbered(number)) }
-        async let flushed = client.flush(retrying: false)
+        async let flushed = client.flush(retrying: false).isDone
         await door.untilReached()
         try await ada.setConsent(.denied)
         try await ada.setConsent(.granted)
         for number in 6..<9 { try await ada.track(.numbered(number)) }
         door.open()
         _ = try await flushed
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [0, 1, 6, 7, 8])
         try await client.expectBalance()
         #expect(try await client.ledger().purged == 4)

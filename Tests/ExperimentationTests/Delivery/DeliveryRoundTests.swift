@@ -90,10 +90,10 @@ struct DeliveryRoundTests {
     func failures() {
         var round = round([events("a1", "b2", "c3")])
         let batch = round.next() ?? []
-        var consequences = answer(&round, batch, [.delivered, nil, .outage(after: .seconds(7))])
+        var consequences = answer(&round, batch, [.delivered, nil, .outage(after: .seconds(7), because: .patience)])
         #expect(consequences.settlements == [Settlement(of: batch[0], .delivered)])
         #expect(consequences.asked == .seconds(7))
-        #expect(consequences.failure == .outage(reason: "outage"))
+        #expect(consequences.failure == .outage(.patience))
         let stop = ExperimentationError(.unauthorized, "no")
         consequences = answer(&round, batch, [.stop(stop), nil, .delivered])
         #expect(consequences.failure == .refused(stop))

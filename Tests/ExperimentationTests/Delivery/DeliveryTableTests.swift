@@ -30,18 +30,20 @@ struct DeliveryTableTests {
         settled(.dropped(reason, detail: detail))
     }
 
-    private static func stays(_ reason: String, asked: Duration? = nil) -> DeliveryDecision {
-        .stays(.outage(reason: reason), asked: asked)
+    private static func stays(_ reason: OutageReason, asked: Duration? = nil) -> DeliveryDecision {
+        .stays(.outage(reason), asked: asked)
     }
 
     private static let table: [Row] = [
         Row(verdict: .delivered, expected: settled(.delivered)),
-        Row(verdict: nil, attempts: 2, expected: stays("no answer")),
-        Row(verdict: .outage(), attempts: 2, expected: stays("outage")),
-        Row(verdict: .outage(after: .seconds(7)), expected: stays("outage", asked: .seconds(7))),
-        Row(verdict: .outage(after: .seconds(-7)), expected: stays("outage", asked: .zero)),
-        Row(verdict: .outage(after: .seconds(1_000_000_000)), expected: stays("outage", asked: .seconds(300))),
-        Row(verdict: .outage(after: .seconds(Int64.max)), expected: stays("outage", asked: .seconds(300))),
+        Row(verdict: nil, attempts: 2, expected: stays(.noAnswer)),
+        Row(verdict: .outage(), attempts: 2, expected: stays(.noAnswer)),
+        Row(verdict: .outage(because: .timeout), expected: stays(.timeout)),
+        Row(verdict: .outage(after: .zero, because: .patience), expected: stays(.patience, asked: .zero)),
+        Row(verdict: .outage(after: .seconds(7)), expected: stays(.noAnswer, asked: .seconds(7))),
+        Row(verdict: .outage(after: .seconds(-7)), expected: stays(.noAnswer, asked: .zero)),
+        Row(verdict: .outage(after: .seconds(1_000_000_000)), expected: stays(.noAnswer, asked: .seconds(300))),
+        Row(verdict: .outage(after: .seconds(Int64.max)), expected: stays(.noAnswer, asked: .seconds(300))),
         Row(verdict: .failed("400"), expected: back(1, attempts: 1, "400")),
         Row(verdict: .failed("400"), attempts: 1, expected: back(2, attempts: 2, "400")),
         Row(verdict: .failed("400"), attempts: 2, expected: dropped(.exhausted, "400")),

@@ -49,7 +49,7 @@ struct DestinationTests {
         let client = try await provider.client(store: .inMemory(), time: time, dice: Dice(1))
         let session = client.session(for: User(id: "ada"))
         for number in 0..<7 { try await session.track(.numbered(number)) }
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         let received = vendors.map { $0.record.received.map { [$0.id, "\($0.date.timeIntervalSince1970)"] } }
         #expect(received[0].count == 7 && received[1] == received[0] && received[2] == received[0])
         let each = Ledger(accepted: 7, delivered: 7)
@@ -65,7 +65,7 @@ struct DestinationTests {
         let client = try await provider.client(store: .inMemory(), time: time, dice: Dice(1))
         let session = client.session(for: User(id: "ada"))
         for number in 0..<3 { try await session.track(.numbered(number)) }
-        #expect(try await !client.flush(retrying: false))
+        #expect(try await !client.flush(retrying: false).isDone)
         #expect(vendors.map { $0.record.received.compactMap(\.event.number) } == [[0, 1, 2], [], []])
         let ledgers = try await client.ledgers()
         #expect(
@@ -91,7 +91,7 @@ struct DestinationTests {
         let new = ScriptedVendor(scope: "new")
         let client = try await new.client(store: store, time: time)
         try await client.session(for: User(id: "ada")).track(.numbered(2))
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(new.record.received.compactMap(\.event.number) == [2])
         #expect(try await client.ledgers()[old.destination] == Ledger(accepted: 1, pending: 1))
         #expect(try await client.drop(owedTo: old.destination) == 1)

@@ -14,7 +14,7 @@ struct FailingStoreTests {
         let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
         try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(1))
         await #expect(throws: ExperimentationError.self) { try await client.removeWaitingEvents() }
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
@@ -28,7 +28,7 @@ struct FailingStoreTests {
         for number in 0..<3 { try await ada.track(.numbered(number)) }
         try await client.session(for: User(id: "bob", consent: .granted)).track(.numbered(3))
         await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
-        #expect(try await client.flush(retrying: false) == false)
+        #expect(try await client.flush(retrying: false).isDone == false)
         #expect(vendor.record.received.compactMap(\.event.number) == [3])
         #expect(try await client.outboxStatus().leased == 0)
         try await ada.setConsent(.granted)
@@ -51,7 +51,7 @@ struct FailingStoreTests {
         _ = try await client.flush(retrying: false)
         vendor.answer { _ in DeliveryReport(.delivered) }
         time.advance(by: .seconds(10))
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == [0, 1, 2, 3, 4])
         try await client.expectBalance(Ledger(accepted: 5, delivered: 5))
     }
@@ -67,7 +67,7 @@ struct FailingStoreTests {
         #expect(try await client.waitingEvents().map(\.envelope.event.type) == ["custom", "consentChanged"])
         store.mendDenials()
         try await ada.setConsent(.denied)
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.map(\.event.type) == ["consentChanged"])
         try await client.expectBalance(Ledger(accepted: 2, delivered: 1, purged: 1))
     }
@@ -80,7 +80,7 @@ struct FailingStoreTests {
         let ada = client.session(for: User(id: "ada", consent: .granted))
         await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
         for _ in 0..<2 { try await ada.setConsent(.denied) }
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         #expect(vendor.record.received.map(\.event.type) == ["consentChanged"])
     }
 
@@ -101,7 +101,7 @@ struct FailingStoreTests {
         try session.trackSoon(.numbered(1))
         let answers = Shared<[Bool]>([])
         let task = Task {
-            let isDelivered = try await client.flush(within: .milliseconds(20))
+            let isDelivered = try await client.flush(within: .milliseconds(20)).isDone
             answers.change { $0.append(isDelivered) }
             await client.shutdown(within: .milliseconds(20))
             answers.change { $0.append(true) }

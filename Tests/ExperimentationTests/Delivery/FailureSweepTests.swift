@@ -71,7 +71,7 @@ struct FailureSweepTests {
             do throws(ExperimentationError) {
                 try await bob.setConsent(.granted)
                 try await eve.setConsent(.denied)
-                if try await client.flush(retrying: false) { break }
+                if try await client.flush(retrying: false).isDone { break }
             } catch { #expect(error.code == .store) }
         }
         return (outcome, client)

@@ -74,7 +74,7 @@ struct OutboxDeliveryTests {
             group.addTask { for _ in 0..<20 { try await client.flush() } }
             try await group.waitForAll()
         }
-        try await eventually("an empty outbox") { try await client.flush() }
+        try await eventually("an empty outbox") { try await client.flush().isDone }
         let lost = try await client.ledger().dropped[.overflow, default: 0]
         try await client.expectBalance(
             Ledger(
@@ -103,7 +103,7 @@ struct OutboxDeliveryTests {
             group.addTask { for _ in 0..<50 { try await client.flush() } }
             try await group.waitForAll()
         }
-        try await eventually("an empty outbox") { try await client.flush() }
+        try await eventually("an empty outbox") { try await client.flush().isDone }
         for batch in vendor.record.batches {
             #expect(!batch.isEmpty && batch.count <= 20)
             #expect(Set(batch.map(\.id)).count == batch.count)
@@ -182,7 +182,7 @@ struct OutboxDeliveryTests {
         let client = try await vendor.client(time: time)
         let session = client.session(for: User(id: "ada"))
         for number in 0..<256 { try await session.track(.numbered(number)) }
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
         #expect(vendor.record.batches.count <= 17)
         #expect(vendor.record.received.compactMap(\.event.number) == (0..<256).filter { $0 != 131 })
         try await client.expectBalance(Ledger(accepted: 256, delivered: 255, dropped: [.rejected: 1]))
@@ -212,7 +212,7 @@ struct OutboxDeliveryTests {
         #expect(tries.value <= 3)
         try await client.expectBalance(Ledger(accepted: 1_000, delivered: 999, dropped: [.exhausted: 1]))
         try await sessions[1].track(.numbered(1_000))
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
     }
 
     @Test("P14 while one user's event waits for its next attempt, others' go at their own pace")
@@ -257,14 +257,14 @@ struct OutboxDeliveryTests {
         let vendor = ScriptedVendor { _ in DeliveryReport(.outage(after: .seconds(40))) }
         let client = try await vendor.client(time: time)
         try await client.session(for: User(id: "ada")).track(.numbered(1))
-        #expect(try await !client.flush())
+        #expect(try await !client.flush().isDone)
         try await client.session(for: User(id: "bob")).track(.numbered(2))
         time.advance(by: .seconds(39))
-        #expect(try await !client.flush(retrying: false))
+        #expect(try await !client.flush(retrying: false).isDone)
         #expect(vendor.record.batches.count == 1)
         vendor.answer { _ in DeliveryReport(.delivered) }
         time.advance(by: .seconds(1))
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
         #expect(vendor.record.received.count == 2)
     }
 
@@ -280,7 +280,7 @@ struct OutboxDeliveryTests {
         let client = try await vendor.client(time: time)
         let start = time.instant
         try await client.session(for: User(id: "ada")).track(.numbered(1))
-        let flushing = Task { try await client.flush(within: .seconds(30)) }
+        let flushing = Task { try await client.flush(within: .seconds(30)).isDone }
         var asked: [Duration] = []
         while vendor.record.received.isEmpty {
             if asked.count < vendor.record.batches.count { asked.append(start.duration(to: time.instant)) }
@@ -300,7 +300,7 @@ struct OutboxDeliveryTests {
         let client = try await vendor.client(time: time)
         try await client.session(for: User(id: "ada")).track(.numbered(1))
         // No time passes: if it waited, this would not end.
-        #expect(try await !client.flush(within: .seconds(39)))
+        #expect(try await !client.flush(within: .seconds(39)).isDone)
         #expect(vendor.record.batches.count == 1)
     }
 
@@ -313,7 +313,7 @@ struct OutboxDeliveryTests {
         let isOver = Shared(false)
         let flushing = Task {
             defer { isOver.value = true }
-            return try await client.flush(within: .seconds(10))
+            return try await client.flush(within: .seconds(10)).isDone
         }
         // Time passes once the first request is made; it would run past the flush otherwise.
         try await eventually("a batch") { !vendor.record.batches.isEmpty }
@@ -338,7 +338,7 @@ struct OutboxDeliveryTests {
         let client = try await vendor.client(time: time)
         let session = client.session(for: User(id: "ada"))
         for number in 0..<10 { try await session.track(.numbered(number)) }
-        #expect(try await !client.flush())
+        #expect(try await !client.flush().isDone)
         var waits: [Duration] = []
         for probe in 1...7 {
             let wait = try #require(time.untilNextWake)
@@ -358,7 +358,7 @@ struct OutboxDeliveryTests {
         time.advance(by: .seconds(14_400))
         try await eventually("ten deliveries") { vendor.record.received.count >= 10 }
         #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<10))
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
         #expect(client.status == .ready)
         try await client.expectBalance(Ledger(accepted: 10, delivered: 10))
     }
@@ -373,14 +373,14 @@ struct OutboxDeliveryTests {
         let client = try await vendor.client(time: time)
         let session = client.session(for: User(id: "ada"))
         for number in 0..<3 { try await session.track(.numbered(number)) }
-        #expect(try await !client.flush())
+        #expect(try await !client.flush().isDone)
         // Said too early, it is one more refusal.
         await client.resumeDelivery()
-        #expect(try await !client.flush())
+        #expect(try await !client.flush().isDone)
         #expect(vendor.record.batches.count == 2)
         isMended.value = true
         await client.resumeDelivery()
-        #expect(try await client.flush())
+        #expect(try await client.flush().isDone)
         #expect(vendor.record.received.count == 3)
         #expect(client.status == .ready)
     }
@@ -394,9 +394,9 @@ struct OutboxDeliveryTests {
         let client = try await vendor.client(store: store, time: time)
         let session = client.session(for: User(id: "ada"))
         try await session.track(.numbered(1))
-        #expect(try await !client.flush())
+        #expect(try await !client.flush().isDone)
         try await session.track(.numbered(2))
-        #expect(try await !client.flush())
+        #expect(try await !client.flush().isDone)
         #expect(vendor.record.batches.count == 1)
         #expect(client.status == .error)
         #expect(try await client.outboxStatus().failures.keys.contains { $0.contains("UNAUTHORIZED") })
@@ -404,7 +404,7 @@ struct OutboxDeliveryTests {
         // The next run tries again.
         let mended = ScriptedVendor()
         let next = try await mended.client(store: store, time: time)
-        #expect(try await next.flush())
+        #expect(try await next.flush().isDone)
         #expect(mended.record.received.count == 2)
     }
 
@@ -448,7 +448,7 @@ struct OutboxDeliveryTests {
         var isDone = false
         for _ in 0..<2 where !isDone {
             time.advance(by: .seconds(301))
-            isDone = try await client.flush(retrying: false)
+            isDone = try await client.flush(retrying: false).isDone
         }
         #expect(isDone)
         #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<40))
@@ -464,11 +464,11 @@ struct OutboxDeliveryTests {
         }
         let client = try await vendor.client(time: time)
         try await client.session(for: User(id: "ada")).track(.numbered(1))
-        #expect(try await client.flush(retrying: false) == false)
+        #expect(try await client.flush(retrying: false).isDone == false)
         time.setNow(time.now - 3_650 * 86_400)
         vendor.answer { _ in DeliveryReport(.delivered) }
         time.advance(by: .seconds(301))
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
     }
 
@@ -489,10 +489,10 @@ struct OutboxDeliveryTests {
         }
         let client = try await vendor.client(time: time)
         try await client.session(for: User(id: "ada")).track(.numbered(1))
-        #expect(try await client.flush(retrying: false) == false)
+        #expect(try await client.flush(retrying: false).isDone == false)
         vendor.answer { _ in DeliveryReport(.delivered) }
         time.advance(by: .seconds(301))
-        #expect(try await client.flush(retrying: false))
+        #expect(try await client.flush(retrying: false).isDone)
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
     }
 
@@ -505,7 +505,7 @@ struct OutboxDeliveryTests {
         try await session.track(.numbered(1))
         await store.untilLeased()
         try await session.track(.numbered(2))
-        async let flushed = client.flush(retrying: false)
+        async let flushed = client.flush(retrying: false).isDone
         for _ in 0..<100 { await Task.yield() }
         store.goOn()
         #expect(try await flushed == false)
@@ -529,7 +529,7 @@ struct OutboxDeliveryTests {
         let grace: Duration = isSoak ? .milliseconds(100) : .seconds(60)
         for _ in 0..<(isSoak ? 50 : 5) {
             var isDone = true
-            let took = try await clock.measure { isDone = try await client.flush(within: .milliseconds(20)) }
+            let took = try await clock.measure { isDone = try await client.flush(within: .milliseconds(20)).isDone }
             #expect(!isDone)
             #expect(took >= .milliseconds(20) && took <= .milliseconds(20) + grace, "\(took)")
         }

@@ -115,7 +115,7 @@ extension ExperimentationClient {
     /// Delivers until nothing is left or so much time has passed.
     func drain(_ time: ManualTime, for limit: Duration = .seconds(7_200)) async throws {
         let end = time.instant.advanced(by: limit)
-        while try await !flush(retrying: false), time.instant < end { time.advance(by: .seconds(10)) }
+        while try await !flush(retrying: false).isDone, time.instant < end { time.advance(by: .seconds(10)) }
     }
 }
 

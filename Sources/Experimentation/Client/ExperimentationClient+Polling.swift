@@ -1,0 +1,77 @@
+import Synchronization
+
+/// What a client does by itself: it fetches rules that are polled, asks for a switch, and listens to what the provider says.
+extension ExperimentationClient {
+    func startPolling() {
+        let freshness: Freshness? =
+            switch core.roles.decisions {
+            case .computed(let source): source.freshness
+            case .asked(let source): source.freshness
+            default: nil
+            }
+        guard let interval = freshness?.polling else { return }
+        let task = Task { [weak core] in
+            await core?.poll()
+            guard interval > .zero else { return }
+            while !Task.isCancelled {
+                guard let environment = core?.environment else { return }
+                // Between nine and eleven tenths of the interval, so that a fleet that started together spreads out.
+                let wait = interval * (0.9 + 0.2 * environment.jitter())
+                do { try await environment.time.sleep(for: wait) } catch { return }
+                await core?.poll()
+            }
+        }
+        polling.withLock { $0.append(task) }
+    }
+
+    func startAskingSwitch() {
+        guard core.roles.remoteSwitch != nil else { return }
+        let task = Task { [weak core] in
+            while !Task.isCancelled {
+                guard let time = core?.environment.time, let wait = await core?.askSwitch() else { return }
+                do { try await time.sleep(for: wait) } catch { return }
+            }
+        }
+        polling.withLock { $0.append(task) }
+    }
+
+    /// Asks again for open sessions whenever the provider says that something else would be decided.
+    func startListening() {
+        guard let updates = core.roles.updates?() else { return }
+        let task = Task { [weak core] in
+            for await _ in updates { await core?.askAgain() }
+        }
+        polling.withLock { $0.append(task) }
+    }
+
+    func stopPolling() { polling.withLock { for task in $0 { task.cancel() } } }
+}
+
+extension ClientCore {
+    /// Asks the vendor once whether it has switched the application off.
+    ///
+    /// - Returns: How long to wait before it is asked again.
+    func askSwitch() async -> Duration? {
+        guard let answer = await roles.remoteSwitch?.ask() else { return nil }
+        if let isOff = answer.isOff, !Task.isCancelled { await killSwitch.set(isOff) }
+        return max(answer.wait, .seconds(1))
+    }
+
+    /// Asks the vendor once, on the client's own account.
+    func poll() async {
+        if let rules {
+            _ = try? await rules.current(force: true)
+        } else {
+            for session in sessions.all { try? await session.refresh() }
+        }
+    }
+
+    /// Has open sessions show what would be decided now.
+    func askAgain() async {
+        if let rules { _ = try? await rules.current(force: true) }
+        // One that was never refreshed still shows its defaults, or what it was begun with, until it is.
+        for session in sessions.all where session.snapshots.current.revision > 0 {
+            try? await session.refresh(force: rules == nil)
+        }
+    }
+}

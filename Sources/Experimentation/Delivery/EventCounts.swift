@@ -1,0 +1,62 @@
+import Synchronization
+
+/// What became of the events of one type since a client began.
+public struct EventCounts: Sendable, Hashable, Codable {
+    /// How many the client accepted.
+    public var accepted: Int
+    /// How many deliveries the vendor took, those of events that an earlier run had accepted among them.
+    public var delivered: Int
+    /// How many deliveries were given up after an answer of the vendor's, by reason.
+    public var dropped: [Ledger.DropReason: Int]
+
+    /// Creates counts.
+    public init(accepted: Int = 0, delivered: Int = 0, dropped: [Ledger.DropReason: Int] = [:]) {
+        self.accepted = accepted
+        self.delivered = delivered
+        self.dropped = dropped
+    }
+}
+
+/// Counts events by their type.
+final class EventCounters: Sendable {
+    private let state = Mutex<[String: EventCounts]>([:])
+
+    /// What was counted so far.
+    var counts: [String: EventCounts] { state.withLock { $0 } }
+
+    /// Counts events that were accepted.
+    func accepted(_ events: [NewEvent]) {
+        count(events.map(\.envelope.event.type)) { $0.accepted += $1 }
+    }
+
+    /// Counts what became of a batch, as far as that is final.
+    func settled(_ settlements: [Settlement], of batch: [Envelope]) {
+        // Nearly always all of it was delivered, in its order.
+        if settlements.count == batch.count, settlements.allSatisfy({ $0.outcome == .delivered }) {
+            return count(batch.map(\.event.type)) { $0.delivered += $1 }
+        }
+        let types = Dictionary(batch.map { ($0.id, $0.event.type) }) { first, _ in first }
+        state.withLock { counts in
+            for settlement in settlements {
+                guard let type = types[settlement.id] else { continue }
+                switch settlement.outcome {
+                case .delivered: counts[type, default: EventCounts()].delivered += 1
+                case .dropped(let reason, _): counts[type, default: EventCounts()].dropped[reason, default: 0] += 1
+                case .retry: continue
+                }
+            }
+        }
+    }
+
+    /// Counts runs of one type at a time: events of a type mostly come together, and a look into a table costs more than they do.
+    private func count(_ types: [String], _ add: (inout EventCounts, Int) -> Void) {
+        state.withLock { counts in
+            var start = 0
+            while start < types.count {
+                let end = types[start...].firstIndex { $0 != types[start] } ?? types.count
+                add(&counts[types[start], default: EventCounts()], end - start)
+                start = end
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/// What a flush left.
+public enum FlushResult: Sendable, Hashable {
+    /// Nothing waits: everything was delivered, given up or removed.
+    case delivered
+    /// All that waits is held until its users consent.
+    ///
+    /// - Parameter events: How many events that are.
+    case held(events: Int)
+    /// Something still waits for its delivery.
+    ///
+    /// - Parameters:
+    ///   - events: How many events do.
+    ///   - held: How many more are held until their users consent.
+    case waits(events: Int, held: Int)
+    /// The store didn't say in time what is left.
+    case unknown
+
+    init(_ status: OutboxStatus) {
+        self =
+            switch (status.deliverable, status.held) {
+            case (0, 0): .delivered
+            case (0, let held): .held(events: held)
+            case (let waiting, let held): .waits(events: waiting, held: held)
+            }
+    }
+
+    /// Whether nothing is left that could have been delivered; what is held for consent couldn't.
+    public var isDone: Bool {
+        switch self {
+        case .delivered, .held: true
+        case .waits, .unknown: false
+        }
+    }
+}

@@ -1,0 +1,10 @@
+/// The stored form, for the fuzzers and benchmarks of this repository alone: they are packages of their own.
+extension Envelope {
+    /// Writes the event as it is stored.
+    @_spi(StoredForm) public func stored() throws(ExperimentationError) -> [UInt8] { try EnvelopeCoding.encode(self) }
+
+    /// Reads an event as it is stored.
+    @_spi(StoredForm) public init(stored bytes: [UInt8]) throws(ExperimentationError) {
+        self = try EnvelopeCoding.decode(bytes)
+    }
+}

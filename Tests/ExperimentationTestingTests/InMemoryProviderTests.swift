@@ -1,0 +1,51 @@
+import Experimentation
+import ExperimentationTesting
+import Testing
+
+@Suite("Flags of the provider in memory", .timeLimit(.minutes(2)))
+struct InMemoryProviderTests {
+    private let provider = InMemoryProvider(flags: [InMemoryFlag("a", "1"), InMemoryFlag("b", "1")])
+
+    @Test("one flag is changed alone, and an open session comes to it by itself")
+    func changedAlone() async throws {
+        let client = try await ExperimentationClient(provider: provider)
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        var changes = session.changes.makeAsyncIterator()
+        provider.set(InMemoryFlag("a", "2"))
+        #expect(await changes.next()?.flags == ["a"])
+        #expect([session.string("a", default: ""), session.string("b", default: "")] == ["2", "1"])
+        provider.set(InMemoryFlag("c", "1"))
+        #expect(await changes.next()?.flags == ["c"])
+        provider.removeFlag("b")
+        #expect(await changes.next()?.flags == ["b"])
+        #expect(session.string("b", default: "none") == "none")
+        await client.shutdown()
+    }
+
+    @Test("flags that are replaced as a whole are seen with the next refresh")
+    func replaced() async throws {
+        let client = try await ExperimentationClient(provider: provider)
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        provider.replace(flags: [InMemoryFlag("a", "2")])
+        #expect(session.string("a", default: "") == "1")
+        try await session.refresh(force: true)
+        #expect(session.string("a", default: "") == "2")
+        await client.shutdown()
+    }
+
+    @Test("assignments of another place are honoured by group and variation")
+    func honored() {
+        let experiment = Experiment(id: "e")
+        let kept = Assignment(experiment: experiment, variation: Variation(id: "green"))
+        let holdout = Assignment(experiment: experiment, group: "h", variation: Variation(id: "out"), isHoldout: true)
+        let forced = Assignment(
+            experiment: experiment,
+            group: "f",
+            variation: Variation(id: "x"),
+            origin: .forcedHere
+        )
+        #expect(EarlierAssignments([kept, holdout, forced]) == ["e": "green"])
+    }
+}

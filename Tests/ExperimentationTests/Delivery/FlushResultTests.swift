@@ -1,0 +1,80 @@
+import Experimentation
+import ExperimentationTesting
+import Testing
+
+@Suite("What a flush left", .timeLimit(.minutes(2)))
+struct FlushResultTests {
+    private func client(needsConsent: Bool = true, _ verdict: Verdict) async throws -> ExperimentationClient {
+        try await ScriptedVendor(needsConsent: needsConsent) { _ in DeliveryReport(verdict) }.client()
+    }
+
+    private static let yes = User(id: "ada", consent: .granted)
+    private static let unasked = User(id: "ben")
+
+    @Test("nothing, when everything was delivered or given up", arguments: [Verdict.delivered, .rejected("no")])
+    func nothing(_ verdict: Verdict) async throws {
+        let client = try await client(verdict)
+        try await client.track(.custom("a"), for: Self.yes)
+        let result = try await client.flush(retrying: false)
+        #expect(result == .delivered && result.isDone)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("an event that is held for consent is told, although nothing could have been delivered")
+    func held() async throws {
+        let client = try await client(.delivered)
+        try await client.track(.custom("a"), for: Self.yes)
+        try await client.track(.custom("b"), for: Self.unasked)
+        let result = try await client.flush(retrying: false)
+        #expect(result == .held(events: 1) && result.isDone)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("what waits and what is held are told apart")
+    func waits() async throws {
+        let client = try await client(.outage(because: .timeout))
+        for name in ["a", "b"] { try await client.track(.custom(name), for: Self.yes) }
+        try await client.track(.custom("c"), for: Self.unasked)
+        let result = try await client.flush(retrying: false)
+        #expect(result == .waits(events: 2, held: 1) && !result.isDone)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("an outbox says for which reason its events wait", arguments: [OutageReason.timeout, .patience, .pace])
+    func reasons(_ reason: OutageReason) async throws {
+        let client = try await client(.outage(because: reason))
+        try await client.track(.custom("a"), for: Self.yes)
+        try await client.flush(retrying: false)
+        #expect(try await client.outboxStatus().failures == [reason.rawValue: 1])
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("what became of events is counted by their type")
+    func counts() async throws {
+        let vendor = ScriptedVendor(needsConsent: true) { batch in
+            DeliveryReport(batch.map { $0.event.type == "screenView" ? .rejected("no") : .delivered })
+        }
+        let client = try await vendor.client()
+        for number in 0..<3 {
+            try await client.track(.custom("a\(number)"), for: Self.yes)
+            try await client.track(.screenView("s"), for: Self.yes)
+        }
+        try await client.track(.custom("b"), for: Self.unasked)
+        #expect(
+            client.countsByType == [
+                "custom": EventCounts(accepted: 4), "screenView": EventCounts(accepted: 3),
+            ]
+        )
+        try await client.flush(retrying: false)
+        #expect(
+            client.countsByType == [
+                "custom": EventCounts(accepted: 4, delivered: 3),
+                "screenView": EventCounts(accepted: 3, dropped: [.rejected: 3]),
+            ]
+        )
+        let ledger = try await client.ledger()
+        #expect(ledger == Ledger(accepted: 7, delivered: 3, pending: 1, dropped: [.rejected: 3]))
+        #expect("\(ledger.dropped)" == "[rejected: 3]")
+        await client.shutdown(within: .zero)
+    }
+}
