@@ -1,0 +1,20 @@
+/// Where the gateway listens, whom it serves, and what it allows.
+public struct GatewayConfiguration: Sendable {
+    /// The address to listen on.
+    public var host = "127.0.0.1"
+    /// The port; any that is free if 0.
+    public var port = 0
+    /// What a connection may hold and how long it may take.
+    public var limits = ConnectionLimits()
+    /// The origins whose pages may call; `*` for all.
+    public var origins: [String] = []
+    /// How long to go on serving after the signal to end, so that a balancer sees that `/ready` says no.
+    public var drain = Duration.zero
+    /// The tenants; each token is one tenant's.
+    public var tenants: [TenantConfiguration]
+
+    /// Creates a configuration with defaults.
+    ///
+    /// - Parameter tenants: The tenants.
+    public init(tenants: [TenantConfiguration]) { self.tenants = tenants }
+}

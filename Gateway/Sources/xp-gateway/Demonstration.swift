@@ -1,0 +1,77 @@
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import Foundation
+import GatewayServer
+import MockVendors
+import ServiceLifecycle
+
+/// What is served without a configuration: a mock of Flagship with the shop of the default scenario, and a store that goes
+/// with the process.
+final class Demonstration: Service {
+    let configuration: GatewayConfiguration
+    private let mock: MockServer
+    private let folder: URL
+    private let token: String
+
+    private static let tenant = "shop"
+
+    /// Starts the mock.
+    init() async throws {
+        guard let flagship = Vendor.named("flagship") else { throw Usage(message: "xp-gateway: there is no mock") }
+        let (vendor, _) = try await flagship.mock(with: .shop)
+        mock = MockServer(vendor)
+        try await mock.start()
+        var random = SystemRandomNumberGenerator()
+        token = (0..<4).map { _ in String(UInt32.random(in: .min ... .max, using: &random), radix: 36) }.joined()
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("xp-gateway-\(UUID().uuidString)")
+        let credentials = vendor.credentials
+        let settings: [String: FlagValue] = [
+            "vendor": "flagship", "mode": "bucketing",
+            "environmentID": .string(credentials["environmentID"] ?? ""),
+            "apiKey": .string(credentials["apiKey"] ?? ""),
+            "endpoints": .object(mock.endpoints.mapValues { .string($0) }),
+        ]
+        let tenant = TenantConfiguration(
+            name: Self.tenant,
+            tokens: [TokenDigest(of: token)],
+            vendor: .object(settings),
+            vendorFile: "the demonstration",
+            store: .file(folder.appendingPathComponent("events.sqlite"))
+        )
+        configuration = GatewayConfiguration(tenants: [tenant])
+    }
+
+    /// Ends last: until then tenants may have something to deliver.
+    func run() async throws {
+        try? await gracefulShutdown()
+        await mock.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Says where it can be reached: to programs on standard output, to people on standard error.
+    func announce(_ address: String) {
+        let head: FlagValue = [
+            "url": .string(address), "tenant": .string(Self.tenant), "credentials": ["token": .string(token)],
+            "vendor": ["name": "flagship", "url": .string(mock.url)],
+        ]
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let line = try? encoder.encode(head) else { return }
+        Output.print(String(decoding: line, as: UTF8.self) + "\n")
+        Output.say(
+            """
+
+            One flag of one user:
+              curl -s -H 'Authorization: Bearer \(token)' -d '{"context":{"targetingKey":"ada"}}' \\
+                \(address)/ofrep/v1/evaluate/flags/checkout-color
+
+            All flags:
+              curl -s -H 'Authorization: Bearer \(token)' -d '{"context":{"targetingKey":"ada"}}' \\
+                \(address)/ofrep/v1/evaluate/flags
+
+            Control-C ends it.
+            """
+        )
+    }
+}
