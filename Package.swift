@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
         .library(name: "MockVendors", targets: ["MockVendors"]),
+        .library(name: "ConformanceSubjects", targets: ["ConformanceSubjects"]),
         .executable(name: "xp", targets: ["xp"]),
     ]
         + vendors.map { .library(name: "\($0)Adapter", targets: ["\($0)Adapter"]) }
