@@ -74,7 +74,7 @@ struct UserDecisionsTests {
         #expect(client.decisionsAtHand(for: User(id: ""))?.keys == nil)
     }
 
-    @Test("when a vendor that publishes rules is gone, the rules at hand decide for anybody, until it switches itself off")
+    @Test("when a vendor that publishes rules is gone, the rules at hand decide for all, until it switches itself off")
     func rulesAtHand() async throws {
         let provider = InMemoryProvider(flags: [InMemoryFlag("color", "green")])
         let client = try await ExperimentationClient(provider: provider)
