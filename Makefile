@@ -30,6 +30,7 @@ test: setup      ## Compiles as if for iOS, runs all tests, then every conforman
 	@$(SWIFT) run -q --skip-build xp conform
 
 gateway-test: setup ## Runs the gateway's tests, which have a package and a build of their own
+	@python3 -m venv Gateway/.build/python && Gateway/.build/python/bin/pip install -q -r Gateway/Tests/Clients/requirements.txt
 	@$(SWIFT) test --package-path Gateway
 
 lint: setup      ## Checks format and documentation comments

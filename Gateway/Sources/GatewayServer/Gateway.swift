@@ -1,10 +1,5 @@
 import Experimentation
 import Foundation
-import HummingbirdCore
-import Logging
-import NIOCore
-import NIOPosix
-import ServiceLifecycle
 import Synchronization
 
 /// The gateway: tenants behind one address that speaks OFREP.
@@ -18,10 +13,15 @@ import Synchronization
 /// ).run()
 /// ```
 public final class Gateway: Sendable {
-    private let configuration: GatewayConfiguration
-    private let environment: ClientEnvironment
-    private let responder: Responder
-    private let readiness = Readiness()
+    /// Makes a tenant's vendor.
+    typealias ProviderMaker =
+        @Sendable (_ tenant: TenantConfiguration) throws(ExperimentationError) -> any ExperimentationProvider
+
+    let configuration: GatewayConfiguration
+    let environment: ClientEnvironment
+    let responder: Responder
+    let readiness = Readiness()
+    private let makeProvider: ProviderMaker
 
     /// Opens every tenant, without waiting for any vendor.
     ///
@@ -30,87 +30,79 @@ public final class Gateway: Sendable {
     ///   - variables: The environment variables that secrets may name.
     ///   - environment: Time, chance and a place for messages.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
-    public init(
+    public convenience init(
         _ configuration: GatewayConfiguration,
         variables: [String: String] = ProcessInfo.processInfo.environment,
         environment: ClientEnvironment = ClientEnvironment()
     ) async throws(ExperimentationError) {
+        try await self.init(configuration, environment: environment) { tenant throws(ExperimentationError) in
+            try tenant.provider(variables: variables)
+        }
+    }
+
+    init(
+        _ configuration: GatewayConfiguration,
+        environment: ClientEnvironment,
+        makeProvider: @escaping ProviderMaker
+    ) async throws(ExperimentationError) {
+        let messages = RecentMessages(environment.log, time: environment.time)
+        var environment = environment
+        environment.log = messages
         self.configuration = configuration
         self.environment = environment
-        var tenants: [Tenant] = []
-        for tenant in configuration.tenants {
-            tenants.append(try await Tenant(tenant, variables: variables, environment: environment))
-        }
+        self.makeProvider = makeProvider
+        let counters = Counters()
         responder = Responder(
-            tenants: TenantDirectory(tenants),
+            tenants: TenantDirectory([]),
             readiness: readiness,
-            counters: Counters(),
+            operation: OperatorRoutes(
+                tokens: configuration.operatorTokens,
+                readiness: readiness,
+                counters: counters,
+                messages: messages,
+                time: environment.time
+            ),
+            counters: counters,
             crossOrigin: CrossOrigin(configuration.origins),
             limits: configuration.limits,
             time: environment.time
         )
+        try await reload(configuration.tenants)
     }
 
-    /// What to run, in the order of starting; they end in the opposite one.
+    /// Serves other tenants from now on.
     ///
-    /// On shutdown `/ready` says no at once and every answer is the last of its connection; after
-    /// ``GatewayConfiguration/drain`` nothing new is taken and what is under way is finished; then the tenants deliver what
-    /// they can.
+    /// A tenant whose vendor and store are the same goes on with its connection, whatever its tokens and limits; what isn't
+    /// needed any more is closed after what it has under way.
     ///
-    /// - Parameters:
-    ///   - logger: Where the server's own messages go.
-    ///   - running: Told the address once it is listened on.
-    public func services(
-        logger: Logger = Logger(label: "xp-gateway") { _ in SwiftLogNoOpLogHandler() },
-        running: @escaping @Sendable (_ address: String) async -> Void
-    ) throws -> [any Service] {
-        let (responder, limits) = (responder, configuration.limits)
-        let host = configuration.host
-        let channel = GatewayChannel(limits: limits, forms: AnswerForms()) { request, writer, _ in
-            try await responder.respond(request, writer)
-        }
-        let server = channel.server(
-            configuration: ServerConfiguration(
-                address: .hostname(host, port: configuration.port),
-                backlog: 1_024
-            ),
-            onServerRunning: { channel in
-                let port = channel.localAddress?.port ?? 0
-                await running("http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
-            },
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            logger: logger
-        )
-        return [
-            TenantClosing(responder: responder), server,
-            Draining(readiness: readiness, duration: configuration.drain, time: environment.time),
-        ]
-    }
-}
-
-/// Keeps the tenants open until the server has ended.
-private struct TenantClosing: Service {
-    let responder: Responder
-
-    func run() async throws {
-        try? await gracefulShutdown()
-        await withTaskGroup { group in
-            for tenant in responder.tenants.withLock({ $0.tenants }) {
-                group.addTask { await tenant.client.shutdown() }
+    /// - Parameter configurations: The tenants.
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing has changed then.
+    public func reload(_ configurations: [TenantConfiguration]) async throws(ExperimentationError) {
+        let old = responder.tenants.tenants.map(\.connection)
+        var opened: [TenantConnection] = []
+        var tenants: [Tenant] = []
+        do throws(ExperimentationError) {
+            for configuration in configurations {
+                let connection: TenantConnection
+                if let known = old.first(where: { $0.name == configuration.connection }) {
+                    connection = known
+                } else {
+                    connection = try await TenantConnection(
+                        configuration,
+                        provider: try makeProvider(configuration),
+                        environment: environment
+                    )
+                    opened.append(connection)
+                }
+                tenants.append(Tenant(configuration, over: connection, now: environment.time.instant))
             }
+        } catch {
+            for connection in opened { await connection.close() }
+            throw error
         }
-    }
-}
-
-/// Ends first: says that nothing more should come, and leaves time for that to be heard.
-private struct Draining: Service {
-    let readiness: Readiness
-    let duration: Duration
-    let time: any TimeSource
-
-    func run() async throws {
-        try? await gracefulShutdown()
-        readiness.drain()
-        try? await time.sleep(for: duration)
+        for connection in opened { connection.watch() }
+        responder.tenants = TenantDirectory(tenants)
+        let needed = tenants.map { ObjectIdentifier($0.connection) }
+        for connection in old where !needed.contains(ObjectIdentifier(connection)) { await connection.close() }
     }
 }

@@ -18,12 +18,13 @@ final class Demonstration: Service {
 
     /// Starts the mock.
     init() async throws {
-        guard let flagship = Vendor.named("flagship") else { throw Usage(message: "xp-gateway: there is no mock") }
+        guard let flagship = Vendor.named("flagship") else {
+            throw ExperimentationError(.unsupported, "There is no mock of Flagship here.")
+        }
         let (vendor, _) = try await flagship.mock(with: .shop)
         mock = MockServer(vendor)
         try await mock.start()
-        var random = SystemRandomNumberGenerator()
-        token = (0..<4).map { _ in String(UInt32.random(in: .min ... .max, using: &random), radix: 36) }.joined()
+        token = UUID().uuidString.replacing("-", with: "").lowercased()
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("xp-gateway-\(UUID().uuidString)")
         let credentials = vendor.credentials
         let settings: [String: FlagValue] = [
@@ -39,7 +40,9 @@ final class Demonstration: Service {
             vendorFile: "the demonstration",
             store: .file(folder.appendingPathComponent("events.sqlite"))
         )
-        configuration = GatewayConfiguration(tenants: [tenant])
+        var configuration = GatewayConfiguration(tenants: [tenant])
+        configuration.operatorTokens = tenant.tokens
+        self.configuration = configuration
     }
 
     /// Ends last: until then tenants may have something to deliver.
@@ -69,6 +72,13 @@ final class Demonstration: Service {
             All flags:
               curl -s -H 'Authorization: Bearer \(token)' -d '{"context":{"targetingKey":"ada"}}' \\
                 \(address)/ofrep/v1/evaluate/flags
+
+            An event, accepted durably before the answer, once for each id:
+              curl -s -H 'Authorization: Bearer \(token)' \
+                -d '{"id":"1","user":{"id":"ada","consent":true},"event":{"type":"goalCompleted","name":"signed-up"}}' \
+                \(address)/v1/events
+
+            A page for people: \(address)/console#token=\(token)
 
             Control-C ends it.
             """

@@ -20,8 +20,12 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     private var answersOwed = 0
     /// Whether nothing that comes in is looked at any more.
     private var isDeaf = false
-    /// Whether the answer that comes next but `answersOwed` is the last one.
+    /// Whether the connection ends once every answer that is owed has been given.
     private var isLast = false
+    /// Whether an answer has begun and not ended.
+    private var isAnswering = false
+    /// Whether the answer that has begun is the last one, whatever else is owed.
+    private var isAnswerLast = false
     private var isClosing = false
 
     /// Creates the rules of one connection.
@@ -85,17 +89,28 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         let rules = NIOLoopBound(self, eventLoop: context.eventLoop)
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         bodyDeadline = context.eventLoop.scheduleTask(in: bodyTime) {
-            rules.value.refuse(.requestTimeout, "The request took too long.", bound.value)
+            rules.value.refuse(.requestTimeout, "The request took too long.", owed: 1, bound.value)
         }
     }
 
-    /// Answers by itself and closes.
-    private func refuse(_ status: HTTPResponseStatus, _ message: String, _ context: ChannelHandlerContext) {
+    /// Answers by itself and closes, once what is owed for earlier requests has been given.
+    ///
+    /// - Parameter owed: How many answers may be owed for this one to come next: 1 if it is for a request that was passed on.
+    private func refuse(
+        _ status: HTTPResponseStatus,
+        _ message: String,
+        owed: Int = 0,
+        _ context: ChannelHandlerContext
+    ) {
         isDeaf = true
-        bodyDeadline?.cancel()
-        // An answer of a route may be under way; nothing may come between its parts.
-        guard answersOwed <= 1, !isClosing else { return context.close(promise: nil) }
         isLast = true
+        bodyDeadline?.cancel()
+        guard !isClosing else { return }
+        // Nothing may come between the parts of an answer, and a body that stalls under one can't be told of it.
+        guard !isAnswering, answersOwed <= owed else {
+            if owed > 0 { context.close(promise: nil) }
+            return
+        }
         isClosing = true
         let (fields, body) = forms.refusal(Int(status.code), message)
         var head = HTTPResponseHead(version: .http1_1, status: status)
@@ -108,24 +123,25 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: Out
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        // The route was too slow: a refusal has been written in its place.
+        guard !isClosing else { return fail(promise) }
         switch unwrapOutboundIn(data) {
         case .head(var head):
-            // The route was too slow: the refusal has been written already.
-            guard !isClosing else { return fail(promise) }
+            isAnswering = true
             if head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "close" }) {
-                isLast = true
+                isAnswerLast = true
                 isDeaf = true
-            } else if isLast, answersOwed == 1 {
+            } else if isLast, answersOwed <= 1 {
+                isAnswerLast = true
                 head.headers.replaceOrAdd(name: "connection", value: "close")
             }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body:
-            guard !isClosing else { return fail(promise) }
             context.write(data, promise: promise)
         case .end:
-            guard !isClosing else { return fail(promise) }
+            isAnswering = false
             answersOwed -= 1
-            guard isLast, answersOwed == 0 || isDeaf else { return context.write(data, promise: promise) }
+            guard isAnswerLast || isLast && answersOwed <= 0 else { return context.write(data, promise: promise) }
             isClosing = true
             bodyDeadline?.cancel()
             finish(context, promise: promise)

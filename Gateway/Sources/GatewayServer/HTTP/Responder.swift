@@ -8,9 +8,10 @@ import Synchronization
 
 /// Answers requests: finds the route and the tenant, and keeps what every answer has in common.
 final class Responder: Sendable {
-    let tenants: Mutex<TenantDirectory>
-    let readiness: Readiness
-    let counters: Counters
+    private let directory: Mutex<TenantDirectory>
+    private let readiness: Readiness
+    private let operation: OperatorRoutes
+    private let counters: Counters
     private let crossOrigin: CrossOrigin
     private let limits: ConnectionLimits
     private let dates: DateField
@@ -19,18 +20,26 @@ final class Responder: Sendable {
     init(
         tenants: TenantDirectory,
         readiness: Readiness,
+        operation: OperatorRoutes,
         counters: Counters,
         crossOrigin: CrossOrigin,
         limits: ConnectionLimits,
         time: any TimeSource
     ) {
-        self.tenants = Mutex(tenants)
+        directory = Mutex(tenants)
         self.readiness = readiness
+        self.operation = operation
         self.counters = counters
         self.crossOrigin = crossOrigin
         self.limits = limits
         self.time = time
         dates = DateField(time)
+    }
+
+    /// Who is served; what is under way is finished for whom it began.
+    var tenants: TenantDirectory {
+        get { directory.withLock { $0 } }
+        set { directory.withLock { $0 = newValue } }
     }
 
     /// Answers one request of a connection.
@@ -66,7 +75,7 @@ final class Responder: Sendable {
             answer.fields[.allow] = route.method == .get ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"
             return answer
         }
-        guard route.needsTenant else { return open(route) }
+        guard route.needsTenant else { return await open(route, request, target, &exchange) }
         guard let tenant = tenant(of: request) else {
             return .empty(.unauthorized, [.wwwAuthenticate: "Bearer"])
         }
@@ -74,6 +83,7 @@ final class Responder: Sendable {
         if let wait = tenant.limiter?.take(at: time.instant) {
             return .empty(.tooManyRequests, [.retryAfter: "\(wait)"])
         }
+        guard route.method == .post else { return await self.answer(route, tenant, request, []) }
         guard let body = try await body(of: request) else {
             var answer = ProtocolError(.general, "The body is too large.", status: .contentTooLarge).answer()
             answer.fields[.connection] = "close"
@@ -83,16 +93,8 @@ final class Responder: Sendable {
     }
 
     private func tenant(of request: Request) -> Tenant? {
-        let table = tenants.withLock { $0.tokens }
-        if let field = request.headers[.authorization] {
-            let parts = field.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-            return table.holder(of: parts[1].trimming(while: { $0 == " " }))
-        }
-        return request.headers[Self.keyField].flatMap { table.holder(of: $0) }
+        request.token.flatMap { tenants.tokens.holder(of: $0) }
     }
-
-    private static let keyField = HTTPField.Name("X-API-Key")!
 
     /// The body; `nil` if there is more than is allowed.
     private func body(of request: Request) async throws -> [UInt8]? {
@@ -107,11 +109,23 @@ final class Responder: Sendable {
 
     // MARK: Routes
 
-    private func open(_ route: Route) -> Answer {
+    private func open(
+        _ route: Route,
+        _ request: Request,
+        _ target: Target,
+        _ exchange: inout Exchange
+    ) async -> Answer {
         switch route {
-        case .health: .json(.ok, ["status": "up"])
-        case .ready: readiness.answer(tenants.withLock { $0.tenants })
-        default: ProtocolError(.general, "There is nothing at this path.", status: .notFound).answer()
+        case .health: return .json(.ok, ["status": "up"])
+        case .ready: return readiness.answer(tenants.tenants)
+        case .stream:
+            let ticket = target.parameter("ticket")
+            guard let tenant = ticket.flatMap({ tenants.tenant(forTicket: $0) }) ?? tenant(of: request) else {
+                return .empty(.unauthorized, [.wwwAuthenticate: "Bearer"])
+            }
+            exchange.tenant = tenant.name
+            return tenant.connection.changes.answer(request)
+        default: return await operation.answer(route, request, tenants.tenants)
         }
     }
 
@@ -119,7 +133,17 @@ final class Responder: Sendable {
         switch route {
         case .flag(let key): await evaluate(key, tenant, body)
         case .flags: await evaluateAll(tenant, body, ifNoneMatch: request.headers[.ifNoneMatch])
-        default: ProtocolError(.general, "There is nothing at this path.", status: .notFound).answer()
+        case .events: await take(tenant, body)
+        default: Manifest.answer(await tenant.flagTypes())
+        }
+    }
+
+    private func take(_ tenant: Tenant, _ body: [UInt8]) async -> Answer {
+        do throws(ProtocolError) {
+            let request = try EventsRequest(body: body, consent: tenant.configuration.consent)
+            return EventsAnswer.of(await tenant.connection.intake.take(request.events), to: request.events)
+        } catch {
+            return error.answer()
         }
     }
 
@@ -139,14 +163,5 @@ final class Responder: Sendable {
         } catch {
             return error.answer()
         }
-    }
-}
-
-extension Substring {
-    /// The text without characters at its two ends.
-    fileprivate func trimming(while isTrimmed: (Character) -> Bool) -> String {
-        var rest = drop(while: isTrimmed)
-        while let last = rest.last, isTrimmed(last) { rest.removeLast() }
-        return String(rest)
     }
 }

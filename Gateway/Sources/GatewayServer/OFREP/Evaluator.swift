@@ -136,4 +136,12 @@ final class Evaluator: Sendable {
 
     /// The flags of the rules at hand, with their types; none for a vendor that is asked for each user.
     var knownForms: FlagForms? { kept.withLock { $0.good ?? $0.stale } }
+
+    /// The same, fetching rules where there are none yet; nobody's decisions are asked for.
+    func forms() async -> FlagForms? {
+        if let knownForms { return knownForms }
+        guard client.capabilities.contains(.localEvaluation) else { return nil }
+        guard let decided = try? await decide(for: User(id: "-", consent: .denied)) else { return nil }
+        return sharedForms(of: decided)
+    }
 }

@@ -12,10 +12,13 @@ final class Readiness: Sendable {
     /// Tells that the process is about to end.
     func drain() { draining.store(true, ordering: .relaxed) }
 
+    /// Whether more should come, for every one of these tenants.
+    func isReady(_ tenants: [Tenant]) -> Bool { !isDraining && tenants.allSatisfy(\.isReady) }
+
     /// What `/ready` answers: 200 if every tenant can be answered, else 503; it may change in both directions.
     func answer(_ tenants: [Tenant]) -> Answer {
         if isDraining { return .json(.serviceUnavailable, ["status": "draining"]) }
-        let isReady = tenants.allSatisfy(\.isReady)
+        let isReady = isReady(tenants)
         return .json(isReady ? .ok : .serviceUnavailable, ["status": isReady ? "ready" : "not ready"])
     }
 }
