@@ -73,7 +73,7 @@ public final class Gateway: Sendable {
     /// Serves other tenants from now on.
     ///
     /// A tenant whose vendor and store are the same goes on with its connection, whatever its tokens and limits; what isn't
-    /// needed any more is closed after what it has under way.
+    /// needed any more is closed once it has delivered what it can.
     ///
     /// - Parameter configurations: The tenants.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing has changed then.

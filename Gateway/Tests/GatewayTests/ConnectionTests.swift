@@ -64,6 +64,27 @@ struct ConnectionTests {
         #expect(answer.body.contains("errorDetails"))
     }
 
+    @Test("a body that stalls behind its answer ends the connection without another word")
+    func stalledBehindItsAnswer() async throws {
+        let text = try await Served.run {
+            $0.limits.bodyTime = .milliseconds(50)
+        } body: { served in
+            try await served.wire.talk("POST \(Self.path) HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")
+        }
+        #expect(text.hasPrefix("HTTP/1.1 401 "))
+        #expect(text.split(separator: "HTTP/1.1 ").count == 1)
+    }
+
+    @Test("a body in chunks that isn't read ends the connection, whatever is behind it")
+    func unreadChunks() async throws {
+        let head = "POST \(Self.path) HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let text = try await Served.run {
+            try await $0.wire.talk(head + "zz\r\nGET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+        }
+        #expect(!text.contains(" 200 "))
+        #expect(text.split(separator: "HTTP/1.1 ").count == 1)
+    }
+
     @Test("a client that waits for a word before it sends its body gets it")
     func expectContinue() async throws {
         let text = try await Served.run { served in

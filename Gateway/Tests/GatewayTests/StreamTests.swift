@@ -18,7 +18,7 @@ struct StreamTests {
         try await Served.run { served in
             let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
             let text = try await served.wire.talk("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n") { text in
-                if text.contains("when to ask again"), !text.contains("data:") {
+                if text.contains("says when to ask again"), !text.contains("data:") {
                     served.provider.replace(flags: [InMemoryFlag("text", "red")])
                     try await served.client.refresh(force: true)
                 }
@@ -29,6 +29,23 @@ struct StreamTests {
             )
             #expect(text.contains("event: message\ndata: {\"type\":\"refetchEvaluation\"}\n\n"))
         }
+    }
+
+    @Test("a client that is slow is told of a change, whatever came behind it")
+    func slow() async throws {
+        let streams = ChangeStreams()
+        var counts = streams.counts().makeAsyncIterator()
+        let first = await counts.next()
+        streams.announceChange()
+        streams.announceChange()
+        streams.beat()
+        let second = await counts.next()
+        streams.beat()
+        let third = await counts.next()
+        #expect([first, second, third] == [0, 2, 2])
+        #expect(ChangeStreams.text(2, after: 0).contains("refetchEvaluation"))
+        #expect(!ChangeStreams.text(2, after: 2).contains("data"))
+        #expect(!ChangeStreams.text(2, after: nil).contains("data"))
     }
 
     @Test("a stream opens to nobody else")
@@ -48,7 +65,7 @@ struct StreamTests {
         try await Served.run { served in
             let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
             let text = try await served.wire.talk("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n") { text in
-                guard text.contains("when to ask again") else { return false }
+                guard text.contains("says when to ask again") else { return false }
                 await served.shutDown()
                 return false
             }

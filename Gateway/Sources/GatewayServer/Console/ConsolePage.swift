@@ -33,7 +33,7 @@ enum ConsolePage {
           --good: #12713a; --bad: #b3261e; --odd: #8a5a00; }
         @media (prefers-color-scheme: dark) { :root { --page: #14171b; --card: #1d2126; --text: #e8eaed; --dim: #9aa4b0;
           --line: #333a42; --good: #5fd08a; --bad: #ff8a80; --odd: #f0b95a; } }
-        * { box-sizing: border-box; }
+        * { box-sizing: border-box; } [hidden] { display: none !important; }
         body { margin: 0 auto; max-width: 70rem; padding: 1.5rem; background: var(--page); color: var(--text);
           font: 15px/1.45 system-ui, sans-serif; }
         header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1rem; }
@@ -87,7 +87,9 @@ enum ConsolePage {
           let rate = 0;
           const rows = s.requests.sort((a, b) => b.count - a.count).map(r => {
             const key = r.tenant + "\\n" + r.route + "\\n" + r.status;
-            const now = span ? (r.count - (before.get(key) || 0)) / span : 0; rate += now;
+            const now = span ? (r.count - (before.get(key) || 0)) / span : 0;
+            // This page's own questions aren't anybody's requests.
+            if (r.route !== "console") rate += now;
             const row = make("tr");
             row.append(make("td", r.tenant || "–"), make("td", r.route),
               make("td", r.status, r.status < 400 ? "good" : r.status < 500 ? "odd" : "bad"),

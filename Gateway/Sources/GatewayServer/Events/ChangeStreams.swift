@@ -6,19 +6,11 @@ import Synchronization
 
 /// Tells clients of one tenant that the flags may be others now.
 ///
-/// Nothing but the fact goes over a stream; a client that hears it asks again. A client that is slow hears the last of
-/// several changes, which is all it needs.
+/// Nothing but the fact goes over a stream; a client that hears it asks again. What is passed to a stream is how many changes
+/// there have been, so that a client that is slow misses none: the last number says all that those before it said.
 final class ChangeStreams: Sendable {
-    /// What goes over a stream.
-    enum Message: Sendable, Equatable {
-        /// The flags may be others now.
-        case changed(Int)
-        /// Nothing, so that nobody between takes the stream for dead.
-        case beat
-    }
-
     private struct State {
-        var streams: [Int: AsyncStream<Message>.Continuation] = [:]
+        var streams: [Int: AsyncStream<Int>.Continuation] = [:]
         var next = 0
         var changes = 0
         var isFinished = false
@@ -34,15 +26,15 @@ final class ChangeStreams: Sendable {
 
     /// Tells everybody that there is a change.
     func announceChange() {
-        let (streams, number) = state.withLock { state in
-            state.changes += 1
-            return (Array(state.streams.values), state.changes)
-        }
-        for stream in streams { stream.yield(.changed(number)) }
+        state.withLock { $0.changes += 1 }
+        beat()
     }
 
-    /// Sends a sign of life to everybody.
-    func beat() { for stream in state.withLock({ Array($0.streams.values) }) { stream.yield(.beat) } }
+    /// Sends everybody a sign of life, so that nobody between takes a stream for dead.
+    func beat() {
+        let (streams, changes) = state.withLock { (Array($0.streams.values), $0.changes) }
+        for stream in streams { stream.yield(changes) }
+    }
 
     /// Ends every stream, and lets none begin any more.
     func finish() {
@@ -53,14 +45,15 @@ final class ChangeStreams: Sendable {
         for stream in streams { stream.finish() }
     }
 
-    /// The messages from now on.
-    func messages() -> AsyncStream<Message> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Message.self, bufferingPolicy: .bufferingNewest(1))
+    /// How many changes there have been, now and with each sign of life.
+    func counts() -> AsyncStream<Int> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
         state.withLock { state in
             guard !state.isFinished else { return continuation.finish() }
             let id = state.next
             state.next += 1
             state.streams[id] = continuation
+            continuation.yield(state.changes)
             continuation.onTermination = { [weak self] _ in
                 _ = self?.state.withLock { $0.streams.removeValue(forKey: id) }
             }
@@ -75,8 +68,11 @@ final class ChangeStreams: Sendable {
         let body = ResponseBody { [self] writer in
             let out = WriterBox(writer)
             try? await request.body.consumeWithCancellationOnInboundClose { _ in
-                try await out.write(": what follows says when to ask again\n\n")
-                for await message in messages() { try await out.write(Self.text(message)) }
+                var last: Int?
+                for await count in counts() {
+                    try await out.write(Self.text(count, after: last))
+                    last = count
+                }
             }
             try await writer.finish(nil)
         }
@@ -91,12 +87,15 @@ final class ChangeStreams: Sendable {
         )
     }
 
-    /// A message as server-sent events have it.
-    static func text(_ message: Message) -> String {
-        switch message {
-        case .changed(let number): "id: \(number)\nevent: message\ndata: {\"type\":\"refetchEvaluation\"}\n\n"
-        case .beat: ": \n\n"
-        }
+    /// What a client is told, as server-sent events have it.
+    ///
+    /// - Parameters:
+    ///   - count: How many changes there have been.
+    ///   - last: How many there had been when it was told before; `nil` at the beginning, when there is nothing to ask again.
+    static func text(_ count: Int, after last: Int?) -> String {
+        guard let last else { return ": says when to ask again\n\n" }
+        guard count > last else { return ":\n\n" }
+        return "id: \(count)\nevent: message\ndata: {\"type\":\"refetchEvaluation\"}\n\n"
     }
 }
 

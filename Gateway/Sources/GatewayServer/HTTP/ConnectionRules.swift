@@ -95,7 +95,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Answers by itself and closes, once what is owed for earlier requests has been given.
     ///
-    /// - Parameter owed: How many answers may be owed for this one to come next: 1 if it is for a request that was passed on.
+    /// - Parameter owed: How many answers are owed if this one comes next: 1 if it is for a request that was passed on.
     private func refuse(
         _ status: HTTPResponseStatus,
         _ message: String,
@@ -106,8 +106,8 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         isLast = true
         bodyDeadline?.cancel()
         guard !isClosing else { return }
-        // Nothing may come between the parts of an answer, and a body that stalls under one can't be told of it.
-        guard !isAnswering, answersOwed <= owed else {
+        // Nothing may come between the parts of an answer. A body that stalls under its answer, or behind it, can't be told.
+        guard !isAnswering, answersOwed == owed else {
             if owed > 0 { context.close(promise: nil) }
             return
         }

@@ -49,6 +49,7 @@ final class Responder: Sendable {
         let route = Route(path: target.path)
         var exchange = Exchange(route: route)
         var answer = try await answer(request, target, &exchange)
+        if !exchange.hasReadBody, mayLeaveMuch(request) { answer.fields[.connection] = "close" }
         crossOrigin.mark(&answer, for: request)
         answer.fields[.date] = dates.text
         if readiness.isDraining { answer.fields[.connection] = "close" }
@@ -61,6 +62,12 @@ final class Responder: Sendable {
             response: HTTPResponse(status: answer.status, headerFields: answer.fields),
             body: answer.body
         )
+    }
+
+    /// Whether so much of a request may be left unread that the next one isn't worth waiting for.
+    private func mayLeaveMuch(_ request: Request) -> Bool {
+        if request.headers[.transferEncoding] != nil { return true }
+        return (request.headers[.contentLength].flatMap { Int($0) } ?? 0) > limits.bodyBytes
     }
 
     // MARK: Before the route
@@ -85,10 +92,9 @@ final class Responder: Sendable {
         }
         guard route.method == .post else { return await self.answer(route, tenant, request, []) }
         guard let body = try await body(of: request) else {
-            var answer = ProtocolError(.general, "The body is too large.", status: .contentTooLarge).answer()
-            answer.fields[.connection] = "close"
-            return answer
+            return ProtocolError(.general, "The body is too large.", status: .contentTooLarge).answer()
         }
+        exchange.hasReadBody = true
         return await self.answer(route, tenant, request, body)
     }
 

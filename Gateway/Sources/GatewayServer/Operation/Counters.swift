@@ -5,6 +5,8 @@ struct Exchange: Sendable {
     let route: Route?
     /// The tenant's name, once it is known.
     var tenant = ""
+    /// Whether there is nothing left of the request.
+    var hasReadBody = false
 
     init(route: Route?) { self.route = route }
 }
