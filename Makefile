@@ -1,4 +1,4 @@
-.PHONY: help setup clients compare test lint format bench docs soak fuzz race clean
+.PHONY: help setup clients compare gateway gateway-test test lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
 SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
@@ -7,7 +7,7 @@ SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmark
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 
 help:            ## Lists what can be made
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 18
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
 
 setup:           ## Installs the system packages that are missing
 	@.ci/setup
@@ -18,12 +18,20 @@ clients:         ## Installs the third-party clients that mocks are tried with, 
 compare: setup   ## Runs the shop scenario through all four vendors and lays the outcomes side by side
 	@$(SWIFT) run -q xp compare
 
+gateway: setup   ## Serves OpenFeature's remote evaluation over a mock vendor, and says how to ask it
+	@$(SWIFT) build -q --package-path Gateway --product xp-gateway
+	@exec "$$($(SWIFT) build --package-path Gateway --show-bin-path)/xp-gateway"
+
 test: setup      ## Compiles as if for iOS, runs all tests, then every conformance case for every subject, by name
 	@$(SWIFT) build --build-tests
 	@SWIFT="$(SWIFT)" AppleChecks/check
 	@bash -o pipefail -c '$(SWIFT) test --skip-build 2>&1 | tee .build/tests.log' \
 	  || { echo "test: what failed, once more:"; grep -aE "^✘|recorded an issue|error:" .build/tests.log | cut -c 1-400; exit 1; }
 	@$(SWIFT) run -q --skip-build xp conform
+
+gateway-test: setup ## Runs the gateway's tests, which have a package and a build of their own
+	@python3 -m venv Gateway/.build/python && Gateway/.build/python/bin/pip install -q -r Gateway/Tests/Clients/requirements.txt
+	@$(SWIFT) test --package-path Gateway
 
 lint: setup      ## Checks format and documentation comments
 	@$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
@@ -62,4 +70,4 @@ fuzz: setup      ## Fuzzes every parser for half a minute
 	@cd Fuzz && ./fuzz.sh
 
 clean:           ## Removes what was built
-	@rm -rf .build .build-* Benchmarks/.build Fuzz/.build
+	@rm -rf .build .build-* Benchmarks/.build Fuzz/.build Gateway/.build

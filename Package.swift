@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "MockVendors", targets: ["MockVendors"]),
         .library(name: "ExperimentationObservation", targets: ["ExperimentationObservation"]),
         .library(name: "FlagManifest", targets: ["FlagManifest"]),
+        .library(name: "ConformanceSubjects", targets: ["ConformanceSubjects"]),
         .executable(name: "xp", targets: ["xp"]),
         .plugin(name: "GenerateFlagKeys", targets: ["GenerateFlagKeys"]),
     ]

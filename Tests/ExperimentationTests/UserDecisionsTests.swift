@@ -57,6 +57,48 @@ struct UserDecisionsTests {
         #expect(ada["flag-8"]?.value == "ada-8")
     }
 
+    @Test("when a vendor that is asked is gone, its last answer is at hand and says that it is old")
+    func atHand() async throws {
+        let shop = Shop()
+        let client = try await ExperimentationClient(provider: shop)
+        let ada = User(id: "ada")
+        #expect(client.decisionsAtHand(for: ada)?.keys == nil)
+        #expect(try await client.decisions(for: ada).isStale == false)
+        shop.fails.isOn = true
+        await #expect(throws: ExperimentationError.self) { try await client.decisions(for: ada) }
+        let old = try #require(client.decisionsAtHand(for: ada))
+        #expect(old.isStale)
+        #expect(old.details("flag-0", default: "none").reason == .stale)
+        #expect(old.string("flag-0", default: "none") == "ada-0")
+        #expect(client.decisionsAtHand(for: User(id: "bob"))?.keys == nil)
+        #expect(client.decisionsAtHand(for: User(id: ""))?.keys == nil)
+    }
+
+    @Test("when a vendor that publishes rules is gone, the rules at hand decide for all, until it switches itself off")
+    func rulesAtHand() async throws {
+        let provider = InMemoryProvider(flags: [InMemoryFlag("color", "green")])
+        let client = try await ExperimentationClient(provider: provider)
+        #expect(client.decisionsAtHand(for: User(id: "ada"))?.keys == nil)
+        try await client.refresh()
+        provider.setFailure(ExperimentationError(.transport, "gone"))
+        let old = try #require(client.decisionsAtHand(for: User(id: "bob")))
+        #expect(old.isStale)
+        #expect(old.details("color", default: "red").value == "green")
+        #expect(old.details("color", default: "red").reason == .stale)
+        provider.setFailure(nil)
+        provider.setDisabled(true)
+        try? await client.refresh(force: true)
+        #expect(client.decisionsAtHand(for: User(id: "bob"))?.keys == nil)
+    }
+
+    @Test("an event keeps the id that its caller gave it")
+    func callersID() async throws {
+        let client = try await ExperimentationClient(provider: InMemoryProvider())
+        let user = User(id: "ada", consent: .granted)
+        #expect(try await client.track(.custom("seen"), for: user, id: "order-7") == "order-7")
+        #expect(try await client.waitingEvents().map(\.envelope.id) == ["order-7"])
+    }
+
     @Test("old decisions say so with their age, as a session does")
     func stale() async throws {
         let time = ManualTime()

@@ -25,6 +25,7 @@ struct PackageTests {
         "ConformanceKit": [],
         "ComparisonKit": [],
         "MockVendors": ["swift-nio"],
+        "ConformanceSubjects": ["swift-http-types", "swift-nio"],
     ]
 
     @Test("P69 a library product pulls in just the packages that are written down here")

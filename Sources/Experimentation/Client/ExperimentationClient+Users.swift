@@ -22,16 +22,19 @@ extension ExperimentationClient {
     ///   - event: What happened.
     ///   - user: Who did it.
     ///   - date: When; now if `nil`.
+    ///   - id: The event's id, where the caller has one by which it tells repetitions; a new one if `nil`. The store doesn't
+    ///     look for equal ones.
     /// - Returns: The event's id; ``Envelope/id`` in ``waitingEvents(after:limit:)``.
     /// - Throws: As ``UserSession/track(_:at:on:)``.
     @discardableResult
     public func track(
         _ event: TrackingEvent,
         for user: User,
-        at date: Date? = nil
+        at date: Date? = nil,
+        id: String? = nil
     ) async throws(ExperimentationError) -> String {
         let envelope = Envelope(
-            id: core.environment.makeID(),
+            id: id ?? core.environment.makeID(),
             identity: user.identity,
             event: event,
             date: date ?? core.environment.time.now,

@@ -99,6 +99,38 @@ extension ExperimentationClient {
         return UserDecisions(core: core, context: context, held: try await held(for: context))
     }
 
+    /// What was last decided for a user, or what the rules at hand decide, however old; the vendor isn't asked.
+    ///
+    /// For when ``decisions(for:honoring:)`` throws because the vendor can't be reached. What is read of it says
+    /// ``Reason/stale``.
+    ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - earlierAssignments: Variation ids by variation group, to be honoured where the vendor promises that.
+    /// - Returns: The decisions; `nil` where nothing is at hand, and while the kill switch is on.
+    public func decisionsAtHand(
+        for user: User,
+        honoring earlierAssignments: [String: String] = [:]
+    ) -> UserDecisions? {
+        let context = core.context(for: user, earlierAssignments: earlierAssignments)
+        guard !core.isDisabled, (try? context.user.validate()) != nil else { return nil }
+        guard var held = heldAtHand(for: context) else { return nil }
+        held.isStale = true
+        return UserDecisions(core: core, context: context, held: held)
+    }
+
+    private func heldAtHand(for context: EvaluationContext) -> HeldDecisions? {
+        guard let rules = core.rules else { return core.cache.decisions(for: context.user) }
+        let published = rules.published.read { $0 }
+        guard let ruleset = published.ruleset else { return nil }
+        return HeldDecisions(
+            decisions: ruleset.decisions(for: context),
+            instant: published.kept?.instant ?? core.environment.time.instant,
+            expiry: nil,
+            afterExpiry: .stale
+        )
+    }
+
     private func held(for context: EvaluationContext) async throws(ExperimentationError) -> HeldDecisions {
         switch core.roles.decisions {
         case nil: throw core.noDecisions

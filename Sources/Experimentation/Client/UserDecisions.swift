@@ -21,6 +21,9 @@ public struct UserDecisions: Sendable {
     /// The decisions by themselves; looking at them records nothing.
     public var decisions: Decisions { held.decisions }
 
+    /// Whether these are the last good decisions and a newer answer is overdue; their reads say ``Reason/stale`` then.
+    public var isStale: Bool { held.standing != .good }
+
     /// The keys of the flags that are there for the user, in the vendor's order.
     public var keys: [String] { held.decisions.keys }
 

@@ -1,0 +1,86 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that nobody who uses the library resolves what a server needs. What each dependency costs, and
+// why it is there, is in docs/decisions/0200-gateway.md.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "Gateway",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "xp-gateway", targets: ["xp-gateway"])
+    ],
+    dependencies: [
+        .package(name: "swift-experimentation", path: ".."),
+        // Without its traits it brings neither swift-configuration's file readers nor all of Foundation.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    ],
+    targets: [
+        .target(
+            name: "GatewayServer",
+            dependencies: [
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
+                .product(name: "VendorCatalog", package: "swift-experimentation"),
+                // Reads users and events as documents have them.
+                .product(name: "ConformanceKit", package: "swift-experimentation"),
+                .product(name: "ComparisonKit", package: "swift-experimentation"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "xp-gateway",
+            dependencies: [
+                "GatewayServer",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ConformanceSubjects", package: "swift-experimentation"),
+                .product(name: "ConformanceKit", package: "swift-experimentation"),
+                .product(name: "MockVendors", package: "swift-experimentation"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: [
+                "GatewayServer", "xp-gateway",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,74 @@
+import Configuration
+
+/// One key of a configuration file: what it holds, and what it is without one.
+struct Setting: Sendable {
+    /// What a setting holds.
+    enum Kind: Sendable, Equatable {
+        case text(String)
+        case texts([String])
+        case whole(Int, ClosedRange<Int>)
+        case number(Double, ClosedRange<Double>)
+        /// A text that must be there.
+        case needed
+    }
+
+    let key: String
+    let kind: Kind
+    let meaning: String
+
+    /// The settings of the gateway itself.
+    static let gateway: [Setting] = [
+        Setting("http.host", .text("127.0.0.1"), "The address to listen on."),
+        Setting("http.port", .whole(8_080, 0...65_535), "The port; any that is free if 0."),
+        Setting("http.headBytes", .whole(16_384, 1_024...1_048_576), "The bytes of a request's line and fields."),
+        Setting("http.bodyBytes", .whole(1_000_000, 1_024...100_000_000), "The bytes of a request's body."),
+        Setting("http.bodySeconds", .number(10, 0.1...3_600), "How long a body may take."),
+        Setting("http.idleSeconds", .number(60, 0.1...86_400), "How long a connection may be silent."),
+        Setting("http.origins", .texts([]), "The origins whose pages may call; `*` for all."),
+        Setting("shutdown.drainSeconds", .number(0, 0...3_600), "How long to serve on after the signal to end."),
+        Setting("shutdown.seconds", .number(30, 0...3_600), "How long the end may take after that."),
+        Setting("operators.tokens", .texts([]), "SHA-256 of the tokens that may see figures and the console."),
+    ]
+
+    /// The settings of each tenant, behind `tenants.NAME.`.
+    static let tenant: [Setting] = [
+        Setting("vendor", .needed, "The file with the vendor and its settings; relative to this file."),
+        Setting("store", .text("memory"), "The SQLite file for events and rules, relative to this file; or `memory`."),
+        Setting("tokens", .texts([]), "SHA-256 of the tenant's bearer tokens, in hexadecimal digits."),
+        Setting("exposures", .text("single"), "What single evaluations record: `single` or `none`."),
+        Setting("consent", .text("unknown"), "What users say who don't: `unknown`, `granted` or `denied`."),
+        Setting("types", .texts([]), "Types of flags that values don't tell, as `price=float`."),
+        Setting("requestsPerSecond", .number(0, 0...1_000_000), "How many requests in the long run; any number if 0."),
+        Setting("burst", .number(0, 0...10_000_000), "How many at once; two seconds' worth if 0."),
+    ]
+
+    init(_ key: String, _ kind: Kind, _ meaning: String) {
+        self.key = key
+        self.kind = kind
+        self.meaning = meaning
+    }
+
+    /// The default, for the last of the providers; `nil` for what must be there.
+    var fallback: ConfigValue? {
+        switch kind {
+        case .text(let text): ConfigValue(.string(text), isSecret: false)
+        case .texts(let texts): ConfigValue(.stringArray(texts), isSecret: false)
+        case .whole(let number, _): ConfigValue(.int(number), isSecret: false)
+        case .number(let number, _): ConfigValue(.double(number), isSecret: false)
+        case .needed: nil
+        }
+    }
+}
+
+extension Setting {
+    /// The default as the reference has it.
+    var written: String {
+        switch kind {
+        case .text(let text): "`\"\(text)\"`"
+        case .texts: "`[]`"
+        case .whole(let number, _): "`\(number)`"
+        case .number(let number, _): number == number.rounded() ? "`\(Int(number))`" : "`\(number)`"
+        case .needed: "needed"
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Experimentation
+import Foundation
+import Synchronization
+
+/// Takes events of one tenant: each id once, durably before it says so, and in order for each user.
+final class EventIntake: Sendable {
+    /// What became of one event.
+    enum Outcome: Sendable, Equatable {
+        /// It is in the store.
+        case accepted
+        /// An event with this id was accepted before.
+        case repeated
+        /// It isn't, and why.
+        case refused(EventRefusal)
+    }
+
+    private let client: ExperimentationClient
+    private let seen: SeenEvents
+    private let flights = Mutex<[String: Task<Outcome, Never>]>([:])
+
+    /// Creates an intake, and looks after what a crash may have left.
+    ///
+    /// - Throws: `ErrorCode.store`.
+    init(
+        _ client: ExperimentationClient,
+        state: any StateStore,
+        time: any TimeSource
+    ) async throws(ExperimentationError) {
+        self.client = client
+        seen = SeenEvents(state: state, time: time)
+        try await seen.recover(from: client)
+    }
+
+    /// Takes the events of one request.
+    ///
+    /// - Returns: What became of each, in their order.
+    func take(_ events: [Result<EventRequest, EventRefusal>]) async -> [Outcome] {
+        let request = UUID().uuidString
+        let digests = events.compactMap { try? SeenEvents.digest($0.get().id) }
+        do throws(ExperimentationError) {
+            if !digests.isEmpty { try await seen.begin(digests, request: request) }
+        } catch {
+            return events.map { _ in .refused(Self.refusal(error)) }
+        }
+        var lanes: [String: [(place: Int, event: EventRequest)]] = [:]
+        var outcomes = [Outcome](repeating: .accepted, count: events.count)
+        for (place, event) in events.enumerated() {
+            switch event {
+            case .success(let event): lanes[event.user.id, default: []].append((place, event))
+            case .failure(let refusal): outcomes[place] = .refused(refusal)
+            }
+        }
+        await withTaskGroup(of: [(Int, Outcome)].self) { group in
+            for lane in lanes.values {
+                group.addTask {
+                    var outcomes: [(Int, Outcome)] = []
+                    for (place, event) in lane { outcomes.append((place, await self.take(event))) }
+                    return outcomes
+                }
+            }
+            for await lane in group { for (place, outcome) in lane { outcomes[place] = outcome } }
+        }
+        // What stays written down is looked after by the next run.
+        try? await seen.end(request: request)
+        return outcomes
+    }
+
+    /// Takes one event; a repetition that comes while the first is under way waits for it.
+    private func take(_ event: EventRequest) async -> Outcome {
+        let digest = SeenEvents.digest(event.id)
+        let (flight, isFirst) = flights.withLock { flights -> (Task<Outcome, Never>, Bool) in
+            if let flight = flights[digest] { return (flight, false) }
+            let flight = Task { await self.accept(event, digest) }
+            flights[digest] = flight
+            return (flight, true)
+        }
+        let outcome = await flight.value
+        if isFirst { flights.withLock { $0[digest] = nil } }
+        return outcome == .accepted && !isFirst ? .repeated : outcome
+    }
+
+    private func accept(_ event: EventRequest, _ digest: String) async -> Outcome {
+        do throws(ExperimentationError) {
+            if try await seen.contains(digest) { return .repeated }
+            if case .consentChanged(let isGranted) = event.event.kind {
+                try await client.setConsent(isGranted ? .granted : .denied, for: event.user)
+            } else {
+                try await client.track(event.event, for: event.user, at: event.date, id: event.id)
+            }
+            try await seen.insert(digest)
+            return .accepted
+        } catch {
+            return .refused(Self.refusal(error))
+        }
+    }
+
+    private static func refusal(_ error: ExperimentationError) -> EventRefusal {
+        EventRefusal(error.code, error.message)
+    }
+}

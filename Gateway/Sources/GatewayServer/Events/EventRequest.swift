@@ -1,0 +1,113 @@
+import AdapterKit
+import ComparisonKit
+import ConformanceKit
+import Experimentation
+import Foundation
+import HTTPTypes
+
+/// One event of a request: what happened, to whom, and the id by which a repetition is told.
+struct EventRequest: Sendable {
+    let id: String
+    let user: User
+    let event: TrackingEvent
+    let date: Date?
+
+    private static let longestID = 200
+
+    /// Reads an event as `docs/schemas/gateway-events.schema.json` has it.
+    ///
+    /// - Parameters:
+    ///   - value: The event.
+    ///   - path: Its place in the body.
+    ///   - consent: What counts as said by a user who doesn't say.
+    /// - Throws: An error that names the member and what was expected.
+    init(_ value: FlagValue, at path: String, consent: Consent) throws(DocumentError) {
+        var reader = try DocumentReader(value, named: "the body", at: path)
+        id = try reader.name("id")
+        guard id.utf8.count <= Self.longestID else {
+            throw reader.wrong("id", expected: "at most \(Self.longestID) bytes")
+        }
+        guard reader.has("user") else { throw reader.wrong("user", expected: "an object with an \"id\"") }
+        var nested = try reader.reader("user")
+        let says = nested.has("consent")
+        var user = try User(reading: &nested)
+        try nested.finish()
+        if !says { user.consent = consent }
+        self.user = user
+        guard reader.has("event") else { throw reader.wrong("event", expected: "an object with a \"type\"") }
+        event = try TrackingEvent(
+            document: reader.value("event"),
+            named: reader.document,
+            at: path.isEmpty ? "event" : "\(path).event"
+        )
+        date = try Self.date(&reader)
+        try reader.finish()
+    }
+
+    private static func date(_ reader: inout DocumentReader) throws(DocumentError) -> Date? {
+        guard let text = try reader.optionalString("at") else { return nil }
+        for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
+            if let date = try? Date(text, strategy: style) { return date }
+        }
+        throw reader.wrong("at", expected: "a time as \"2026-11-21T10:00:00.000Z\"")
+    }
+}
+
+/// The body of `POST /v1/events`: one event, or many under `events`.
+struct EventsRequest: Sendable {
+    /// Each event, or why it can't be one, in the body's order.
+    let events: [Result<EventRequest, EventRefusal>]
+
+    /// How many events one request may have.
+    static let most = 1_000
+
+    /// Reads a body.
+    ///
+    /// An event that can't be read doesn't touch its neighbours.
+    ///
+    /// - Throws: ``ProtocolError/Code/parseError`` when nothing in it can be read.
+    init(body: [UInt8], consent: Consent) throws(ProtocolError) {
+        let document: FlagValue
+        do throws(ExperimentationError) { document = try JSON.parse(body) } catch {
+            throw ProtocolError(.parseError, "The body: \(error.message)")
+        }
+        guard case .object(let members) = document else {
+            throw ProtocolError(.parseError, "The body: expected an event, or an object with \"events\".")
+        }
+        guard let list = members["events"] else {
+            events = [Self.read(document, at: "", consent)]
+            return
+        }
+        guard case .array(let values) = list, members.count == 1 else {
+            throw ProtocolError(.parseError, "events: expected a list, and nothing beside it.")
+        }
+        guard values.count <= Self.most else {
+            throw ProtocolError(.parseError, "events: expected at most \(Self.most).", status: .contentTooLarge)
+        }
+        events = values.enumerated().map { Self.read($1, at: "events[\($0)]", consent) }
+    }
+
+    private static func read(
+        _ value: FlagValue,
+        at path: String,
+        _ consent: Consent
+    ) -> Result<EventRequest, EventRefusal> {
+        do throws(DocumentError) { return .success(try EventRequest(value, at: path, consent: consent)) } catch {
+            return .failure(EventRefusal(.invalidArgument, error.description))
+        }
+    }
+}
+
+/// Why an event isn't accepted.
+struct EventRefusal: Error, Sendable, Equatable {
+    let code: ErrorCode
+    let message: String
+
+    init(_ code: ErrorCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Whether the same event may be accepted later, as it is.
+    var mayPass: Bool { [.store, .outboxFull, .shutDown, .cancelled, .timeout].contains(code) }
+}

@@ -1,0 +1,108 @@
+import Experimentation
+import Foundation
+import Synchronization
+
+/// The gateway: tenants behind one address that speaks OFREP.
+///
+/// ```swift
+/// let gateway = try await Gateway(configuration)
+/// try await ServiceGroup(
+///     services: gateway.services { address in print(address) },
+///     gracefulShutdownSignals: [.sigterm, .sigint],
+///     logger: logger
+/// ).run()
+/// ```
+public final class Gateway: Sendable {
+    /// Makes a tenant's vendor.
+    typealias ProviderMaker =
+        @Sendable (_ tenant: TenantConfiguration) throws(ExperimentationError) -> any ExperimentationProvider
+
+    let configuration: GatewayConfiguration
+    let environment: ClientEnvironment
+    let responder: Responder
+    let readiness = Readiness()
+    private let makeProvider: ProviderMaker
+
+    /// Opens every tenant, without waiting for any vendor.
+    ///
+    /// - Parameters:
+    ///   - configuration: Tenants, address and limits.
+    ///   - variables: The environment variables that secrets may name.
+    ///   - environment: Time, chance and a place for messages.
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
+    public convenience init(
+        _ configuration: GatewayConfiguration,
+        variables: [String: String] = ProcessInfo.processInfo.environment,
+        environment: ClientEnvironment = ClientEnvironment()
+    ) async throws(ExperimentationError) {
+        try await self.init(configuration, environment: environment) { tenant throws(ExperimentationError) in
+            try tenant.provider(variables: variables)
+        }
+    }
+
+    init(
+        _ configuration: GatewayConfiguration,
+        environment: ClientEnvironment,
+        makeProvider: @escaping ProviderMaker
+    ) async throws(ExperimentationError) {
+        let messages = RecentMessages(environment.log, time: environment.time)
+        var environment = environment
+        environment.log = messages
+        self.configuration = configuration
+        self.environment = environment
+        self.makeProvider = makeProvider
+        let counters = Counters()
+        responder = Responder(
+            tenants: TenantDirectory([]),
+            readiness: readiness,
+            operation: OperatorRoutes(
+                tokens: configuration.operatorTokens,
+                readiness: readiness,
+                counters: counters,
+                messages: messages,
+                time: environment.time
+            ),
+            counters: counters,
+            crossOrigin: CrossOrigin(configuration.origins),
+            limits: configuration.limits,
+            time: environment.time
+        )
+        try await reload(configuration.tenants)
+    }
+
+    /// Serves other tenants from now on.
+    ///
+    /// A tenant whose vendor and store are the same goes on with its connection, whatever its tokens and limits; what isn't
+    /// needed any more is closed once it has delivered what it can.
+    ///
+    /// - Parameter configurations: The tenants.
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing has changed then.
+    public func reload(_ configurations: [TenantConfiguration]) async throws(ExperimentationError) {
+        let old = responder.tenants.tenants.map(\.connection)
+        var opened: [TenantConnection] = []
+        var tenants: [Tenant] = []
+        do throws(ExperimentationError) {
+            for configuration in configurations {
+                let connection: TenantConnection
+                if let known = old.first(where: { $0.name == configuration.connection }) {
+                    connection = known
+                } else {
+                    connection = try await TenantConnection(
+                        configuration,
+                        provider: try makeProvider(configuration),
+                        environment: environment
+                    )
+                    opened.append(connection)
+                }
+                tenants.append(Tenant(configuration, over: connection, now: environment.time.instant))
+            }
+        } catch {
+            for connection in opened { await connection.close() }
+            throw error
+        }
+        for connection in opened { connection.watch() }
+        responder.tenants = TenantDirectory(tenants)
+        let needed = tenants.map { ObjectIdentifier($0.connection) }
+        for connection in old where !needed.contains(ObjectIdentifier(connection)) { await connection.close() }
+    }
+}

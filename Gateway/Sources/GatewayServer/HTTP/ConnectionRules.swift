@@ -1,0 +1,165 @@
+import NIOCore
+import NIOHTTP1
+
+/// What a connection must keep to before a request counts: one host, a body in time, and an end when somebody asked for it.
+///
+/// It stands between the parser and the rest, where the version of HTTP is still known. What it refuses never reaches a
+/// route.
+final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// How long a client that doesn't close may take to read the last answer.
+    private static let linger = TimeAmount.milliseconds(500)
+
+    private let bodyTime: TimeAmount
+    private let forms: AnswerForms
+    private var bodyDeadline: Scheduled<Void>?
+    private var answersOwed = 0
+    /// Whether nothing that comes in is looked at any more.
+    private var isDeaf = false
+    /// Whether the connection ends once every answer that is owed has been given.
+    private var isLast = false
+    /// Whether an answer has begun and not ended.
+    private var isAnswering = false
+    /// Whether the answer that has begun is the last one, whatever else is owed.
+    private var isAnswerLast = false
+    private var isClosing = false
+
+    /// Creates the rules of one connection.
+    ///
+    /// - Parameters:
+    ///   - bodyTime: How long a body may take from its head to its end.
+    ///   - forms: How a refusal is written.
+    init(bodyTime: TimeAmount, forms: AnswerForms) {
+        self.bodyTime = bodyTime
+        self.forms = forms
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { bodyDeadline?.cancel() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        bodyDeadline?.cancel()
+        context.fireChannelInactive()
+    }
+
+    // MARK: In
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isDeaf else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            let hosts = head.headers["host"].count
+            guard hosts == 1 || hosts == 0 && head.version.minor == 0 else {
+                return refuse(.badRequest, "A request names one host.", context)
+            }
+            answersOwed += 1
+            if !head.isKeepAlive { isLast = true }
+            if expectsContinue(head), answersOwed == 1 {
+                context.writeAndFlush(
+                    wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
+                    promise: nil
+                )
+            }
+            startBodyDeadline(context)
+        case .body: break
+        case .end:
+            bodyDeadline?.cancel()
+            bodyDeadline = nil
+            // What comes behind a request that closes the connection is nobody's.
+            if isLast { isDeaf = true }
+        }
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        // Nobody asks for more when the last answer is written; without it the client's end would never be seen.
+        if isClosing { context.read() }
+    }
+
+    private func expectsContinue(_ head: HTTPRequestHead) -> Bool {
+        head.version.minor > 0 && head.headers["expect"].contains { $0.lowercased() == "100-continue" }
+    }
+
+    private func startBodyDeadline(_ context: ChannelHandlerContext) {
+        bodyDeadline?.cancel()
+        let rules = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        bodyDeadline = context.eventLoop.scheduleTask(in: bodyTime) {
+            rules.value.refuse(.requestTimeout, "The request took too long.", owed: 1, bound.value)
+        }
+    }
+
+    /// Answers by itself and closes, once what is owed for earlier requests has been given.
+    ///
+    /// - Parameter owed: How many answers are owed if this one comes next: 1 if it is for a request that was passed on.
+    private func refuse(
+        _ status: HTTPResponseStatus,
+        _ message: String,
+        owed: Int = 0,
+        _ context: ChannelHandlerContext
+    ) {
+        isDeaf = true
+        isLast = true
+        bodyDeadline?.cancel()
+        guard !isClosing else { return }
+        // Nothing may come between the parts of an answer. A body that stalls under its answer, or behind it, can't be told.
+        guard !isAnswering, answersOwed == owed else {
+            if owed > 0 { context.close(promise: nil) }
+            return
+        }
+        isClosing = true
+        let (fields, body) = forms.refusal(Int(status.code), message)
+        var head = HTTPResponseHead(version: .http1_1, status: status)
+        for (name, value) in fields { head.headers.add(name: name, value: value) }
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
+        finish(context, promise: nil)
+    }
+
+    // MARK: Out
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        // The route was too slow: a refusal has been written in its place.
+        guard !isClosing else { return fail(promise) }
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            isAnswering = true
+            if head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "close" }) {
+                isAnswerLast = true
+                isDeaf = true
+            } else if isLast, answersOwed <= 1 {
+                isAnswerLast = true
+                head.headers.replaceOrAdd(name: "connection", value: "close")
+            }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body:
+            context.write(data, promise: promise)
+        case .end:
+            isAnswering = false
+            answersOwed -= 1
+            guard isAnswerLast || isLast && answersOwed <= 0 else { return context.write(data, promise: promise) }
+            isClosing = true
+            bodyDeadline?.cancel()
+            finish(context, promise: promise)
+        }
+    }
+
+    private func fail(_ promise: EventLoopPromise<Void>?) { promise?.fail(ChannelError.ioOnClosedChannel) }
+
+    /// Ends the last answer, and closes in two steps, so that a client that is still sending can read it.
+    private func finish(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?) {
+        let written = promise ?? context.eventLoop.makePromise()
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        written.futureResult.whenComplete { _ in
+            let context = bound.value
+            context.close(mode: .output, promise: nil)
+            context.read()
+            context.eventLoop.scheduleTask(in: Self.linger) { bound.value.close(promise: nil) }
+        }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+    }
+}

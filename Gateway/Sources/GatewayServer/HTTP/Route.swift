@@ -1,0 +1,140 @@
+import HTTPTypes
+
+/// What a request asks for, by its path.
+enum Route: Sendable, Equatable {
+    /// `POST /ofrep/v1/evaluate/flags/{key}`.
+    case flag(String)
+    /// `POST /ofrep/v1/evaluate/flags`.
+    case flags
+    /// `GET /ofrep/v1/stream`.
+    case stream
+    /// `POST /v1/events`.
+    case events
+    /// `GET /openfeature/v0/manifest`.
+    case manifest
+    /// `GET /health`.
+    case health
+    /// `GET /ready`.
+    case ready
+    /// `GET /metrics`.
+    case metrics
+    /// `GET /console`.
+    case console
+    /// `GET /console/state`.
+    case consoleState
+
+    private static let fixed: [String: Route] = [
+        "/ofrep/v1/evaluate/flags": .flags, "/ofrep/v1/evaluate/flags/": .flags, "/ofrep/v1/stream": .stream,
+        "/v1/events": .events, "/openfeature/v0/manifest": .manifest, "/health": .health, "/ready": .ready,
+        "/metrics": .metrics, "/console": .console, "/console/": .console, "/console/state": .consoleState,
+    ]
+    private static let flagPrefix = "/ofrep/v1/evaluate/flags/"
+
+    /// Finds the route of a path, without its query.
+    ///
+    /// A key is everything behind the prefix: one client sends `a/b` as it is, another as `a%2Fb`, and they mean the same
+    /// flag.
+    ///
+    /// - Returns: The route; `nil` if there is none, or if the key can't be one.
+    init?(path: Substring) {
+        if let route = Self.fixed[String(path)] {
+            self = route
+            return
+        }
+        guard path.hasPrefix(Self.flagPrefix),
+            let key = PercentCoding.decoded(path.dropFirst(Self.flagPrefix.count)), !key.isEmpty
+        else { return nil }
+        self = .flag(key)
+    }
+
+    /// The method that it takes beside `OPTIONS`; `HEAD` goes with `GET`.
+    var method: HTTPRequest.Method {
+        switch self {
+        case .flag, .flags, .events: .post
+        case .stream, .manifest, .health, .ready, .metrics, .console, .consoleState: .get
+        }
+    }
+
+    /// Whether the caller must be a tenant.
+    var needsTenant: Bool {
+        switch self {
+        case .flag, .flags, .events, .manifest: true
+        case .stream, .health, .ready, .metrics, .console, .consoleState: false
+        }
+    }
+
+    /// The name that figures are kept under.
+    var name: String {
+        switch self {
+        case .flag: "evaluate"
+        case .flags: "evaluate_all"
+        case .stream: "stream"
+        case .events: "events"
+        case .manifest: "manifest"
+        case .health: "health"
+        case .ready: "ready"
+        case .metrics: "metrics"
+        case .console, .consoleState: "console"
+        }
+    }
+
+    /// The names of all routes, in the order of the documentation.
+    static let names = [
+        "evaluate", "evaluate_all", "stream", "events", "manifest", "health", "ready", "metrics", "console", "none",
+    ]
+}
+
+/// A request's target, in its parts.
+struct Target: Sendable, Equatable {
+    let path: Substring
+    let query: Substring
+
+    /// Splits a target at its question mark; one in absolute form loses its scheme and host.
+    init(_ target: String) {
+        var rest = target[...]
+        if !rest.hasPrefix("/"), let scheme = rest.firstRange(of: "://") {
+            rest = rest[scheme.upperBound...].drop { $0 != "/" }
+        }
+        let mark = rest.firstIndex(of: "?")
+        path = mark.map { rest[..<$0] } ?? rest
+        query = mark.map { rest[rest.index(after: $0)...] } ?? ""
+    }
+
+    /// The value of a query parameter, decoded.
+    func parameter(_ name: String) -> String? {
+        for pair in query.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts[0] == name { return parts.count > 1 ? PercentCoding.decoded(parts[1]) : "" }
+        }
+        return nil
+    }
+}
+
+/// Percent-encoding, read strictly.
+enum PercentCoding {
+    /// The text behind an encoded one; `nil` if an escape isn't one, if what comes out isn't UTF-8, or if it has a zero byte.
+    static func decoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        var rest = text.utf8.makeIterator()
+        while let byte = rest.next() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.next().flatMap(digit), let low = rest.next().flatMap(digit) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        guard !bytes.contains(0) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

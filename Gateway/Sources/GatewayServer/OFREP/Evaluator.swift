@@ -1,0 +1,147 @@
+import Experimentation
+import HTTPTypes
+import Synchronization
+
+/// Answers evaluations of one tenant.
+///
+/// A vendor that can't be reached doesn't stop it: what is at hand is answered with the reason `STALE`. While the vendor's
+/// kill switch is on, every flag that was known has the reason `DISABLED` and no value.
+final class Evaluator: Sendable {
+    private let client: ExperimentationClient
+    private let types: DeclaredTypes
+    private let exposures: TenantConfiguration.Exposures
+    private let frame: BulkFrame
+    private let kept = Mutex(Kept())
+
+    private struct Kept {
+        var good: FlagForms?
+        var stale: FlagForms?
+    }
+
+    /// Creates an evaluator.
+    init(
+        _ client: ExperimentationClient,
+        types: DeclaredTypes,
+        exposures: TenantConfiguration.Exposures,
+        frame: BulkFrame
+    ) {
+        self.client = client
+        self.types = types
+        self.exposures = exposures
+        self.frame = frame
+    }
+
+    /// Evaluates one flag.
+    func evaluate(_ key: String, _ user: User) async -> Answer {
+        do throws(ProtocolError) {
+            let decided = try await decide(for: user)
+            guard let decided else { return Self.disabled(key) }
+            guard let form = form(of: key, decided) else {
+                throw ProtocolError(.flagNotFound, "No flag has this key for this user.")
+            }
+            if exposures == .single, !form.isFailure { expose(key, decided) }
+            return .json(form.isFailure ? .badRequest : .ok, form.text)
+        } catch {
+            return error.answer(for: key)
+        }
+    }
+
+    /// Evaluates all flags; it never records an exposure, because nobody has seen anything yet.
+    func evaluateAll(_ user: User, ifNoneMatch: String?) async -> Answer {
+        do throws(ProtocolError) {
+            guard let decided = try await decide(for: user) else {
+                return frame.answer(disabledItems, ifNoneMatch: ifNoneMatch)
+            }
+            return frame.answer(items(of: decided), ifNoneMatch: ifNoneMatch)
+        } catch {
+            return error.answer()
+        }
+    }
+
+    // MARK: Deciding
+
+    /// What is decided for a user; `nil` while the kill switch is on.
+    private func decide(for user: User) async throws(ProtocolError) -> UserDecisions? {
+        do throws(ExperimentationError) {
+            let decided = try await client.decisions(for: user)
+            return client.status == .disabled ? nil : decided
+        } catch {
+            if client.status == .disabled { return nil }
+            // What lies in the request isn't answered with what was decided for another.
+            let failure = ProtocolError(error)
+            if failure.status == .serviceUnavailable, let old = client.decisionsAtHand(for: user) { return old }
+            throw failure
+        }
+    }
+
+    // MARK: Writing
+
+    private func form(of key: String, _ decided: UserDecisions) -> FlagForms.Form? {
+        let decisions = decided.decisions
+        guard let flag = decisions.catalogue.index(of: key), let outcome = decisions.outcome(ofFlag: flag) else {
+            return nil
+        }
+        if let forms = sharedForms(of: decided) { return forms.form(ofFlag: flag, outcome: outcome) }
+        guard let resolution = decisions.catalogue.resolution(ofFlag: flag, outcome: outcome) else { return nil }
+        let type = types.type(of: key, values: CollectionOfOne(resolution.value))
+        return FlagForms.form(key, resolution, type, decided.isStale ? .stale : nil)
+    }
+
+    private func items(of decided: UserDecisions) -> [FlagForms.Form] {
+        let forms =
+            sharedForms(of: decided)
+            ?? FlagForms(decided.decisions.catalogue, types: types, reason: decided.isStale ? .stale : nil)
+        return forms.chosen(by: decided.decisions)
+    }
+
+    /// What is kept of a catalogue that users share; `nil` for one that is a single user's.
+    private func sharedForms(of decided: UserDecisions) -> FlagForms? {
+        let catalogue = decided.decisions.catalogue
+        let isStale = decided.isStale
+        let known = kept.withLock { isStale ? $0.stale : $0.good }
+        if let known, known.catalogue === catalogue { return known }
+        guard client.capabilities.contains(.localEvaluation) else { return nil }
+        let forms = FlagForms(catalogue, types: types, reason: isStale ? .stale : nil)
+        kept.withLock { kept in
+            if isStale { kept.stale = forms } else { kept.good = forms }
+        }
+        return forms
+    }
+
+    // MARK: The kill switch
+
+    private static func disabled(_ key: String) -> Answer {
+        .json(.ok, disabledForm(key).text)
+    }
+
+    private var disabledItems: [FlagForms.Form] {
+        let keys = kept.withLock { ($0.good ?? $0.stale)?.catalogue.keys } ?? []
+        return keys.map(Self.disabledForm)
+    }
+
+    private static func disabledForm(_ key: String) -> FlagForms.Form {
+        FlagForms.form(key, Resolution(.null, reason: .disabled), nil, nil)
+    }
+
+    // MARK: Exposures
+
+    private func expose(_ key: String, _ decided: UserDecisions) {
+        let catalogue = decided.decisions.catalogue
+        guard let place = decided[key]?.assignment, catalogue.assignments.indices.contains(place) else { return }
+        // A vendor that takes no exposures has none recorded; the client says so in its log, once.
+        try? decided.expose(catalogue.assignments[place].experiment.id)
+    }
+
+    // MARK: What is known
+
+    /// The flags of the rules at hand, with their types; none for a vendor that is asked for each user.
+    var knownForms: FlagForms? { kept.withLock { $0.good ?? $0.stale } }
+
+    /// The same, fetching rules where there are none yet; nobody's decisions are asked for.
+    func forms() async -> FlagForms? {
+        if let knownForms { return knownForms }
+        guard client.capabilities.contains(.localEvaluation) else { return nil }
+        guard let decided = try? await decide(for: User(id: "-", consent: .denied)) else { return nil }
+        return sharedForms(of: decided)
+    }
+}

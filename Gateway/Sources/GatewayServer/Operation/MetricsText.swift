@@ -1,0 +1,104 @@
+import Experimentation
+
+/// Figures in the text format that Prometheus reads.
+struct MetricsText {
+    private var lines: [String] = []
+
+    /// All figures, written.
+    static func of(_ figures: Counters.Figures, _ tenants: [TenantFigures], isReady: Bool) -> String {
+        var text = MetricsText()
+        text.family("xp_gateway_ready", "gauge", "Whether every tenant can be answered.", [Sample(isReady ? 1 : 0)])
+        text.requests(figures)
+        text.durations(figures)
+        text.tenants(tenants)
+        return text.lines.joined(separator: "\n") + "\n"
+    }
+
+    /// One line: a value under labels.
+    private struct Sample {
+        let value: Double
+        let labels: [(name: String, value: String)]
+
+        init(_ value: Double, _ labels: (name: String, value: String)...) {
+            self.value = value
+            self.labels = labels
+        }
+    }
+
+    private mutating func family(_ name: String, _ type: String, _ help: String, _ samples: [Sample]) {
+        guard !samples.isEmpty else { return }
+        lines.append("# HELP \(name) \(help)")
+        lines.append("# TYPE \(name) \(type)")
+        for sample in samples { write(name, sample) }
+    }
+
+    private mutating func write(_ name: String, _ sample: Sample) {
+        let written = sample.labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")
+        let value = sample.value
+        let number = value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
+        lines.append(name + (written.isEmpty ? "" : "{\(written)}") + " " + number)
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.map { character in
+            switch character {
+            case "\\": "\\\\"
+            case "\"": "\\\""
+            case "\n": "\\n"
+            default: String(character)
+            }
+        }.joined()
+    }
+
+    private mutating func requests(_ figures: Counters.Figures) {
+        let samples = figures.requests.sorted { Self.order($0.key) < Self.order($1.key) }.map { key, count in
+            Sample(Double(count), ("tenant", key.tenant), ("route", key.route), ("status", "\(key.status)"))
+        }
+        family("xp_gateway_requests_total", "counter", "Requests answered.", samples)
+    }
+
+    private static func order(_ key: Counters.Key) -> String { "\(key.tenant)\u{0}\(key.route)\u{0}\(key.status)" }
+
+    private mutating func durations(_ figures: Counters.Figures) {
+        guard !figures.durations.isEmpty else { return }
+        let name = "xp_gateway_request_seconds"
+        lines.append("# HELP \(name) From the end of a request's head to the beginning of its answer.")
+        lines.append("# TYPE \(name) histogram")
+        for (route, histogram) in figures.durations.sorted(by: { $0.key < $1.key }) {
+            var total = 0
+            for (place, count) in histogram.counts.enumerated() {
+                total += count
+                let bound = place < Counters.bounds.count ? "\(Counters.bounds[place])" : "+Inf"
+                write("\(name)_bucket", Sample(Double(total), ("route", route), ("le", bound)))
+            }
+            write("\(name)_sum", Sample(histogram.sum, ("route", route)))
+            write("\(name)_count", Sample(Double(total), ("route", route)))
+        }
+    }
+
+    private mutating func tenants(_ tenants: [TenantFigures]) {
+        family(
+            "xp_gateway_streams",
+            "gauge",
+            "Clients that listen for changes.",
+            tenants.map { Sample(Double($0.streams), ("tenant", $0.name)) }
+        )
+        var events: [Sample] = []
+        for tenant in tenants {
+            let ledger = tenant.ledger
+            let dropped = ledger.dropped.values.reduce(0, +)
+            let states = [
+                ("accepted", ledger.accepted), ("delivered", ledger.delivered), ("purged", ledger.purged),
+                ("dropped", dropped),
+            ]
+            events += states.map { Sample(Double($1), ("tenant", tenant.name), ("state", $0)) }
+        }
+        family("xp_gateway_events_total", "counter", "Events by what became of them.", events)
+        family(
+            "xp_gateway_events_pending",
+            "gauge",
+            "Events that wait for delivery.",
+            tenants.map { Sample(Double($0.ledger.pending), ("tenant", $0.name)) }
+        )
+    }
+}

@@ -1,0 +1,40 @@
+import Experimentation
+import Foundation
+import Synchronization
+
+/// Keeps the last warnings and errors for the console, and passes everything on.
+final class RecentMessages: LogSink {
+    /// A message with its moment.
+    struct Message: Sendable {
+        var entry: LogEntry
+        var date: Date
+    }
+
+    private let next: any LogSink
+    private let time: any TimeSource
+    private let kept = Mutex<[Message]>([])
+    private static let most = 50
+
+    init(_ next: any LogSink, time: any TimeSource) {
+        self.next = next
+        self.time = time
+    }
+
+    /// At least warnings are wanted here.
+    var level: LogLevel { min(next.level, .warning) }
+
+    /// Keeps a message, if it is important enough.
+    func log(_ entry: LogEntry) {
+        if entry.level >= .warning {
+            let message = Message(entry: entry, date: time.now)
+            kept.withLock { kept in
+                if kept.count == Self.most { kept.removeFirst() }
+                kept.append(message)
+            }
+        }
+        if entry.level >= next.level { next.log(entry) }
+    }
+
+    /// The messages kept, the latest last.
+    var messages: [Message] { kept.withLock { $0 } }
+}

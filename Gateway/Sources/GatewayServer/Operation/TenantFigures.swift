@@ -1,0 +1,50 @@
+import Experimentation
+import Foundation
+
+/// What an operator sees of one tenant, at one moment.
+struct TenantFigures: Sendable {
+    var name: String
+    var vendor: String
+    var status: ProviderStatus
+    var isReady: Bool
+    var flags: Int
+    var changes: Int
+    var streams: Int
+    var ledger: Ledger
+    var ledgers: [Destination: Ledger]
+    var outbox: OutboxStatus
+
+    /// Looks at a tenant; what its store can't tell is empty.
+    init(_ tenant: Tenant) async {
+        name = tenant.name
+        let connection = tenant.connection
+        let client = connection.client
+        vendor = client.providerName
+        status = client.status
+        isReady = tenant.isReady
+        flags = tenant.evaluator.knownForms?.catalogue.count ?? 0
+        changes = connection.changes.changes
+        streams = connection.changes.count
+        ledgers = (try? await client.ledgers()) ?? [:]
+        ledger = (try? await client.ledger()) ?? Ledger()
+        outbox = (try? await client.outboxStatus()) ?? OutboxStatus()
+    }
+
+    /// The same for the console.
+    var document: FlagValue {
+        [
+            "name": .string(name), "vendor": .string(vendor), "status": .string(status.rawValue),
+            "ready": .bool(isReady), "flags": .int(flags), "changes": .int(changes), "streams": .int(streams),
+            "waiting": .int(outbox.deliverable), "held": .int(outbox.held),
+            "destinations": .array(
+                ledgers.sorted { $0.key.provider < $1.key.provider }.map { destination, ledger in
+                    [
+                        "provider": .string(destination.provider), "accepted": .int(ledger.accepted),
+                        "delivered": .int(ledger.delivered), "pending": .int(ledger.pending),
+                        "purged": .int(ledger.purged), "dropped": .int(ledger.dropped.values.reduce(0, +)),
+                    ]
+                }
+            ),
+        ]
+    }
+}

@@ -1,0 +1,64 @@
+import AdapterKit
+
+/// The digest of a bearer token; the token itself is kept nowhere.
+public struct TokenDigest: Sendable, Hashable {
+    private let bytes: [UInt8]
+
+    /// The digest of a token.
+    public init(of token: String) { bytes = SHA256.digest(of: token.utf8) }
+
+    /// A digest that was written down: 64 hexadecimal digits, as `sha256sum` prints them.
+    ///
+    /// - Parameter text: The digits; `nil` comes of anything else.
+    public init?(hexadecimal text: String) {
+        guard text.utf8.count == 64 else { return nil }
+        var bytes: [UInt8] = []
+        var rest = Substring(text)
+        while !rest.isEmpty {
+            guard rest.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
+                let byte = UInt8(rest.prefix(2), radix: 16)
+            else { return nil }
+            bytes.append(byte)
+            rest = rest.dropFirst(2)
+        }
+        self.bytes = bytes
+    }
+
+    /// Compares all bytes, wherever the first difference is.
+    public static func == (one: Self, other: Self) -> Bool {
+        var difference: UInt8 = 0
+        for (one, other) in zip(one.bytes, other.bytes) { difference |= one ^ other }
+        return difference == 0
+    }
+
+    /// A name derived from the digest for one purpose, from which neither it nor the token can be told.
+    func derived(for purpose: String) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let digest = SHA256.digest(of: Array(purpose.utf8) + bytes).prefix(16)
+        return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
+
+extension TokenDigest: CustomStringConvertible, CustomReflectable {
+    /// The word `<digest>`.
+    public var description: String { "<digest>" }
+    /// A mirror that shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [(label: String?, value: Any)]()) }
+}
+
+/// Who may do what, by token.
+struct TokenTable<Holder: Sendable>: Sendable {
+    private let entries: [(digest: TokenDigest, holder: Holder)]
+
+    init(_ entries: [(TokenDigest, Holder)]) { self.entries = entries }
+
+    /// The holder of a token, or `nil`.
+    ///
+    /// Every entry is looked at, so that the time tells nothing of which one it was.
+    func holder(of token: String) -> Holder? {
+        let digest = TokenDigest(of: token)
+        var found: Holder?
+        for entry in entries where entry.digest == digest { found = entry.holder }
+        return found
+    }
+}

@@ -1,0 +1,134 @@
+import Experimentation
+import Foundation
+import GatewayServer
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// The gateway as a program.
+@main
+enum XPGateway {
+    static func main() async {
+        do {
+            switch try Arguments(Array(CommandLine.arguments.dropFirst())) {
+            case .help: Output.print(Arguments.text)
+            case .demonstration: try await demonstrate()
+            case .file(let path): try await serve(path)
+            }
+        } catch let error as Arguments.Unknown {
+            Output.say("xp-gateway: \(error.message)\n\n\(Arguments.text)")
+            exit(64)
+        } catch let error as ExperimentationError {
+            Output.say("xp-gateway: \(error.message)")
+            exit(error.code == .configuration ? 66 : 1)
+        } catch {
+            Output.say("xp-gateway: \(error)")
+            exit(1)
+        }
+    }
+
+    private static let quiet = Logger(label: "xp-gateway") { _ in SwiftLogNoOpLogHandler() }
+
+    private static func demonstrate() async throws {
+        let demonstration = try await Demonstration()
+        let gateway = try await Gateway(
+            demonstration.configuration,
+            environment: ClientEnvironment(log: .printing(.warning))
+        )
+        try await run(
+            [demonstration] + gateway.services { demonstration.announce($0) },
+            patience: demonstration.configuration.patience
+        )
+    }
+
+    private static func serve(_ path: String) async throws {
+        let file = ConfigurationFile(path: path)
+        let configuration = try await file.read()
+        let gateway = try await Gateway(configuration, environment: ClientEnvironment(log: .printing(.warning)))
+        let services = gateway.services { address in
+            let tenants = configuration.tenants.map { "\"\($0.name)\"" }.joined(separator: ",")
+            Output.print("{\"tenants\":[\(tenants)],\"url\":\"\(address)\"}\n")
+        }
+        try await run(
+            services + [Reloading(file: file, gateway: gateway)],
+            patience: configuration.drain + configuration.patience
+        )
+    }
+
+    private static func run(_ services: [any Service], patience: Duration) async throws {
+        var configuration = ServiceGroupConfiguration(
+            services: services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: quiet
+        )
+        // What a client doesn't finish sending isn't waited for longer than this.
+        configuration.maximumGracefulShutdownDuration = patience
+        try await ServiceGroup(configuration: configuration).run()
+    }
+}
+
+/// Reads the configuration again on SIGHUP; one that is wrong changes nothing.
+private struct Reloading: Service {
+    let file: ConfigurationFile
+    let gateway: Gateway
+
+    func run() async throws {
+        let signals = await UnixSignalsSequence(trapping: .sighup)
+        await cancelWhenGracefulShutdown {
+            for await _ in signals {
+                do throws(ExperimentationError) {
+                    try await gateway.reload(try await file.read().tenants)
+                    Output.say("xp-gateway: the tenants were read again; other settings need a restart")
+                } catch {
+                    Output.say("xp-gateway: nothing was changed: \(error.message)")
+                }
+            }
+        }
+    }
+}
+
+/// What the program is told on its command line.
+enum Arguments: Equatable {
+    case help
+    case demonstration
+    case file(String)
+
+    /// A complaint.
+    struct Unknown: Error {
+        let message: String
+    }
+
+    init(_ arguments: [String]) throws(Unknown) {
+        switch arguments.first {
+        case nil: self = .demonstration
+        case "--help", "-h": self = .help
+        case "--config":
+            guard arguments.count == 2 else { throw Unknown(message: "--config: expected a file") }
+            self = .file(arguments[1])
+        case let other?: throw Unknown(message: "unknown argument \"\(other)\"")
+        }
+    }
+
+    static let text = """
+        OVERVIEW: Serve OpenFeature's remote evaluation protocol over any of the vendors.
+
+        Without a configuration it serves a demonstration on loopback: the shop of the default scenario at a mock of \
+        Flagship, evaluated here. The first line on standard output is JSON: the address, and for the demonstration the \
+        tenant and its token.
+
+        USAGE: xp-gateway [--config FILE]
+
+          --config FILE   tenants, address and limits, as docs/gateway.md has them; read again on SIGHUP
+          --help          this text
+
+        """
+}
+
+/// The two streams.
+enum Output {
+    /// Writes to standard output.
+    static func print(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+
+    /// Writes a line for a person to standard error.
+    static func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+}

@@ -1,0 +1,84 @@
+import Experimentation
+import Foundation
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Configuration")
+struct ConfigurationTests {
+    private static let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+    /// Reads a file with this text, beside a vendor's file.
+    private func read(_ text: String, _ variables: [String: String] = [:]) async throws -> GatewayConfiguration {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(#"{"vendor":"flagship"}"#.utf8).write(to: folder.appendingPathComponent("vendor.json"))
+        let file = folder.appendingPathComponent("gateway.json")
+        try Data(text.utf8).write(to: file)
+        return try await ConfigurationFile(path: file.path, variables: variables).read()
+    }
+
+    private static func tenant(_ more: String = "") -> String {
+        #"{"vendor":"vendor.json","tokens":["\#(digest)"]\#(more)}"#
+    }
+
+    @Test("a file is read with its defaults, and the environment goes before it")
+    func values() async throws {
+        let text =
+            #"{"http":{"port":9000},"tenants":{"shop":\#(Self.tenant(#","types":["price=float"],"requestsPerSecond":5"#))}}"#
+        let configuration = try await read(
+            text,
+            ["XP_GATEWAY_HTTP_PORT": "9001", "XP_GATEWAY_TENANTS_SHOP_CONSENT": "granted"]
+        )
+        #expect(configuration.port == 9_001)
+        #expect(configuration.host == "127.0.0.1")
+        let tenant = try #require(configuration.tenants.first)
+        #expect(tenant.name == "shop")
+        #expect(tenant.tokens == [TokenDigest(of: "test")])
+        #expect(tenant.vendor == ["vendor": "flagship"])
+        #expect(tenant.consent == .granted)
+        #expect(tenant.types == ["price": .float])
+        #expect(tenant.rateLimit == RateLimit(perSecond: 5, burst: 10))
+        #expect(tenant.store == .memory)
+    }
+
+    @Test(
+        "what is wrong names its key",
+        arguments: [
+            ("{", "gateway.json"), ("[]", "expected an object"), ("{}", "\"tenants\""),
+            (#"{"tenants":{}}"#, "\"tenants\""),
+            (#"{"tenants":{"A b":{}}}"#, "tenants.A b"), (#"{"tenants":{"shop":{}}}"#, "tenants.shop.vendor"),
+            (#"{"tenants":{"shop":{"vendor":"none.json"}}}"#, "tenants.shop.vendor"),
+            (#"{"tenants":{"shop":{"vendor":"vendor.json"}}}"#, "tenants.shop.tokens"),
+            (#"{"tenants":{"shop":{"vendor":"vendor.json","tokens":["x"]}}}"#, "tenants.shop.tokens"),
+            (#"{"http":{"port":"x"},"tenants":{"shop":TENANT}}"#, "http.port"),
+            (#"{"http":{"port":70000},"tenants":{"shop":TENANT}}"#, "http.port"),
+            (#"{"http":{"prot":1},"tenants":{"shop":TENANT}}"#, "http.prot"),
+            (#"{"tenants":{"shop":TENANT,"other":TENANT}}"#, "tenants.shop.tokens"),
+            (
+                #"{"tenants":{"shop":{"vendor":"vendor.json","tokens":["DIGEST"],"exposures":"x"}}}"#,
+                "tenants.shop.exposures"
+            ),
+            (#"{"tenants":{"shop":{"vendor":"vendor.json","tokens":["DIGEST"],"types":["x"]}}}"#, "tenants.shop.types"),
+        ]
+    )
+    func wrong(text: String, expected: String) async throws {
+        let text = text.replacing("TENANT", with: Self.tenant()).replacing("DIGEST", with: Self.digest)
+        let error = await #expect(throws: ExperimentationError.self) { try await read(text) }
+        #expect(error?.code == .configuration)
+        #expect(error?.message.contains(expected) == true, "\(error?.message ?? "")")
+    }
+
+    @Test("the reference in docs/gateway.md has every setting")
+    func reference() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../docs")
+        let page = try String(contentsOf: root.appendingPathComponent("gateway.md"), encoding: .utf8)
+        for setting in Setting.gateway {
+            #expect(page.contains("| `\(setting.key)` | \(setting.written) | \(setting.meaning) |"))
+        }
+        for setting in Setting.tenant {
+            #expect(page.contains("| `\(setting.key)` | \(setting.written) | \(setting.meaning) |"))
+        }
+    }
+}

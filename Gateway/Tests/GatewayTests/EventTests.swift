@@ -1,0 +1,134 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Events over the wire")
+struct EventTests {
+    private static func event(_ id: String, user: String = "ada", name: String = "seen") -> String {
+        #"{"id":"\#(id)","user":{"id":"\#(user)","consent":true},"event":{"type":"goalCompleted","name":"\#(name)"},"at":"2026-11-21T10:00:00.000Z"}"#
+    }
+
+    private static func results(_ answer: WireAnswer) throws -> [String] {
+        let list = try JSON.parse(answer.body).objectValue?["events"]?.arrayValue ?? []
+        return list.map { result in
+            let members = result.objectValue ?? [:]
+            return [members["id"], members["status"], members["errorCode"]].compactMap { $0?.stringValue }
+                .joined(separator: " ")
+        }
+    }
+
+    @Test("an event is accepted once, whether it comes alone, twice at once, or again")
+    func once() async throws {
+        try await Served.run { served in
+            let one = try await served.wire.post("/v1/events", Self.event("a"))
+            #expect(one.status == 200)
+            #expect(try Self.results(one) == ["a accepted"])
+            let many =
+                "{\"events\":[\(Self.event("a")),\(Self.event("b")),\(Self.event("b")),\(Self.event("c", user: "bob"))]}"
+            let answer = try await served.wire.post("/v1/events", many)
+            #expect(try Self.results(answer) == ["a repeated", "b accepted", "b repeated", "c accepted"])
+            #expect(answer.body.hasPrefix(#"{"accepted":2,"#))
+            let waiting = try await served.client.waitingEvents().map(\.envelope)
+            #expect(Set(waiting.map(\.id)) == ["a", "b", "c"])
+            #expect(waiting.first?.date.timeIntervalSince1970 == 1_795_255_200)
+            #expect(try await served.client.ledger().accepted == 3)
+        }
+    }
+
+    @Test("an event keeps its id after it was delivered, and requests at the same moment share one acceptance")
+    func concurrently() async throws {
+        let provider = InMemoryProvider(needsConsent: false)
+        try await Served.run(provider) { served in
+            let statuses = try await withThrowingTaskGroup(of: [String].self) { group in
+                for _ in 0..<8 {
+                    group.addTask { try Self.results(try await served.wire.post("/v1/events", Self.event("x"))) }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(statuses.sorted() == ["x accepted"] + Array(repeating: "x repeated", count: 7))
+            try await served.client.flush()
+            #expect(provider.record.delivered.map(\.id) == ["x"])
+            #expect(try Self.results(try await served.wire.post("/v1/events", Self.event("x"))) == ["x repeated"])
+        }
+    }
+
+    @Test(
+        "what can't be an event says why, and its neighbours are accepted",
+        arguments: [
+            "7", "{}", #"{"id":"","user":{"id":"u"},"event":{"type":"installed"}}"#,
+            #"{"id":"n","user":{"id":"u"},"event":{"type":"nothing"}}"#,
+            #"{"id":"n","user":{},"event":{"type":"installed"}}"#, #"{"id":"n","event":{"type":"installed"}}"#,
+            #"{"id":"n","user":{"id":"u"},"event":{"type":"installed"},"at":"yesterday"}"#,
+            #"{"id":"n","user":{"id":"u"},"event":{"type":"installed"},"more":1}"#,
+        ]
+    )
+    func refused(wrong: String) async throws {
+        try await Served.run { served in
+            let body = "{\"events\":[\(Self.event("a")),\(wrong),\(Self.event("b"))]}"
+            let answer = try await served.wire.post("/v1/events", body)
+            #expect(answer.status == 200)
+            #expect(try Self.results(answer) == ["a accepted", "refused INVALID_ARGUMENT", "b accepted"])
+            #expect(answer.body.contains("events[1]"))
+        }
+    }
+
+    @Test(
+        "a body without events is refused whole",
+        arguments: ["", "[]", "7", #"{"events":7}"#, #"{"events":[],"more":1}"#, "{\"events\":["]
+    )
+    func noEvents(body: String) async throws {
+        let answer = try await Served.run { try await $0.wire.post("/v1/events", body) }
+        #expect(answer.status == 400)
+        #expect(answer.body.contains("PARSE_ERROR"))
+    }
+
+    @Test("a user who denies consent is tracked no more, and what waited is gone")
+    func consent() async throws {
+        try await Served.run { served in
+            _ = try await served.wire.post("/v1/events", Self.event("a"))
+            let denial = #"{"id":"d","user":{"id":"ada"},"event":{"type":"consentChanged","granted":false}}"#
+            #expect(try Self.results(try await served.wire.post("/v1/events", denial)) == ["d accepted"])
+            #expect(try await served.client.waitingEvents().filter { $0.envelope.id == "a" }.isEmpty)
+            let unsaid = #"{"id":"e","user":{"id":"ada"},"event":{"type":"installed"}}"#
+            #expect(try Self.results(try await served.wire.post("/v1/events", unsaid)) == ["e refused CONSENT_DENIED"])
+        }
+    }
+
+    @Test("what a crash left between an event's acceptance and the note of its id is noted by the next run")
+    func crash() async throws {
+        let store = ClientStore.inMemory()
+        let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)
+        let time = ManualTime()
+        let seen = SeenEvents(state: store.state, time: time)
+        let user = User(id: "ada", consent: .granted)
+        // As if the process had ended here: the request is written down, one of its two events is accepted.
+        try await seen.begin([SeenEvents.digest("a"), SeenEvents.digest("b")], request: "r")
+        try await client.track(.installed, for: user, id: "a")
+        let intake = try await EventIntake(client, state: store.state, time: time)
+        let events = try EventsRequest(
+            body: Array("{\"events\":[\(Self.event("a")),\(Self.event("b"))]}".utf8),
+            consent: .granted
+        ).events
+        #expect(await intake.take(events) == [.repeated, .accepted])
+        #expect(try await store.state.keys(beginningWith: "gateway/begun/").isEmpty)
+    }
+
+    @Test("an id is known for a day at least, and forgotten after two")
+    func days() async throws {
+        let store = ClientStore.inMemory()
+        let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)
+        let time = ManualTime()
+        let intake = try await EventIntake(client, state: store.state, time: time)
+        let events = try EventsRequest(body: Array(Self.event("a").utf8), consent: .granted).events
+        #expect(await intake.take(events) == [.accepted])
+        time.advance(by: .seconds(86_400))
+        #expect(await intake.take(events) == [.repeated])
+        time.advance(by: .seconds(86_400))
+        _ = try await EventIntake(client, state: store.state, time: time)
+        #expect(try await store.state.keys(beginningWith: "gateway/event/").isEmpty)
+    }
+}

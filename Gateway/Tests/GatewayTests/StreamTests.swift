@@ -1,0 +1,115 @@
+import Experimentation
+import ExperimentationTesting
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Streams and operation")
+struct StreamTests {
+    private static let ada = #"{"context":{"targetingKey":"ada"}}"#
+
+    private static func stream(_ answer: WireAnswer) throws -> String {
+        let start = try #require(answer.body.firstRange(of: #""requestUri":""#))
+        return String(answer.body[start.upperBound...].prefix { $0 != "\"" })
+    }
+
+    @Test("a change of the rules reaches a client that listens by the ticket of a bulk answer")
+    func change() async throws {
+        try await Served.run { served in
+            let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
+            let text = try await served.wire.talk("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n") { text in
+                if text.contains("says when to ask again"), !text.contains("data:") {
+                    served.provider.replace(flags: [InMemoryFlag("text", "red")])
+                    try await served.client.refresh(force: true)
+                }
+                return text.contains("data:")
+            }
+            #expect(
+                text.contains("content-type: text/event-stream") || text.contains("Content-Type: text/event-stream")
+            )
+            #expect(text.contains("event: message\ndata: {\"type\":\"refetchEvaluation\"}\n\n"))
+        }
+    }
+
+    @Test("a client that is slow is told of a change, whatever came behind it")
+    func slow() async throws {
+        let streams = ChangeStreams()
+        var counts = streams.counts().makeAsyncIterator()
+        let first = await counts.next()
+        streams.announceChange()
+        streams.announceChange()
+        streams.beat()
+        let second = await counts.next()
+        streams.beat()
+        let third = await counts.next()
+        #expect([first, second, third] == [0, 2, 2])
+        #expect(ChangeStreams.text(2, after: 0).contains("refetchEvaluation"))
+        #expect(!ChangeStreams.text(2, after: 2).contains("data"))
+        #expect(!ChangeStreams.text(2, after: nil).contains("data"))
+    }
+
+    @Test("a stream opens to nobody else")
+    func closed() async throws {
+        let statuses = try await Served.run { served in
+            [
+                try await served.wire.request("GET", "/ofrep/v1/stream").status,
+                try await served.wire.request("GET", "/ofrep/v1/stream?ticket=x").status,
+                try await served.wire.request("GET", "/ofrep/v1/stream?ticket=t0ken").status,
+            ]
+        }
+        #expect(statuses == [401, 401, 401])
+    }
+
+    @Test("the end of the server ends streams and idle connections, and lets a request under way finish")
+    func shutdown() async throws {
+        try await Served.run { served in
+            let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
+            let text = try await served.wire.talk("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n") { text in
+                guard text.contains("says when to ask again") else { return false }
+                await served.shutDown()
+                return false
+            }
+            #expect(text.hasPrefix("HTTP/1.1 200"))
+        }
+    }
+
+    @Test("figures and the console's state are an operator's; the page holds nothing")
+    func operation() async throws {
+        try await Served.run { served in
+            _ = try await served.wire.post("/ofrep/v1/evaluate/flags/text", Self.ada)
+            let open = try await served.wire.request("GET", "/metrics", ["Authorization": "Bearer t0ken"])
+            #expect(open.status == 401)
+            let metrics = try await served.wire.request("GET", "/metrics", ["Authorization": "Bearer 0perator"])
+            #expect(metrics.fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            let lines = metrics.body.split(separator: "\n")
+            #expect(lines.contains(#"xp_gateway_requests_total{tenant="shop",route="evaluate",status="200"} 1"#))
+            #expect(lines.contains(#"xp_gateway_request_seconds_count{route="evaluate"} 1"#))
+            #expect(lines.contains("xp_gateway_ready 1"))
+            let state = try await served.wire.request("GET", "/console/state", ["Authorization": "Bearer 0perator"])
+            #expect(state.status == 200)
+            #expect(state.body.contains(#""name":"shop""#))
+            let page = try await served.wire.request("GET", "/console")
+            #expect(page.status == 200)
+            #expect(page.body.contains("<title>Gateway</title>"))
+            #expect(!page.body.contains("http://") && !page.body.contains("https://"))
+        }
+    }
+
+    @Test("tenants that are read again keep their connection, and a token that is gone opens nothing")
+    func reload() async throws {
+        try await Served.run { served in
+            let client = served.client
+            var tenant = Served.tenant()
+            tenant.tokens = [TokenDigest(of: "new")]
+            try await served.gateway.reload([tenant])
+            #expect(served.client === client)
+            let path = "/ofrep/v1/evaluate/flags/text"
+            #expect(try await served.wire.post(path, Self.ada).status == 401)
+            #expect(try await served.wire.post(path, Self.ada, token: "new").status == 200)
+            try await served.gateway.reload([Served.tenant("other", token: "0ther")])
+            #expect(try await served.wire.post(path, Self.ada, token: "new").status == 401)
+            #expect(try await served.wire.post(path, Self.ada, token: "0ther").status == 200)
+            await #expect(throws: ExperimentationError.self) { try await client.track(.installed, for: User(id: "u")) }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Synchronization
+
+/// The program itself, as a process that a test may kill.
+final class Child: Sendable {
+    private let process: Mutex<Process>
+    /// The first line that it wrote to standard output.
+    let head: String
+
+    /// Starts the program and waits for its first line, on a thread of its own.
+    init(_ arguments: [String]) async throws {
+        let program = Self.program
+        let (process, head) = try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let (process, output) = (Process(), Pipe())
+                        process.executableURL = program
+                        process.arguments = arguments
+                        process.standardOutput = output
+                        process.standardError = FileHandle.nullDevice
+                        try process.run()
+                        var line = Data()
+                        while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {
+                            line += byte
+                        }
+                        return (Sent(process), String(decoding: line, as: UTF8.self))
+                    }
+                )
+            }
+        }
+        self.process = Mutex(process.value)
+        self.head = head
+    }
+
+    /// Beside the tests.
+    private static let program =
+        Bundle.main.executableURL?.deletingLastPathComponent()
+        .appendingPathComponent("xp-gateway") ?? URL(fileURLWithPath: "xp-gateway")
+
+    /// Ends the process at once, without a word.
+    func kill() {
+        process.withLock { process in
+            Foundation.kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+    }
+
+    /// Asks the process to end, and gives its status.
+    func end() -> Int32 {
+        process.withLock { process in
+            process.terminate()
+            process.waitUntilExit()
+            return process.terminationStatus
+        }
+    }
+}
+
+/// A process on its way from the thread that started it.
+private struct Sent: @unchecked Sendable {
+    let value: Process
+
+    init(_ value: Process) { self.value = value }
+}
