@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "AdapterKit", targets: ["AdapterKit"]),
         .library(name: "ExperimentationSQLite", targets: ["ExperimentationSQLite"]),
         .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
+        .library(name: "ExperimentationMigration", targets: ["ExperimentationMigration"]),
         .library(name: "VendorCatalog", targets: ["VendorCatalog"]),
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
@@ -63,6 +64,7 @@ let package = Package(
             ]
         ),
         .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
+        .target(name: "ExperimentationMigration", dependencies: ["Experimentation"]),
         .target(
             name: "VendorCatalog",
             dependencies: ["Experimentation", "AdapterKit"] + vendors.map { .target(name: "\($0)Adapter") }
@@ -92,7 +94,7 @@ let package = Package(
             name: "ConformanceSubjects",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationTesting", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "VendorCatalog",
+                "MockVendors", "VendorCatalog", "ExperimentationMigration",
             ] + vendors.map { .target(name: "\($0)Adapter") },
             path: "Conformance/Subjects"
         ),
@@ -102,7 +104,7 @@ let package = Package(
             name: "xp",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "ConformanceSubjects", "VendorCatalog",
+                "MockVendors", "ConformanceSubjects", "VendorCatalog", "ExperimentationMigration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -127,6 +129,11 @@ let package = Package(
         .testTarget(
             name: "ExperimentationTestingTests",
             dependencies: ["ExperimentationTesting"]
+        ),
+        .testTarget(
+            name: "ExperimentationMigrationTests",
+            dependencies: ["ExperimentationMigration", "Experimentation", "ExperimentationTesting"],
+            exclude: ["Fixtures"]
         ),
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(

@@ -32,11 +32,12 @@ struct ImportArrowTests {
                 folder: "Sources/ExperimentationTesting",
                 allowed: platform.union(["Experimentation", "AdapterKit", "HTTPTypes"])
             ),
+            Arrow(folder: "Sources/ExperimentationMigration", allowed: foundation.union(["Experimentation"])),
             Arrow(
                 folder: "Sources/xp",
                 allowed: platform.union(kits).union([
                     "ExperimentationSQLite", "ConformanceKit", "ComparisonKit", "MockVendors", "ConformanceSubjects",
-                    "ArgumentParser", "Yams", "VendorCatalog",
+                    "ArgumentParser", "Yams", "VendorCatalog", "ExperimentationMigration",
                 ])
             ),
             Arrow(
@@ -53,6 +54,7 @@ struct ImportArrowTests {
                 folder: "Conformance/Subjects",
                 allowed: platform.union(kits).union(everyAdapter).union([
                     "ConformanceKit", "ComparisonKit", "MockVendors", "HTTPTypes", "VendorCatalog",
+                    "ExperimentationMigration",
                 ])
             ),
         ]
