@@ -24,6 +24,7 @@ let package = Package(
         .library(name: "ExperimentationSQLite", targets: ["ExperimentationSQLite"]),
         .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
         .library(name: "ExperimentationTelemetry", targets: ["ExperimentationTelemetry"]),
+        .library(name: "ExperimentationMigration", targets: ["ExperimentationMigration"]),
         .library(name: "VendorCatalog", targets: ["VendorCatalog"]),
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
         .library(name: "ComparisonKit", targets: ["ComparisonKit"]),
@@ -69,6 +70,7 @@ let package = Package(
             ]
         ),
         .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
+        .target(name: "ExperimentationMigration", dependencies: ["Experimentation"]),
         .target(
             name: "ExperimentationTelemetry",
             dependencies: ["Experimentation", .product(name: "Logging", package: "swift-log")]
@@ -114,7 +116,7 @@ let package = Package(
             name: "ConformanceSubjects",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationTesting", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "VendorCatalog",
+                "MockVendors", "VendorCatalog", "ExperimentationMigration",
             ] + vendors.map { .target(name: "\($0)Adapter") },
             path: "Conformance/Subjects"
         ),
@@ -124,7 +126,7 @@ let package = Package(
             name: "xp",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "ConformanceSubjects", "VendorCatalog", "FlagManifest",
+                "MockVendors", "ConformanceSubjects", "VendorCatalog", "FlagManifest", "ExperimentationMigration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -165,6 +167,11 @@ let package = Package(
             dependencies: [
                 "ExperimentationTelemetry", "ExperimentationTesting", .product(name: "Logging", package: "swift-log"),
             ]
+        ),
+        .testTarget(
+            name: "ExperimentationMigrationTests",
+            dependencies: ["ExperimentationMigration", "Experimentation", "ExperimentationTesting"],
+            exclude: ["Fixtures"]
         ),
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(

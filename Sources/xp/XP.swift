@@ -36,7 +36,7 @@ struct XP: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             VendorsCommand.self, CompareCommand.self, ConformCommand.self, MockCommand.self, EvaluateCommand.self,
-            TrackCommand.self, OutboxCommand.self, FlagsCommand.self,
+            TrackCommand.self, OutboxCommand.self, FlagsCommand.self, MigrateCommand.self,
         ]
     )
 

@@ -33,11 +33,12 @@ struct ImportArrowTests {
                 allowed: platform.union(["Experimentation", "AdapterKit", "HTTPTypes"])
             ),
             Arrow(folder: "Sources/ExperimentationTelemetry", allowed: ["Experimentation", "Logging"]),
+            Arrow(folder: "Sources/ExperimentationMigration", allowed: foundation.union(["Experimentation"])),
             Arrow(
                 folder: "Sources/xp",
                 allowed: platform.union(kits).union([
                     "ExperimentationSQLite", "ConformanceKit", "ComparisonKit", "MockVendors", "ConformanceSubjects",
-                    "ArgumentParser", "Yams", "VendorCatalog", "FlagManifest",
+                    "ArgumentParser", "Yams", "VendorCatalog", "FlagManifest", "ExperimentationMigration",
                 ])
             ),
             Arrow(folder: "Sources/ExperimentationObservation", allowed: ["Experimentation", "Observation"]),
@@ -58,6 +59,7 @@ struct ImportArrowTests {
                 folder: "Conformance/Subjects",
                 allowed: platform.union(kits).union(everyAdapter).union([
                     "ConformanceKit", "ComparisonKit", "MockVendors", "HTTPTypes", "VendorCatalog",
+                    "ExperimentationMigration",
                 ])
             ),
         ]

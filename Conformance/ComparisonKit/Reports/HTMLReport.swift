@@ -181,9 +181,9 @@ extension VendorStory {
 }
 
 /// Text for HTML.
-enum HTML {
+package enum HTML {
     /// Takes every meaning from a text; what is no character in HTML is shown as a replacement.
-    static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         var result = ""
         result.reserveCapacity(text.count)
         for scalar in text.unicodeScalars {

@@ -1,6 +1,6 @@
 /// The page's style: light and dark, wide and narrow, screen and paper.
-enum HTMLStyle {
-    static let sheet = """
+package enum HTMLStyle {
+    package static let sheet = """
         :root{--ink:#1b1f27;--soft:#5b6472;--line:#dfe3ea;--page:#f6f7f9;--card:#fff;--accent:#3157d5;--warn:#8a4b00;
         --warnbg:#fff4e0;--bad:#a31621;--badbg:#fdeaec;--good:#13703c;--chip:#edf0f5;--c0:#3157d5;--c1:#0d7d63;--c2:#b4541a;
         --c3:#8b3fb0;--c4:#4a5568;--c5:#b0306a}

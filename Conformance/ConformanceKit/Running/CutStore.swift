@@ -5,22 +5,22 @@ import Synchronization
 ///
 /// The next process opens the same store with a cut of its own, as after a kill: what was leased stays leased until the
 /// lease is over, what was being delivered has no verdict.
-final class CutStore: OutboxStoreDecorator, StateStoreDecorator {
-    let base: any OutboxStore
-    let baseState: any StateStore
+package final class CutStore: OutboxStoreDecorator, StateStoreDecorator {
+    package let base: any OutboxStore
+    package let baseState: any StateStore
     private let isCut = Atomic(false)
 
-    init(_ store: ClientStore) {
+    package init(_ store: ClientStore) {
         base = store.outbox
         baseState = store.state
     }
 
     /// Ends the process, as far as the store can tell.
-    func cut() { isCut.store(true, ordering: .sequentiallyConsistent) }
+    package func cut() { isCut.store(true, ordering: .sequentiallyConsistent) }
 
-    var clientStore: ClientStore { ClientStore(outbox: self, state: self) }
+    package var clientStore: ClientStore { ClientStore(outbox: self, state: self) }
 
-    func pass<Value: Sendable>(
+    package func pass<Value: Sendable>(
         _ operation: StoreOperation,
         _ body: () async throws(ExperimentationError) -> Value
     ) async throws(ExperimentationError) -> Value {

@@ -1,0 +1,183 @@
+import ConformanceKit
+import Experimentation
+import ExperimentationMigration
+import Synchronization
+
+/// A simulation while it runs.
+struct MoveRun {
+    private let simulation: MoveSimulation
+    private let stages: [any SubjectStage]
+    private let watch: MoveWatch
+    private var process: Process?
+    private var told: [MoveReport.Stage] = []
+    private var reports: [MigrationReport] = []
+    private var destinations: [Destination] = []
+
+    /// A client with its cut from the store.
+    private struct Process {
+        var client: ExperimentationClient
+        var migration: Migration
+        var cut: CutStore
+    }
+
+    init(_ simulation: MoveSimulation, _ stages: [any SubjectStage]) {
+        self.simulation = simulation
+        self.stages = stages
+        watch = MoveWatch(users: simulation.users, simulation.plan.mapping)
+    }
+
+    // MARK: Playing
+
+    mutating func play(_ progress: @Sendable (MoveSimulation.Progress) -> Void) async throws {
+        for (number, step) in simulation.steps.enumerated() {
+            if step.isKilled { await kill() }
+            let process = try await running()
+            var entry = MoveReport.Stage(title: step.title, stage: step.stage, share: step.share)
+            entry.isKilled = step.isKilled
+            entry.away = step.away.map { $0 == .old ? simulation.old.name : simulation.new.name }
+            do {
+                try await process.migration.move(to: step.stage, share: step.share)
+            } catch {
+                entry.held = process.migration.held.isEmpty ? [error.message] : process.migration.held
+            }
+            entry.reached = process.migration.stage
+            if let away = step.away { try await stage(away).setReachable(false) }
+            let before = watch.counts
+            let visitors = await visit(number, process, progress)
+            if let away = step.away { try await stage(away).setReachable(true) }
+            let after = watch.counts
+            entry.users = visitors
+            entry.changedVariant = after.changed - before.changed
+            entry.failed = after.failed - before.failed
+            entry.ledBy = [
+                simulation.old.name: after.led[.old, default: 0] - before.led[.old, default: 0],
+                simulation.new.name: after.led[.new, default: 0] - before.led[.new, default: 0],
+            ]
+            told.append(entry)
+        }
+        if let process {
+            await settle(process)
+            reports.append(process.migration.report)
+            await process.client.shutdown()
+        }
+    }
+
+    /// Waits until every shadow that was asked for is compared, and everything is delivered.
+    private func settle(_ process: Process) async {
+        _ = try? await process.client.flush(within: .seconds(60))
+        for _ in 0..<200 where process.migration.isComparing {
+            try? await SystemTime().sleep(for: .milliseconds(20))
+        }
+    }
+
+    private mutating func running() async throws -> Process {
+        if let process { return process }
+        let old = try await stages[0].makeProvider()
+        let new = try await stages[1].makeProvider()
+        destinations = [old.destination, new.destination]
+        let cut = CutStore(simulation.store)
+        var plan = simulation.plan
+        // A later process finds the stage in the store; the first one begins where the story does.
+        (plan.stage, plan.share) = (.off, 0)
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: old, to: new, plan: plan),
+            store: cut.clientStore
+        )
+        guard let migration = client.extras(as: Migration.self) else {
+            throw SubjectError.broken("the migrating provider has no migration")
+        }
+        let process = Process(client: client, migration: migration, cut: cut)
+        self.process = process
+        return process
+    }
+
+    private mutating func kill() async {
+        guard let process else { return }
+        reports.append(process.migration.report)
+        process.cut.cut()
+        // What is left of it ends by itself; nothing that it does reaches the store any more.
+        await process.client.shutdown(within: .zero)
+        self.process = nil
+    }
+
+    private func stage(_ side: MigrationSide) -> any SubjectStage { stages[side == .old ? 0 : 1] }
+
+    /// Lets users into the shop, a crowd at a time, until all who come in this step have been there.
+    private func visit(
+        _ step: Int,
+        _ process: Process,
+        _ progress: @Sendable (MoveSimulation.Progress) -> Void
+    ) async -> Int {
+        var visitors = 0
+        var next = 0
+        let (watch, client, world) = (watch, process.client, simulation.world)
+        await withTaskGroup(of: Void.self) { group in
+            var inside = 0
+            while next < simulation.users {
+                let user = next
+                next += 1
+                guard Self.comes(user, in: step) else { continue }
+                visitors += 1
+                if inside == simulation.crowd {
+                    await group.next()
+                    inside -= 1
+                }
+                inside += 1
+                group.addTask { await watch.visit(user, step, client, world) }
+                if visitors.isMultiple(of: 500) {
+                    progress(.init(step: step + 1, steps: simulation.steps.count, users: visitors))
+                }
+            }
+        }
+        return visitors
+    }
+
+    /// Whether a user comes in a step: two of three do, and other ones each time.
+    private static func comes(_ user: Int, in step: Int) -> Bool {
+        var mixed =
+            UInt64(truncatingIfNeeded: user) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(truncatingIfNeeded: step)
+            &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 31) &* 0x94D0_49BB_1331_11EB
+        return (mixed >> 40) % 3 != 0
+    }
+
+    // MARK: Telling
+
+    func report() async throws -> MoveReport {
+        var report = MoveReport(old: simulation.old.name, new: simulation.new.name, users: simulation.users)
+        report.experiments = simulation.world.experiments.filter(\.isRunning).map(\.id)
+        report.stages = told
+        let counts = watch.counts
+        report.changedVariant = counts.changed
+        report.unassigned = counts.lost
+        report.changes = counts.changes
+        for mine in reports {
+            for (kind, number) in mine.confirmed { report.mismatches[kind, default: 0] += number }
+            report.compared += mine.compared
+            report.dropped += mine.dropped
+            for (side, number) in mine.unsupported {
+                report.unsupported[side == .old ? simulation.old.name : simulation.new.name, default: 0] += number
+            }
+        }
+        report.ratios = watch.ratios
+        for side in MigrationSide.allCases {
+            let index = side == .old ? 0 : 1
+            let subject = side == .old ? simulation.old : simulation.new
+            let takes = subject.capabilities.contains(.exposures)
+            let received = try await stages[index].received().filter { $0.type == "exposure" }.count
+            let expected = counts.exposed[side, default: 0]
+            report.exposures[subject.name] = .init(
+                expected: takes ? expected : 0,
+                received: received,
+                unsupported: takes ? 0 : expected
+            )
+            guard destinations.indices.contains(index) else { continue }
+            let destination = destinations[index]
+            report.ledgers[subject.name] = .init(
+                status: try await simulation.store.outbox.status(of: destination, now: SystemTime().now),
+                ledger: try await simulation.store.outbox.ledger(of: destination)
+            )
+        }
+        return report
+    }
+}

@@ -1,0 +1,108 @@
+import ConformanceKit
+import Experimentation
+import ExperimentationMigration
+import Synchronization
+
+/// What users of a simulation have seen: a byte for each user and experiment, and a few counts.
+final class MoveWatch: Sendable {
+    struct Counts: Sendable {
+        var changed = 0
+        var lost = 0
+        var failed = 0
+        var led: [MigrationSide: Int] = [:]
+        var exposed: [MigrationSide: Int] = [:]
+        var changes: [String] = []
+    }
+
+    private struct State {
+        var seen: [UInt8]
+        var counts = Counts()
+        var tests: [SampleRatioTest?]
+    }
+
+    /// How many changes are told one by one.
+    private static let mostTold = 20
+
+    private let mapping: Mapping
+    private let arms: [[String]]
+    private let state: Mutex<State>
+
+    init(users: Int, _ mapping: Mapping) {
+        self.mapping = mapping
+        arms = mapping.experiments.map { $0.variations.keys.sorted() }
+        let tests = zip(mapping.experiments, arms).map { experiment, arms in
+            SampleRatioTest(weights: arms.map { experiment.weights[$0] ?? 1 })
+        }
+        state = Mutex(State(seen: Array(repeating: 0, count: users * mapping.experiments.count), tests: tests))
+    }
+
+    var counts: Counts { state.withLock { $0.counts } }
+
+    /// The tests of first places, by experiment.
+    var ratios: [String: MigrationReport.Ratio] {
+        let tests = state.withLock { $0.tests }
+        var ratios: [String: MigrationReport.Ratio] = [:]
+        for (index, test) in tests.enumerated() {
+            guard let test else { continue }
+            ratios[mapping.experiments[index].old.experiment] = MigrationReport.Ratio(test, arms: arms[index])
+        }
+        return ratios
+    }
+
+    /// A user comes, reads the flags of every experiment, perhaps buys, and goes.
+    func visit(_ user: Int, _ step: Int, _ client: ExperimentationClient, _ world: World) async {
+        let isSignedIn = user % 4 == 0 && step % 2 == 1
+        let session = client.session(
+            for: User(
+                id: isSignedIn ? "person-\(user)" : "visit-\(user)",
+                anonymousID: isSignedIn ? "visit-\(user)" : nil,
+                isAuthenticated: isSignedIn,
+                attributes: ["plan": "pro", "age": 36],
+                consent: .granted
+            )
+        )
+        do {
+            try await session.refresh()
+        } catch {
+            return state.withLock { $0.counts.failed += 1 }
+        }
+        let assignments = session.assignments
+        for flag in world.flags where flag.experiment != nil {
+            _ = session.string(flag.key, default: flag.value.stringValue ?? "")
+        }
+        if user % 3 == 0 { try? await session.track(.custom("goal", value: 1)) }
+        note(user, assignments)
+    }
+
+    private func note(_ user: Int, _ assignments: [Assignment]) {
+        state.withLock { state in
+            if let side = assignments.lazy.compactMap(Migration.side).first { state.counts.led[side, default: 0] += 1 }
+            for (index, experiment) in mapping.experiments.enumerated() {
+                let found = assignments.first { assignment in
+                    Migration.side(of: assignment).map { experiment.place(at: $0).group == assignment.group } ?? false
+                }
+                let place = user * mapping.experiments.count + index
+                let before = state.seen[place]
+                guard let found, let side = Migration.side(of: found) else {
+                    if before != 0 { state.counts.lost += 1 }
+                    continue
+                }
+                state.counts.exposed[side, default: 0] += 1
+                let id = found.variation.id
+                let own = side == .new ? mapping.translate(id, ofGroup: found.group, from: .new) : id
+                guard let arm = own.flatMap({ arms[index].firstIndex(of: $0) }) else { continue }
+                if before == 0 {
+                    state.seen[place] = UInt8(truncatingIfNeeded: arm + 1)
+                    state.tests[index]?.count(arm: arm)
+                } else if Int(before) != arm + 1 {
+                    state.counts.changed += 1
+                    if state.counts.changes.count < Self.mostTold {
+                        state.counts.changes.append(
+                            "user \(user) in \(experiment.old.experiment): \(arms[index][Int(before) - 1]), then \(arms[index][arm])"
+                        )
+                    }
+                }
+            }
+        }
+    }
+}

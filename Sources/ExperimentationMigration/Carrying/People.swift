@@ -1,0 +1,81 @@
+import Experimentation
+import Foundation
+
+/// What a move remembers of its users, in the state store; of several that write at once, the first wins.
+struct People: Sendable {
+    private let state: any StateStore
+
+    init(in state: any StateStore) { self.state = state }
+
+    static let prefix = "migration/people/"
+    private static let aliases = "migration/aliases/"
+
+    /// A user as found, with what a later change is compared with.
+    struct Found: Sendable {
+        var person: Person
+        var written: [UInt8]?
+        /// The stable key's digest, under which the user stands in the store.
+        var digest: String
+    }
+
+    /// Looks a user up: by the anonymous id, else by what an earlier visit with this id was known by.
+    func find(_ identity: Identity) async throws(ExperimentationError) -> Found {
+        let own = StableKey(identity).digest
+        if let written = try await state.value(for: Self.prefix + own) {
+            return Found(person: Self.read(written), written: written, digest: own)
+        }
+        if !identity.id.isEmpty, let bytes = try await state.value(for: Self.alias(of: identity.id)) {
+            let first = String(decoding: bytes, as: UTF8.self)
+            if let written = try await state.value(for: Self.prefix + first) {
+                return Found(person: Self.read(written), written: written, digest: first)
+            }
+        }
+        return Found(person: Person(), written: nil, digest: own)
+    }
+
+    /// Writes a user down, if nobody else has done so since.
+    ///
+    /// - Returns: Whether it was written; if not, look again.
+    func write(_ person: Person, over found: Found, of identity: Identity) async throws(ExperimentationError) -> Bool {
+        var person = person
+        let id = StableKey(identity.id).digest
+        let needsAlias = !identity.id.isEmpty && id != found.digest && !person.names.contains(id)
+        if needsAlias { person.names.insert(id) }
+        guard person != found.person || found.written == nil else { return true }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let data = try? encoder.encode(person) else { return true }
+        let update = try await state.update(Self.prefix + found.digest, to: Array(data), if: found.written)
+        guard case .updated = update else { return false }
+        if needsAlias {
+            // Of several devices, the first that the user signed in on names the record.
+            _ = try await state.update(Self.alias(of: identity.id), to: Array(found.digest.utf8), if: nil)
+        }
+        return true
+    }
+
+    /// Forgets a user, under whatever id, without a trace.
+    func forget(_ userID: String) async throws(ExperimentationError) {
+        let alias = Self.alias(of: userID)
+        let named = try await state.value(for: alias).map { String(decoding: $0, as: UTF8.self) }
+        var keys = [alias]
+        for digest in [StableKey(userID).digest, named].compactMap({ $0 }) {
+            guard let written = try await state.value(for: Self.prefix + digest) else { continue }
+            keys.append(Self.prefix + digest)
+            keys += Self.read(written).names.sorted().map { Self.aliases + $0 }
+        }
+        try await state.removeAll(beginningWith: keys)
+    }
+
+    /// How many users are remembered.
+    func count() async throws(ExperimentationError) -> Int {
+        try await state.keys(beginningWith: Self.prefix).count
+    }
+
+    private static func alias(of id: String) -> String { aliases + StableKey(id).digest }
+
+    private static func read(_ bytes: [UInt8]) -> Person {
+        // What can't be read is as good as nothing, as everywhere in the state store.
+        (try? JSONDecoder().decode(Person.self, from: Data(bytes))) ?? Person()
+    }
+}

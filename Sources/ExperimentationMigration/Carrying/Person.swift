@@ -1,0 +1,111 @@
+import Experimentation
+import Foundation
+
+/// What a move remembers of a user: the side, and the place in each experiment.
+struct Person: Sendable, Hashable, Codable {
+    /// A place in an experiment, in the words of whoever gave it first.
+    struct Place: Sendable, Hashable, Codable {
+        /// The variation's id: the old vendor's where the experiment is mapped.
+        var variation: String
+        /// Who gave it.
+        var by: MigrationSide
+    }
+
+    /// The vendor that answers this user when the move is live; `nil` before that was decided.
+    var side: MigrationSide?
+    /// Whether the old vendor has said which places the user has there.
+    var isKnown = false
+    /// Digests of the ids that lead to this record besides its own key.
+    var names: Set<String> = []
+    /// The places, by ``key(ofGroup:at:in:)``.
+    var places: [String: Place] = [:]
+
+    /// Names an experiment: mapped ones by the old vendor's group, others by their own.
+    static func key(ofGroup group: String, at side: MigrationSide, in mapping: Mapping) -> String {
+        if side == .old { return "old/\(group)" }
+        if let mapped = mapping.experiment(ofGroup: group, at: .new) { return "old/\(mapped.old.group)" }
+        return "new/\(group)"
+    }
+
+    /// Takes in what a vendor has assigned.
+    ///
+    /// - Parameters:
+    ///   - assignments: The user's places at that vendor.
+    ///   - side: The vendor.
+    ///   - isSticky: Whether the vendor keeps places by itself; if not, its own later word counts.
+    ///   - mapping: Which experiment is which.
+    /// - Returns: The places that are new, by key.
+    @discardableResult
+    mutating func take(
+        _ assignments: [Assignment],
+        by side: MigrationSide,
+        isSticky: Bool,
+        in mapping: Mapping
+    ) -> [String: Place] {
+        var new: [String: Place] = [:]
+        for assignment in assignments where !assignment.isHoldout && assignment.origin != .forcedHere {
+            let key = Self.key(ofGroup: assignment.group, at: side, in: mapping)
+            let isMapped = mapping.experiment(ofGroup: assignment.group, at: side) != nil
+            let id = assignment.variation.id
+            let translated =
+                side == .new && isMapped
+                ? mapping.translate(id, ofGroup: assignment.group, from: .new) : id
+            guard let variation = translated else { continue }
+            let place = Place(variation: variation, by: side)
+            if let before = places[key] {
+                if before.by == side, !isSticky, before.variation != variation { places[key] = place }
+            } else {
+                places[key] = place
+                new[key] = place
+            }
+        }
+        return new
+    }
+
+    /// What a vendor is told so that the user keeps what they have.
+    func carried(to side: MigrationSide, policy: AssignmentPolicy, in mapping: Mapping) -> Carried {
+        var carried = Carried()
+        for (key, place) in places.sorted(by: { $0.key < $1.key }) {
+            guard let (group, experiment, variation) = translate(key, place, to: side, mapping) else { continue }
+            if policy.isSticky {
+                carried.earlier[group] = variation
+            } else if policy.allowsOverrides, place.by != side {
+                carried.overrides.append(.include(experiment: experiment, variation: variation))
+            } else {
+                continue
+            }
+            if place.by != side { carried.groups.insert(group) }
+        }
+        return carried
+    }
+
+    private func translate(
+        _ key: String,
+        _ place: Place,
+        to side: MigrationSide,
+        _ mapping: Mapping
+    ) -> (group: String, experiment: String, variation: String)? {
+        let isOld = key.hasPrefix("old/")
+        let group = String(key.dropFirst(4))
+        if side == .old { return isOld ? (group, experimentAtOld(group, mapping), place.variation) : nil }
+        guard isOld else { return (group, group, place.variation) }
+        guard let mapped = mapping.experiment(ofGroup: group, at: .old),
+            let variation = mapping.translate(place.variation, ofGroup: group, from: .old)
+        else { return nil }
+        return (mapped.new.group, mapped.new.experiment, variation)
+    }
+
+    private func experimentAtOld(_ group: String, _ mapping: Mapping) -> String {
+        mapping.experiment(ofGroup: group, at: .old)?.old.experiment ?? group
+    }
+}
+
+/// What a vendor is told of a user's places.
+struct Carried: Sendable, Hashable {
+    /// Variations by group, for a vendor that keeps places.
+    var earlier: [String: String] = [:]
+    /// Overrides, for one that lets itself be overruled.
+    var overrides: [AssignmentOverride] = []
+    /// The groups whose place the other vendor gave.
+    var groups: Set<String> = []
+}

@@ -1,0 +1,76 @@
+import Experimentation
+import Synchronization
+
+/// Runs shadows off the reader's path: a few at once, a few more waiting, and the rest dropped and counted.
+final class ShadowQueue: Sendable {
+    typealias Work = @Sendable () async -> Void
+
+    /// What became of comparisons.
+    struct Counts: Sendable, Hashable {
+        var submitted = 0
+        var finished = 0
+        var dropped = 0
+        var running = 0
+        var waiting = 0
+    }
+
+    private struct State {
+        var counts = Counts()
+        var line: [Work] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let workers: Int
+    private let waiting: Int
+
+    init(_ policy: ShadowPolicy) {
+        workers = policy.workers
+        waiting = policy.waiting
+    }
+
+    var counts: Counts {
+        state.withLock { state in
+            var counts = state.counts
+            counts.waiting = state.line.count
+            return counts
+        }
+    }
+
+    /// Takes a piece of work, or drops it; returns at once.
+    func submit(_ work: @escaping Work) {
+        let starts = state.withLock { state -> Bool in
+            guard !state.isClosed else { return false }
+            state.counts.submitted += 1
+            if state.counts.running < workers {
+                state.counts.running += 1
+                return true
+            }
+            if state.line.count < waiting { state.line.append(work) } else { state.counts.dropped += 1 }
+            return false
+        }
+        if starts { Task(priority: .background) { await run(work) } }
+    }
+
+    /// Drops what waits and takes nothing more.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.counts.dropped += state.line.count
+            state.line = []
+        }
+    }
+
+    private func run(_ first: @escaping Work) async {
+        var next: Work? = first
+        while let work = next {
+            await work()
+            next = state.withLock { state in
+                state.counts.finished += 1
+                if !state.line.isEmpty { return state.line.removeFirst() }
+                state.counts.running -= 1
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+/// An experiment of the old vendor and the one of the new vendor that goes on with it.
+public struct ExperimentMapping: Sendable, Hashable, Codable {
+    /// Where an experiment is found at one vendor.
+    public struct Place: Sendable, Hashable, Codable {
+        /// The experiment's id.
+        public var experiment: String
+        /// What stickiness goes by there; the experiment's id unless another is named.
+        public var group: String
+
+        /// Creates a place.
+        public init(_ experiment: String, group: String? = nil) {
+            self.experiment = experiment
+            self.group = group ?? experiment
+        }
+    }
+
+    /// The experiment at the old vendor.
+    public var old: Place
+    /// The experiment at the new vendor.
+    public var new: Place
+    /// The new vendor's variations by the old vendor's.
+    public var variations: [String: String]
+    /// What share of users each of the old vendor's variations is meant to get, in any unit; empty if nobody said.
+    public var weights: [String: Double]
+
+    /// Creates a mapping of one experiment.
+    public init(old: Place, new: Place, variations: [String: String], weights: [String: Double] = [:]) {
+        self.old = old
+        self.new = new
+        self.variations = variations
+        self.weights = weights
+    }
+
+    /// Where the experiment is found at a vendor.
+    public func place(at side: MigrationSide) -> Place { side == .old ? old : new }
+}
+
+/// Which experiment, group and variation of one vendor is which of the other, in both directions.
+public struct Mapping: Sendable, Hashable {
+    /// The experiments.
+    public let experiments: [ExperimentMapping]
+    private let byOldGroup: [String: Int]
+    private let byNewGroup: [String: Int]
+    private let back: [[String: String]]
+
+    /// Creates a mapping; ``faults()`` says whether it is one.
+    public init(_ experiments: [ExperimentMapping] = []) {
+        self.experiments = experiments
+        let places = experiments.indices
+        byOldGroup = Dictionary(places.map { (experiments[$0].old.group, $0) }, uniquingKeysWith: { one, _ in one })
+        byNewGroup = Dictionary(places.map { (experiments[$0].new.group, $0) }, uniquingKeysWith: { one, _ in one })
+        back = experiments.map { experiment in
+            Dictionary(experiment.variations.map { ($1, $0) }, uniquingKeysWith: { one, _ in one })
+        }
+    }
+
+    /// The experiment that a vendor's group belongs to.
+    public func experiment(ofGroup group: String, at side: MigrationSide) -> ExperimentMapping? {
+        index(ofGroup: group, at: side).map { experiments[$0] }
+    }
+
+    /// The other vendor's name for a variation.
+    ///
+    /// - Parameters:
+    ///   - variation: The variation's id.
+    ///   - group: Its group.
+    ///   - side: Whose ids these are.
+    /// - Returns: The other vendor's id; `nil` if it isn't mapped.
+    public func translate(_ variation: String, ofGroup group: String, from side: MigrationSide) -> String? {
+        guard let index = index(ofGroup: group, at: side) else { return nil }
+        return side == .old ? experiments[index].variations[variation] : back[index][variation]
+    }
+
+    private func index(ofGroup group: String, at side: MigrationSide) -> Int? {
+        side == .old ? byOldGroup[group] : byNewGroup[group]
+    }
+}
+
+/// What is wrong with a plan, and where.
+public struct PlanFault: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The place, as `mapping[0].variations.green`.
+    public var key: String
+    /// What is wrong there, for a person.
+    public var problem: String
+
+    /// Creates a fault.
+    public init(_ key: String, _ problem: String) {
+        self.key = key
+        self.problem = problem
+    }
+
+    /// The place and the problem.
+    public var description: String { "\"\(key)\": \(problem)" }
+}
+
+extension Mapping {
+    /// What is wrong with this mapping by itself: something mapped twice, or nothing where something must be.
+    public func faults() -> [PlanFault] {
+        var faults: [PlanFault] = []
+        var groups: [MigrationSide: Set<String>] = [.old: [], .new: []]
+        for (index, experiment) in experiments.enumerated() {
+            let key = "mapping[\(index)]"
+            for side in MigrationSide.allCases {
+                let group = experiment.place(at: side).group
+                if group.isEmpty { faults.append(PlanFault("\(key).\(side)", "expected the id of an experiment")) }
+                if !(groups[side, default: []].insert(group).inserted) {
+                    faults.append(PlanFault("\(key).\(side)", "\"\(group)\" is mapped twice"))
+                }
+            }
+            if experiment.variations.isEmpty { faults.append(PlanFault("\(key).variations", "no variation is mapped")) }
+            var taken: [String: String] = [:]
+            for (old, new) in experiment.variations.sorted(by: { $0.key < $1.key }) {
+                if let other = taken.updateValue(old, forKey: new) {
+                    faults.append(
+                        PlanFault("\(key).variations.\(old)", "\"\(new)\" is mapped twice: from \"\(other)\" as well")
+                    )
+                }
+            }
+            for (variation, weight) in experiment.weights.sorted(by: { $0.key < $1.key }) {
+                let place = "\(key).weights.\(variation)"
+                if !weight.isFinite || weight < 0 {
+                    faults.append(PlanFault(place, "expected a number from 0 on, found \(weight)"))
+                }
+                if experiment.variations[variation] == nil {
+                    faults.append(PlanFault(place, "there is no variation \"\(variation)\" in this mapping"))
+                }
+            }
+        }
+        return faults
+    }
+}

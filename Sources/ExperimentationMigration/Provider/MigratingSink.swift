@@ -1,0 +1,50 @@
+import Experimentation
+
+/// One vendor's events in a move: those that it is owed, each told as if there were no other vendor.
+struct MigratingSink: EventSink {
+    let migration: Migration
+    let side: MigrationSide
+    let sink: any EventSink
+
+    var batching: BatchPolicy { sink.batching }
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        let stage = migration.stage
+        let name = migration.party(side).name
+        guard stage.sendsEvents(to: side) else {
+            throw ExperimentationError(.unsupported, "\(name) is sent nothing in the stage \(stage).")
+        }
+        if case .exposure(let exposure) = event.kind {
+            let answered = MarkedCatalogues.side(of: exposure.assignment) ?? stage.leader
+            guard answered == nil || answered == side else {
+                throw ExperimentationError(.unsupported, "The exposure belongs to the vendor that answered.")
+            }
+        }
+        try sink.check(event)
+    }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        let party = migration.party(side)
+        let stage = migration.stage
+        // A vendor that is off and doesn't lead everybody is left alone by itself: the client goes on with the other.
+        if party.isOff, stage.leader != side { return DeliveryReport(.outage(after: .seconds(30))) }
+        var report = await sink.deliver(batch.map(\.withoutMark))
+        if report.isDisabled {
+            party.isOff = true
+            report.isDisabled = stage.leader == side
+        }
+        if !stage.mayLead(side) { report.campaigns = [] }
+        for (envelope, verdict) in zip(batch, report.verdicts(count: batch.count)) where verdict == .delivered {
+            count(envelope)
+        }
+        return report
+    }
+
+    private func count(_ envelope: Envelope) {
+        if case .exposure(let exposure) = envelope.event.kind {
+            migration.tally.expose(exposure.assignment, user: StableKey(envelope.identity).text, to: side)
+        } else if let other = migration.party(side.other).roles.events, (try? other.check(envelope.event)) == nil {
+            migration.tally.refuse(by: side.other)
+        }
+    }
+}

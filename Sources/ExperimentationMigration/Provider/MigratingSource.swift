@@ -1,0 +1,161 @@
+import Experimentation
+
+/// Decides by the vendor that leads a user, with the user's places carried along, and has the other asked in the shadow.
+struct MigratingSource: DecisionSource {
+    let migration: Migration
+    let needsConsent: Bool
+    let freshness: Freshness
+    private var plan: MigrationPlan { migration.plan }
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        let identity = context.user.identity
+        for _ in 0..<8 {
+            let standing = try await migration.current()
+            let found = try await migration.people.find(identity)
+            var person = found.person
+            let side = side(of: &person, identity, standing)
+            let isNewlyPinned = person.side != nil && found.person.side == nil
+            try await learn(&person, context, side, standing)
+            let (told, carried) = tell(side, person, context)
+            let party = migration.party(side)
+            guard let answer = try await party.answer(for: told) else {
+                return standing.stage.leader == nil ? .decided(off(party)) : .disabled
+            }
+            let dealt = answer.decisions.assignments
+            let isSticky = party.roles.assignments.isSticky
+            let before = person
+            let allocated = person.take(dealt, by: side, isSticky: isSticky, in: plan.mapping)
+            if side == .old { person.isKnown = true }
+            if mayKeep(context.user), !(try await migration.people.write(person, over: found, of: identity)) {
+                // Another instance has written this user down meanwhile: by what it wrote, all is decided anew.
+                continue
+            }
+            if isNewlyPinned, let pinned = person.side { migration.tally.pin(pinned) }
+            migration.tally.allocate(allocated)
+            migration.tally.add(latency: answer.latency, of: side)
+            if side == .new, allocated.keys.contains(where: { $0.hasPrefix("old/") }) { await migration.noteDealt() }
+            noteChanges(before, dealt, side)
+            heedStageFlag(answer.decisions, side)
+            submitShadow(answer, side, person, context, told, standing)
+            return .decided(party.marked.mark(answer.decisions, carried: carried.groups))
+        }
+        throw ExperimentationError(.store, "The user's place in the move is being changed by others all the time.")
+    }
+
+    // MARK: Whose user it is
+
+    private func side(
+        of person: inout Person,
+        _ identity: Identity,
+        _ standing: Migration.Standing
+    ) -> MigrationSide {
+        if let leader = standing.stage.leader { return leader }
+        let drawn = StableKey(identity).side(share: standing.share, salt: plan.salt)
+        if plan.pins == .ignored { person.side = drawn }
+        let side = person.side ?? drawn
+        person.side = side
+        return side
+    }
+
+    /// Whether anything of this user may be written down.
+    private func mayKeep(_ user: User) -> Bool {
+        user.consent == .granted || (user.consent == .unknown && !needsConsent)
+    }
+
+    // MARK: Carrying
+
+    /// Asks the old vendor for the places of a user whom it never dealt with before us, once.
+    private func learn(
+        _ person: inout Person,
+        _ context: EvaluationContext,
+        _ side: MigrationSide,
+        _ standing: Migration.Standing
+    ) async throws(ExperimentationError) {
+        guard side == .new, standing.stage == .live, !person.isKnown, plan.reassignment == .refused,
+            !plan.mapping.experiments.isEmpty, migration.old.roles.decisions != nil
+        else { return }
+        let (told, _) = tell(.old, person, context)
+        // While the old vendor is off nobody has a place there, and who comes now gets one from the new vendor.
+        guard let answer = try await migration.old.answer(for: told) else { return }
+        let isSticky = migration.old.roles.assignments.isSticky
+        migration.tally.allocate(
+            person.take(answer.decisions.assignments, by: .old, isSticky: isSticky, in: plan.mapping)
+        )
+        person.isKnown = true
+    }
+
+    /// The context as a vendor is to see it.
+    private func tell(
+        _ side: MigrationSide,
+        _ person: Person,
+        _ context: EvaluationContext
+    ) -> (EvaluationContext, Carried) {
+        let policy = migration.party(side).roles.assignments
+        var carried = person.carried(to: side, policy: policy, in: plan.mapping)
+        if plan.reassignment == .accepted {
+            carried.overrides = []
+            for group in carried.groups { carried.earlier[group] = nil }
+            carried.groups = []
+        }
+        var told = context
+        told.earlierAssignments = policy.isSticky ? context.earlierAssignments.merging(carried.earlier) { $1 } : [:]
+        // What the device forces comes last, and so counts.
+        told.overrides = policy.allowsOverrides ? carried.overrides + context.overrides : []
+        return (told, carried)
+    }
+
+    private func noteChanges(_ person: Person, _ dealt: [Assignment], _ side: MigrationSide) {
+        for assignment in dealt where !assignment.isHoldout {
+            let key = Person.key(ofGroup: assignment.group, at: side, in: plan.mapping)
+            guard let place = person.places[key], place.by != side else { continue }
+            let id = assignment.variation.id
+            let own = side == .new ? plan.mapping.translate(id, ofGroup: assignment.group, from: .new) : id
+            if own != place.variation { migration.tally.change() }
+        }
+    }
+
+    // MARK: Besides
+
+    /// The flags of a vendor that is off: there, and left to the caller.
+    private func off(_ party: Party) -> Decisions {
+        Decisions(flags: party.lastKeys.map { ($0, Resolution(.null, reason: .disabled)) })
+    }
+
+    private func heedStageFlag(_ decisions: Decisions, _ side: MigrationSide) {
+        guard let flag = plan.stageFlag, flag.side == side, let text = decisions[flag.key]?.value.stringValue else {
+            return
+        }
+        let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+        guard let stage = parts.first.flatMap({ MigrationStage(rawValue: $0) }) else { return }
+        let share = parts.count > 1 ? Double(parts[1]) : nil
+        guard stage != migration.stage || (share.map { $0 != migration.share } ?? false) else { return }
+        Task { [migration] in try? await migration.move(to: stage, share: share) }
+    }
+
+    private func submitShadow(
+        _ answer: Party.Answer,
+        _ side: MigrationSide,
+        _ person: Person,
+        _ context: EvaluationContext,
+        _ told: EvaluationContext,
+        _ standing: Migration.Standing
+    ) {
+        let other = migration.party(side.other)
+        guard standing.stage.hasShadow, other.roles.decisions != nil else { return }
+        let contexts = [side: told, side.other: tell(side.other, person, context).0]
+        let led = Shadow.Led(
+            side: side,
+            answer: answer,
+            contexts: contexts,
+            user: StableKey(context.user.identity).digest
+        )
+        let shadow = Shadow(
+            old: migration.old,
+            new: migration.new,
+            plan: plan,
+            time: migration.environment.time,
+            tally: migration.tally
+        )
+        migration.shadows.submit { await shadow.compare(led) }
+    }
+}

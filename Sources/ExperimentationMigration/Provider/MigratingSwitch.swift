@@ -1,0 +1,19 @@
+import Experimentation
+
+/// The switches of both vendors: each is noted for its own, and the application is off when whoever leads everybody is.
+struct MigratingSwitch: RemoteSwitch {
+    let migration: Migration
+
+    func ask() async -> RemoteSwitchAnswer {
+        var result = RemoteSwitchAnswer(isOff: nil, wait: .seconds(3_600))
+        for side in MigrationSide.allCases {
+            let party = migration.party(side)
+            guard let answer = await party.roles.remoteSwitch?.ask() else { continue }
+            result.wait = min(result.wait, answer.wait)
+            guard let isOff = answer.isOff else { continue }
+            party.isOff = isOff
+            if migration.stage.leader == side { result.isOff = isOff }
+        }
+        return result
+    }
+}

@@ -1,0 +1,90 @@
+import Experimentation
+
+/// Where a move stands, and what it has seen.
+public struct MigrationReport: Sendable, Hashable {
+    /// A sample-ratio test at one moment.
+    public struct Ratio: Sendable, Hashable {
+        /// The arms with how many users each has got.
+        public var counts: [String: Int]
+        /// The sequential p-value.
+        public var pValue: Double
+        /// Whether users fall otherwise than they should.
+        public var isAlarming: Bool
+    }
+
+    /// The stage.
+    public var stage: MigrationStage
+    /// The share of users whom the new vendor answers while the move is live.
+    public var share: Double
+    /// Why the move couldn't go where it was last told to go.
+    public var held: [String]
+    /// How many users were given a side, by this instance.
+    public var pinned: [MigrationSide: Int]
+    /// How many users saw another variation than before; zero where the plan promises it.
+    public var changed: Int
+    /// How many flags of users were compared.
+    public var compared: Int
+    /// How many comparisons were dropped because too many waited.
+    public var dropped: Int
+    /// Mismatches that were seen once, by class.
+    public var observed: [Mismatch.Kind: Int]
+    /// Mismatches that are ones, by class.
+    public var confirmed: [Mismatch.Kind: Int]
+    /// How often a user could notice; its bound is valid whenever one looks.
+    public var rate: MismatchRate
+    /// The newest confirmed mismatches.
+    public var recent: [Mismatch]
+    /// How long each vendor took to decide.
+    public var latencies: [MigrationSide: LatencyHistogram]
+    /// Exposures that each vendor has taken.
+    public var exposures: [MigrationSide: Int]
+    /// Events that one vendor has taken and the other has no word for.
+    public var unsupported: [MigrationSide: Int]
+    /// The test of the two sides; `nil` if one of them gets nobody.
+    public var sides: Ratio?
+    /// The tests of first places, by the old vendor's experiment.
+    public var allocations: [String: Ratio]
+    /// The tests of exposures, by the old vendor's experiment.
+    public var exposed: [String: Ratio]
+}
+
+extension Migration {
+    /// Where the move stands now.
+    public var report: MigrationReport {
+        let tally = tally.snapshot
+        let visible = tally.confirmed.filter { $0.key.isVisible }.values.reduce(0, +)
+        func ratios(_ counts: [String: Tally.ArmCount]) -> [String: MigrationReport.Ratio] {
+            var ratios: [String: MigrationReport.Ratio] = [:]
+            for (key, count) in counts { ratios[String(key.dropFirst(4))] = .init(count.test, arms: count.arms) }
+            return ratios
+        }
+        return MigrationReport(
+            stage: stage,
+            share: share,
+            held: held,
+            pinned: tally.pinned,
+            changed: tally.changed,
+            compared: tally.compared,
+            dropped: shadows.counts.dropped,
+            observed: tally.observed,
+            confirmed: tally.confirmed,
+            rate: MismatchRate(compared: tally.compared, mismatched: visible),
+            recent: tally.recent,
+            latencies: tally.latencies,
+            exposures: tally.exposures,
+            unsupported: tally.unsupported,
+            sides: tally.sides.map { .init($0, arms: ["old", "new"]) },
+            allocations: ratios(tally.allocations),
+            exposed: ratios(tally.exposed)
+        )
+    }
+}
+
+extension MigrationReport.Ratio {
+    /// Takes a test at this moment, with the names of its arms that get any.
+    public init(_ test: SampleRatioTest, arms: [String]) {
+        counts = Dictionary(zip(arms, test.countsByArm), uniquingKeysWith: +)
+        pValue = test.pValue
+        isAlarming = test.isAlarming()
+    }
+}

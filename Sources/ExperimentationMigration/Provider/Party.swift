@@ -1,0 +1,102 @@
+import Experimentation
+import Synchronization
+
+/// One of the two vendors of a move, started.
+final class Party: Sendable {
+    /// What a vendor answered, and by what.
+    struct Answer: Sendable {
+        var decisions: Decisions
+        var version: String?
+        var age: Duration?
+        var latency: Duration
+    }
+
+    let side: MigrationSide
+    let name: String
+    let destination: Destination
+    let roles: ProviderRoles
+    private let rules: PartyRules?
+    private let time: any TimeSource
+    private let isOffNow = Atomic<Bool>(false)
+    private let keys = Mutex<[String]>([])
+    /// The vendor's catalogue with its name in every assignment.
+    let marked: MarkedCatalogues
+
+    init(_ provider: any ExperimentationProvider, _ side: MigrationSide, in context: ProviderContext)
+        async
+        throws(ExperimentationError)
+    {
+        let context = context.context(of: provider)
+        let roles = try await provider.start(in: context)
+        self.side = side
+        self.roles = roles
+        name = provider.name
+        destination = provider.destination
+        time = context.environment.time
+        marked = MarkedCatalogues(side)
+        if case .computed(let source) = roles.decisions {
+            rules = PartyRules(source, in: context)
+        } else {
+            rules = nil
+        }
+    }
+
+    /// Whether the vendor has switched itself off.
+    var isOff: Bool {
+        get { isOffNow.load(ordering: .relaxed) }
+        set { isOffNow.store(newValue, ordering: .relaxed) }
+    }
+
+    /// The flags that the vendor last had for anybody.
+    var lastKeys: [String] { keys.withLock { $0 } }
+
+    /// Whether the vendor can be told where users are to be: by its stickiness where it decides here, or by overrides.
+    var canBeTold: Bool { roles.assignments.allowsOverrides || (roles.assignments.isSticky && rules != nil) }
+
+    /// How long the vendor's answers are good.
+    var freshness: Freshness {
+        switch roles.decisions {
+        case .asked(let source): source.freshness
+        case .computed(let source): source.freshness
+        case nil: Freshness()
+        }
+    }
+
+    /// The experiments of the rules at hand; none where the vendor is asked for each user.
+    func experiments() async -> [VendorExperiment] {
+        guard let ruleset = await rules?.atHand() else { return [] }
+        return VendorExperiment.all(in: ruleset.catalogue)
+    }
+
+    /// Asks the vendor what it decides.
+    ///
+    /// - Parameters:
+    ///   - context: The user, with the places that the vendor is told.
+    ///   - isForced: Whether rules are fetched whatever their age.
+    /// - Returns: What it decided; `nil` if it is switched off.
+    /// - Throws: Why there is no answer.
+    func answer(for context: EvaluationContext, isForced: Bool = false) async throws(ExperimentationError) -> Answer? {
+        let start = time.instant
+        let found = try await ask(context, isForced)
+        isOff = found == nil
+        if let found { keys.withLock { $0 = found.0.catalogue.keys } }
+        return found.map {
+            Answer(decisions: $0.0, version: $0.1, age: $0.2, latency: start.duration(to: time.instant))
+        }
+    }
+
+    private func ask(
+        _ context: EvaluationContext,
+        _ isForced: Bool
+    ) async throws(ExperimentationError) -> (Decisions, String?, Duration?)? {
+        switch roles.decisions {
+        case .asked(let source):
+            guard case .decided(let decisions) = try await source.decisions(for: context) else { return nil }
+            return (decisions, nil, nil)
+        case .computed:
+            guard let known = try await rules?.current(for: context.user.id, isForced: isForced) else { return nil }
+            return (known.ruleset.decisions(for: context), known.version, known.age)
+        case nil: throw ExperimentationError(.unsupported, "\(name) has no flags or experiments.")
+        }
+    }
+}

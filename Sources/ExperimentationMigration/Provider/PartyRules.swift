@@ -1,0 +1,96 @@
+import Experimentation
+
+/// The rules of a vendor that publishes them, for one side of a move: fetched when they are due, kept for the next run, and the
+/// last good ones never let go.
+actor PartyRules {
+    /// Rules as they are known.
+    struct Known: Sendable {
+        var ruleset: any Ruleset
+        var version: String
+        var age: Duration
+    }
+
+    private struct Held {
+        var ruleset: any Ruleset
+        var validator: String?
+        var version: String
+        var fetched: ContinuousClock.Instant
+    }
+
+    private let source: any RulesetSource
+    private let state: any StateStore
+    private let time: any TimeSource
+    private let turn = AsyncSemaphore(limit: 1)
+    private var held: Held?
+    private var restored: (any Ruleset)?
+    private var isRestored = false
+    /// When the rules were fetched that a user was last decided by: asking again means that newer ones are wanted.
+    private var served = RecentlyUsed<ContinuousClock.Instant>(limit: 4_096)
+    private static let key = "migration/rules"
+
+    init(_ source: any RulesetSource, in context: ProviderContext) {
+        self.source = source
+        state = context.state
+        time = context.environment.time
+    }
+
+    /// The rules, fetched if they are due.
+    ///
+    /// - Parameters:
+    ///   - user: Whom they are for.
+    ///   - isForced: Whether they are fetched whatever their age.
+    /// - Returns: The rules; `nil` if the vendor has switched itself off.
+    /// - Throws: Why there is no good answer.
+    func current(for user: String, isForced: Bool) async throws(ExperimentationError) -> Known? {
+        let asked = time.instant
+        let key = ExactText(user)
+        if !isForced, let held, isGood(held), served.use(key).map({ $0 < held.fetched }) ?? true {
+            return serve(held, to: key)
+        }
+        do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
+        defer { turn.leave() }
+        // Whoever waited for another's request takes its answer.
+        if let held, held.fetched > asked { return serve(held, to: key) }
+        await restore()
+        switch try await source.ruleset(ifNot: held?.validator) {
+        case .disabled: return nil
+        case .unchanged:
+            guard held != nil else {
+                throw ExperimentationError(
+                    .vendorFault,
+                    "The vendor says that rules are unchanged which it never gave."
+                )
+            }
+            held?.fetched = time.instant
+        case .replaced(let ruleset, let validator, let raw):
+            let version = String(Digest.hex("rules", String(decoding: raw, as: UTF8.self)).prefix(16))
+            held = Held(ruleset: ruleset, validator: validator, version: version, fetched: time.instant)
+            try? await state.setValue(raw, for: Self.key)
+        }
+        return held.map { serve($0, to: key) }
+    }
+
+    /// Rules of this or an earlier run, whatever their age, without asking the vendor.
+    func atHand() async -> (any Ruleset)? {
+        if let held { return held.ruleset }
+        await restore()
+        return restored
+    }
+
+    private func serve(_ held: Held, to user: ExactText) -> Known {
+        served.keep(held.fetched, for: user, weighing: 1)
+        return Known(ruleset: held.ruleset, version: held.version, age: held.fetched.duration(to: time.instant))
+    }
+
+    private func isGood(_ held: Held) -> Bool {
+        guard let span = source.freshness.lifetime ?? source.freshness.polling else { return false }
+        return held.fetched.duration(to: time.instant) < span
+    }
+
+    private func restore() async {
+        guard !isRestored else { return }
+        isRestored = true
+        guard let raw = (try? await state.value(for: Self.key)) ?? nil else { return }
+        restored = try? source.ruleset(restoring: raw)
+    }
+}

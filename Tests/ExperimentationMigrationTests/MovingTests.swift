@@ -1,0 +1,170 @@
+import Experimentation
+import ExperimentationMigration
+import ExperimentationTesting
+import Testing
+import Waiting
+
+@Suite("Moving users")
+struct MovingTests {
+    static let users = (0..<40).map { "user-\($0)" }
+    static let there: [(MigrationStage, Double)] = [
+        (.dualWrite, 0), (.shadow, 0), (.live, 0.3), (.live, 0.7), (.shadow, 0.7), (.live, 0.1), (.live, 1),
+        (.rampDown, 1),
+        (.live, 0.2), (.rampDown, 1), (.complete, 1),
+    ]
+
+    @Test("the two vendors would deal the users otherwise, so that there is something to keep")
+    func vendorsDiffer() async throws {
+        let moves = Moves()
+        let one = try await ExperimentationClient(provider: moves.old)
+        let two = try await ExperimentationClient(provider: moves.new)
+        var differences = 0
+        for user in Self.users where try await Moves.color(user, by: one) != Moves.color(user, by: two) {
+            differences += 1
+        }
+        #expect(differences > 10)
+    }
+
+    @Test("nobody sees another variation, through all stages forth and back")
+    func nobodyChanges() async throws {
+        let moves = Moves()
+        let client = try await moves.client()
+        let migration = try Moves.migration(of: client)
+        var seen: [String: String] = [:]
+        for user in Self.users { seen[user] = try await Moves.color(user, by: client) }
+        #expect(Set(seen.values) == ["grey", "green"])
+        for (stage, share) in Self.there {
+            try await migration.move(to: stage, share: share)
+            for user in Self.users {
+                let color = try await Moves.color(user, by: client)
+                #expect(color == seen[user], "\(user) at \(stage) \(share)")
+            }
+        }
+        #expect(migration.report.changed == 0)
+        await client.shutdown()
+    }
+
+    @Test("signing in keeps the side and the variation, later also without the anonymous id")
+    func signingIn() async throws {
+        let moves = Moves()
+        let client = try await moves.client { plan in
+            plan.stage = .live
+            plan.share = 0.5
+        }
+        for number in 0..<20 {
+            let before = try await Moves.color("anon-\(number)", by: client)
+            #expect(try await Moves.color("ada-\(number)", anonymous: "anon-\(number)", by: client) == before)
+            #expect(try await Moves.color("ada-\(number)", by: client) == before)
+        }
+        #expect(try Moves.migration(of: client).report.pinned.values.reduce(0, +) == 20)
+        await client.shutdown()
+    }
+
+    @Test("raising the share moves only who isn't pinned, lowering it nobody")
+    func pins() async throws {
+        let moves = Moves()
+        let client = try await moves.client { $0.stage = .live }
+        let migration = try Moves.migration(of: client)
+        for user in Self.users { _ = try await Moves.color(user, by: client) }
+        #expect(migration.report.pinned == [.old: 40])
+        try await migration.move(to: .live, share: 1)
+        for user in Self.users { _ = try await Moves.color(user, by: client) }
+        #expect(migration.report.pinned == [.old: 40])
+        _ = try await Moves.color("late", by: client)
+        #expect(migration.report.pinned == [.old: 40, .new: 1])
+        await client.shutdown()
+    }
+
+    @Test("an exposure goes to the vendor that answered, an event to both, under one id")
+    func twoBooks() async throws {
+        let moves = Moves()
+        let client = try await moves.client { plan in
+            plan.stage = .live
+            plan.share = 0.5
+        }
+        for user in Self.users {
+            let session = client.session(for: User(id: user, consent: .granted))
+            try await session.refresh()
+            _ = session.string("f0", default: "none")
+            try await session.track(.custom("goal"))
+        }
+        try await client.flush()
+        #expect(moves.old.exposures.count + moves.new.exposures.count == Self.users.count)
+        #expect(!moves.old.exposures.isEmpty && !moves.new.exposures.isEmpty)
+        let goals = [moves.old, moves.new].map { vendor in
+            Set(vendor.record.delivered.filter { $0.event.type == "custom" }.map(\.id))
+        }
+        #expect(goals[0].count == Self.users.count)
+        #expect(goals[0] == goals[1])
+        #expect(moves.new.exposures.allSatisfy { $0.assignment.metadata.isEmpty })
+        let ledgers = try await client.ledgers()
+        #expect(ledgers.count == 2)
+        #expect(ledgers.values.allSatisfy { $0.isBalanced && $0.pending == 0 })
+        await client.shutdown()
+    }
+
+    @Test("a kill switch disables only the users whom that vendor leads")
+    func killSwitch() async throws {
+        let moves = Moves()
+        let client = try await moves.client { plan in
+            plan.stage = .live
+            plan.share = 0.5
+        }
+        for user in Self.users { _ = try await Moves.color(user, by: client) }
+        let pinned = try Moves.migration(of: client).report.pinned
+        moves.new.setDisabled(true)
+        var off = 0
+        for user in Self.users where try await Moves.color(user, by: client) == "none" { off += 1 }
+        #expect(off == pinned[.new])
+        await client.shutdown()
+    }
+
+    @Test("a vendor that can't be told refuses the live stage and names what to finish first")
+    func refusal() async throws {
+        let moves = Moves(experiments: 2, canBeTold: false)
+        let client = try await moves.client { $0.stage = .shadow }
+        let migration = try Moves.migration(of: client)
+        let error = await #expect(throws: ExperimentationError.self) { try await migration.move(to: .live, share: 0.5) }
+        #expect(error?.message.contains("e0, e1") == true)
+        #expect(migration.stage == .shadow)
+        await client.shutdown()
+        let brave = try await moves.client { $0.reassignment = .accepted }
+        try await Moves.migration(of: brave).move(to: .live, share: 0.5)
+        await brave.shutdown()
+    }
+
+    @Test("two vendors that are one account are refused")
+    func sameAccount() async throws {
+        let vendor = InMemoryProvider()
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await ExperimentationClient(
+                provider: MigratingProvider(from: vendor, to: vendor, plan: MigrationPlan())
+            )
+        }
+        #expect(error?.code == .configuration)
+    }
+
+    @Test("a shadow that fails or is switched off changes nothing for anybody, and is counted")
+    func failingShadow() async throws {
+        let moves = Moves()
+        moves.new.setFailure(ExperimentationError(.transport, "away"))
+        let client = try await moves.client { $0.stage = .shadow }
+        let migration = try Moves.migration(of: client)
+        #expect(try await Moves.color("ada", by: client) != "none")
+        try await eventually("the failures are counted") { (migration.report.confirmed[.error] ?? 0) == 2 }
+        #expect(moves.new.exposures.isEmpty)
+        #expect(migration.report.rate.upperBound() > 0.5)
+        await client.shutdown()
+    }
+
+    @Test("equal vendors have no visible mismatch in the shadow, with places carried along")
+    func shadowAgrees() async throws {
+        let moves = Moves()
+        let client = try await moves.client { $0.stage = .shadow }
+        let migration = try Moves.migration(of: client)
+        for user in Self.users { _ = try await Moves.color(user, by: client) }
+        try await eventually("all are compared") { migration.report.compared == Self.users.count * 2 }
+        #expect(migration.report.rate.mismatched == 0)
+        await client.shutdown()
+    }
+}

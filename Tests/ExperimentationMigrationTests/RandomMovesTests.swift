@@ -1,0 +1,48 @@
+import Experimentation
+import ExperimentationMigration
+import ExperimentationTesting
+import Testing
+
+/// Random orders of stages, shares, log-ins, restarts and instances, from one seed each.
+@Suite("Random moves")
+struct RandomMovesTests {
+    @Test("nobody sees another variation, whatever the order: 200 seeds")
+    func nobodyChanges() async throws {
+        for seed in 0..<200 { try await play(UInt64(seed)) }
+    }
+
+    private func play(_ seed: UInt64) async throws {
+        var chance = RatioTests.Seeded(state: seed &* 104_729 &+ 17)
+        let moves = Moves(experiments: 2)
+        var clients = [try await moves.client(), try await moves.client()]
+        var seen: [Int: [String]] = [:]
+        for step in 0..<25 {
+            let index = Int.random(in: 0..<clients.count, using: &chance)
+            switch Int.random(in: 0..<10, using: &chance) {
+            case 0, 1:
+                let stage = MigrationStage.allCases.randomElement(using: &chance) ?? .off
+                let share = Double.random(in: 0...1, using: &chance)
+                // A move that would break the promise is refused; that is part of it.
+                try? await Moves.migration(of: clients[index]).move(to: stage, share: share)
+            case 2:
+                // The process dies, and another one starts on the same store.
+                clients[index] = try await moves.client()
+            default:
+                let number = Int.random(in: 0..<6, using: &chance)
+                let isSignedIn = Bool.random(using: &chance)
+                let user = User(
+                    id: isSignedIn ? "person-\(number)" : "visit-\(number)",
+                    anonymousID: isSignedIn ? "visit-\(number)" : nil,
+                    consent: .granted
+                )
+                let session = clients[index].session(for: user)
+                try await session.refresh()
+                let now = (0..<2).map { session.string("f\($0)", default: "none") }
+                let before = seen[number] ?? now
+                seen[number] = before
+                #expect(now == before, "seed \(seed), step \(step), user \(number)")
+            }
+        }
+        for client in clients { await client.shutdown(within: .zero) }
+    }
+}

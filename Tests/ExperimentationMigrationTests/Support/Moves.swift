@@ -1,0 +1,88 @@
+import Experimentation
+import ExperimentationMigration
+import ExperimentationTesting
+
+/// Two in-memory vendors that split the same experiments otherwise, and a client that moves between them.
+struct Moves {
+    let old: InMemoryProvider
+    let new: InMemoryProvider
+    let store: ClientStore
+    let time: ManualTime
+    var plan: MigrationPlan
+
+    init(experiments: Int = 1, canBeTold: Bool = true, needsConsent: Bool = false) {
+        old = Self.vendor("old", experiments, isTurned: false, canBeTold: canBeTold, needsConsent)
+        new = Self.vendor("new", experiments, isTurned: true, canBeTold: canBeTold, needsConsent)
+        store = .inMemory()
+        time = ManualTime()
+        plan = MigrationPlan(mapping: Self.mapping(experiments))
+        plan.shadow.moment = .zero
+    }
+
+    static func mapping(_ count: Int) -> Mapping {
+        Mapping(
+            (0..<count).map { index in
+                ExperimentMapping(
+                    old: .init("e\(index)"),
+                    new: .init("x\(index)"),
+                    variations: ["a": "A", "b": "B"],
+                    weights: ["a": 50, "b": 50]
+                )
+            }
+        )
+    }
+
+    /// A vendor; `isTurned` has its other names, and deals each user the other variation.
+    static func vendor(
+        _ name: String,
+        _ count: Int,
+        isTurned: Bool,
+        canBeTold: Bool,
+        _ needsConsent: Bool
+    ) -> InMemoryProvider {
+        let experiments = (0..<count).map { index in
+            let arms: [InMemoryExperiment.Arm] = [
+                .init(Variation(id: isTurned ? "A" : "a", isControl: true), weight: 50, flags: ["f\(index)": "grey"]),
+                .init(Variation(id: isTurned ? "B" : "b"), weight: 50, flags: ["f\(index)": "green"]),
+            ]
+            return InMemoryExperiment(
+                Experiment(id: isTurned ? "x\(index)" : "e\(index)"),
+                arms: isTurned ? arms.reversed() : arms
+            )
+        }
+        var capabilities = Set(Capability.all)
+        if !canBeTold { capabilities.subtract([.stickyAssignments, .overrides]) }
+        return InMemoryProvider(
+            name: name,
+            flags: [InMemoryFlag("plain", "same")],
+            experiments: experiments,
+            batching: BatchPolicy(count: 1, interval: .zero),
+            needsConsent: needsConsent,
+            capabilities: capabilities
+        )
+    }
+
+    func client(_ change: (inout MigrationPlan) -> Void = { _ in }) async throws -> ExperimentationClient {
+        var plan = plan
+        change(&plan)
+        return try await ExperimentationClient(
+            provider: MigratingProvider(from: old, to: new, plan: plan),
+            store: store,
+            environment: ClientEnvironment(time: time)
+        )
+    }
+
+    /// What a user sees of the first experiment, asked afresh.
+    static func color(_ id: String, anonymous: String? = nil, by client: ExperimentationClient) async throws -> String {
+        let session = client.session(for: User(id: id, anonymousID: anonymous, consent: .granted))
+        try await session.refresh()
+        return session.string("f0", default: "none")
+    }
+
+    static func migration(of client: ExperimentationClient) throws -> Migration {
+        guard let migration = client.extras(as: Migration.self) else { throw Missing() }
+        return migration
+    }
+
+    struct Missing: Error {}
+}
