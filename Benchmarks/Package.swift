@@ -87,6 +87,18 @@ let package = Package(
             ]
         ),
         .executableTarget(
+            name: "bench-agreement",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                .product(name: "ComparisonKit", package: "swift-experimentation"),
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "FlagshipAdapter", package: "swift-experimentation"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "SigmaAdapter", package: "swift-experimentation"),
+            ]
+        ),
+        .executableTarget(
             name: "bench-engage",
             dependencies: [
                 "BenchmarkHarness",

@@ -1,5 +1,4 @@
 import Experimentation
-import Foundation
 
 /// A comparison as a document, in one of four formats.
 public struct ComparisonReport: Sendable {
@@ -34,42 +33,23 @@ public struct ComparisonReport: Sendable {
         switch format {
         case .text:
             TextReport(
-                Self.written(comparison, as: OneLine.of),
-                swap.map { Self.written($0, as: OneLine.of) },
+                WrittenForm.of(comparison, as: OneLine.of),
+                swap.map { WrittenForm.of($0, as: OneLine.of) },
                 Palette(isOn: isColored)
             ).text
         case .markdown:
             MarkdownReport(
-                Self.written(comparison, as: MarkdownText.of),
-                swap.map { Self.written($0, as: MarkdownText.of) }
+                WrittenForm.of(comparison, as: MarkdownText.of),
+                swap.map { WrittenForm.of($0, as: MarkdownText.of) }
             ).text
-        case .json: json
+        case .json: WrittenForm.json(Document(comparison: comparison, swap: swap))
         case .html: HTMLReport(comparison, swap).text
         }
-    }
-
-    /// The same with every text in it, names and titles from outside among them, as a format can hold it.
-    private static func written<Part: Codable>(_ part: Part, as text: (String) -> String) -> Part {
-        // Every part has a written form, of which texts are the leaves and the names.
-        guard let data = try? JSONEncoder().encode(part),
-            let value = try? JSONDecoder().decode(FlagValue.self, from: data),
-            let changed = try? JSONEncoder().encode(value.mappingTexts(text)),
-            let written = try? JSONDecoder().decode(Part.self, from: changed)
-        else { return part }
-        return written
     }
 
     private struct Document: Codable {
         var comparison: Comparison
         var swap: Swap?
-    }
-
-    private var json: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Every number in it is finite and every key a text, so there is nothing to fail.
-        let data = (try? encoder.encode(Document(comparison: comparison, swap: swap))) ?? Data()
-        return String(decoding: data, as: UTF8.self) + "\n"
     }
 }
 

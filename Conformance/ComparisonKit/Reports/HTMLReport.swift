@@ -17,36 +17,18 @@ struct HTMLReport {
             charts, matrix, limits,
             HTMLTranscripts(comparison).section,
         ]
-        return """
-            <!doctype html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-            <meta name="color-scheme" content="light dark">
-            <title>\(HTML.escaped(comparison.title)) – vendor comparison</title>
-            <style>
-            \(HTMLStyle.sheet)
-            </style>
-            </head>
-            <body>
-            <a class="skip" href="#steps">Skip to the steps</a>
-            <header>
-            <p class="kicker">Vendor comparison · scenario <code>\(HTML.escaped(comparison.scenario))</code> · \(rounds)</p>
-            <h1>\(HTML.escaped(comparison.title))</h1>
-            <p class="lead">\(HTML.escaped(comparison.summary))</p>
-            \(navigation)
-            </header>
-            <main>
-            \(sections.filter { !$0.isEmpty }.joined(separator: "\n"))
-            </main>
-            <footer><p>Every vendor was played by a stand-in that speaks its wire protocol on a local socket; latencies \
-            are those of this machine and mean something only beside each other.</p></footer>
-            </body>
-            </html>
-
-            """
+        return HTMLPage(
+            title: comparison.title,
+            titleEnd: " – vendor comparison",
+            kicker: "Vendor comparison · scenario <code>\(HTML.escaped(comparison.scenario))</code> · \(rounds)",
+            lead: comparison.summary,
+            navigation: navigation,
+            skip: "steps",
+            skipTitle: "Skip to the steps",
+            sections: sections,
+            footer: "Every vendor was played by a stand-in that speaks its wire protocol on a local socket; latencies "
+                + "are those of this machine and mean something only beside each other."
+        ).text
     }
 
     private var rounds: String { comparison.rounds == 1 ? "one round" : "\(comparison.rounds) rounds" }
@@ -56,8 +38,7 @@ struct HTMLReport {
         links += [("matrix", "Capabilities"), ("wire", "On the wire")]
         if !comparison.questions.isEmpty { links.insert(("questions", "Questions"), at: 1) }
         if swap != nil { links.insert(("swap", "What would change"), at: 0) }
-        let items = links.map { "<li><a href=\"#\($0.0)\">\($0.1)</a></li>" }.joined()
-        return "<nav aria-label=\"Contents\"><ul>\(items)</ul></nav>"
+        return HTMLPage.navigation(links)
     }
 
     // MARK: Cards

@@ -28,7 +28,7 @@ package enum HTMLStyle {
         .skip{position:absolute;left:-9999px}.skip:focus{left:16px;top:12px;background:var(--card);padding:8px 14px;z-index:9}
         .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
         .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(240px,1fr));gap:16px;align-items:start}
-        .cards+.scroll{margin-top:16px}
+        .cards+.scroll,.counts{margin-top:16px}.counts td{font-variant-numeric:tabular-nums}.counts td:not(:first-child){min-width:0}
         .card{overflow-wrap:anywhere;background:var(--card);border:1px solid var(--line);border-radius:12px;padding:16px 18px}
         .card ul{margin:0;padding-left:18px}.card li{margin:4px 0}.card p{margin:0}
         .card.v0,.card.v1,.card.v2,.card.v3,.card.v4,.card.v5{border-top:4px solid var(--c)}

@@ -131,10 +131,7 @@ struct MarkdownReport {
         items.isEmpty ? "" : ([title, ""] + items.map { "- \($0)" }).joined(separator: "\n")
     }
 
-    private func table(_ header: [String], _ rows: [[String]]) -> [String] {
-        func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
-        return [line(header), "|" + String(repeating: "---|", count: header.count)] + rows.map(line)
-    }
+    private func table(_ header: [String], _ rows: [[String]]) -> [String] { MarkdownText.table(header, rows) }
 }
 
 /// Texts that Markdown shows as they are, in a line and in a table's cell.
@@ -142,6 +139,12 @@ enum MarkdownText {
     /// The text on one line, with what would end a cell or begin a tag made harmless.
     static func of(_ text: String) -> String {
         OneLine.of(text.replacing("\n", with: " ")).replacing("|", with: "\\|").replacing("<", with: "&lt;")
+    }
+
+    /// A table of cells that are written already.
+    static func table(_ header: [String], _ rows: [[String]]) -> [String] {
+        func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
+        return [line(header), "|" + String(repeating: "---|", count: header.count)] + rows.map(line)
     }
 }
 

@@ -12,11 +12,17 @@ struct CompareCommand: AsyncParsableCommand {
         discussion: """
             Every vendor is played by a mock that speaks its wire protocol on a loopback socket.
 
+            With --users or --input it tells instead which users would change variation: for each experiment who goes
+            from where to where, with nothing done and with assignments handed over, and which experiments to finish
+            first. --from and --to may then be files of rules: a bucketing file, a config.json.
+
             EXAMPLES
               xp compare
               xp compare --scenario docs/scenarios/black-friday.yaml --rounds 20
               xp compare --scenario login --vendor flagship --vendor evergage
               xp compare --from sigma --to flagship --format html --output report.html
+              xp compare --from sigma --to flagship-bucketing --users 100000
+              xp compare --from config.json --to bucketing.json --input users.jsonl
 
             SCENARIOS THAT COME WITH xp
             \(Scenario.shipped.map { "  \($0.name): \($0.title)" }.joined(separator: "\n"))
@@ -25,8 +31,14 @@ struct CompareCommand: AsyncParsableCommand {
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, markdown, json, html }
 
-    @Option(help: ArgumentHelp("A scenario file, JSON or YAML, or the name of a shipped one.", valueName: "file"))
-    var scenario: String = Scenario.checkout.name
+    @Option(
+        help: ArgumentHelp(
+            "A scenario file, JSON or YAML, or the name of a shipped one; \(Scenario.checkout.name) if none is named, "
+                + "\(World.switchDay.name) for --users.",
+            valueName: "file"
+        )
+    )
+    var scenario: String?
 
     @Option(
         name: .customLong("vendor"),
@@ -39,6 +51,9 @@ struct CompareCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The vendor to change to.", valueName: "name"))
     var to: String?
+
+    @OptionGroup(title: "Who would change variation")
+    var agreement: AgreementOptions
 
     @Option(help: ArgumentHelp("How often the story is played, for the latencies.", valueName: "n"))
     var rounds: Int = 3
@@ -62,12 +77,20 @@ struct CompareCommand: AsyncParsableCommand {
         guard from == nil || vendors.isEmpty else {
             throw ValidationError("--vendor can't stand beside --from and --to")
         }
+        guard !agreement.isAsked || from != nil else {
+            throw ValidationError("--users and --input: expected --from and --to beside them")
+        }
     }
 
     func run() async throws {
-        let scenario = try readScenario()
-        let names = from.map { [$0, to ?? ""] } ?? vendors
         try OutputFile.expectWritable(output)
+        if agreement.isAsked, let from, let to {
+            let world = try scenario.map { try readScenario($0).world } ?? .switchDay
+            let run = AgreementRun(from: from, to: to, world: world, options: agreement)
+            return try await run.write(as: reportFormat, to: output)
+        }
+        let scenario = try readScenario(scenario ?? Scenario.checkout.name)
+        let names = from.map { [$0, to ?? ""] } ?? vendors
         let subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
         var runner = ComparisonRunner(rounds: isWithoutTimings ? 1 : rounds)
         runner.pace = isWithoutTimings ? .together : .oneAfterAnother
@@ -82,7 +105,7 @@ struct CompareCommand: AsyncParsableCommand {
         let swap = from.flatMap { from in to.flatMap { comparison.swap(from: from, to: $0) } }
         let report = ComparisonReport(comparison, swap: swap)
         let text = report.text(
-            as: ComparisonReport.Format(rawValue: format.rawValue) ?? .text,
+            as: reportFormat,
             isColored: output == nil && Terminal.isColored
         )
         try OutputFile.deliver(text, to: output)
@@ -90,7 +113,9 @@ struct CompareCommand: AsyncParsableCommand {
         if !failures.isEmpty { throw Failure(.checkFailed, failures.joined(separator: "; ")) }
     }
 
-    private func readScenario() throws -> Scenario {
+    private var reportFormat: ComparisonReport.Format { ComparisonReport.Format(rawValue: format.rawValue) ?? .text }
+
+    private func readScenario(_ scenario: String) throws -> Scenario {
         if let shipped = Scenario.shipped.first(where: { $0.name == scenario }),
             !FileManager.default.fileExists(atPath: scenario)
         {

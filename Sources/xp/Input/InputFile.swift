@@ -5,8 +5,8 @@ import Foundation
 
 /// A file named on the command line.
 enum InputFile {
-    /// Reads a whole file.
-    static func bytes(of path: String) throws -> [UInt8] {
+    /// Reads a whole file, of at most so many bytes.
+    static func bytes(of path: String, atMost limit: Int = SourceDocument.largest) throws -> [UInt8] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
             throw Failure(.input, "\(path): no such file")
@@ -16,7 +16,6 @@ enum InputFile {
             throw Failure(.input, "\(path): can't be read; expected a file that may be opened")
         }
         defer { try? handle.close() }
-        let limit = SourceDocument.largest
         guard let data = try? handle.read(upToCount: limit + 1) ?? Data() else {
             throw Failure(.input, "\(path): can't be read")
         }

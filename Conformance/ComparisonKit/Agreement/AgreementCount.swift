@@ -1,0 +1,61 @@
+/// What has been counted so far of an agreement: sums alone, so that it takes as much memory for a million users as for one.
+public struct AgreementCount: Sendable, Hashable {
+    /// How many users were decided for by both vendors.
+    public var users = 0
+    /// How many users one of the vendors gave no answer for.
+    public var unanswered = 0
+    /// Why, of the first of them.
+    public var firstFailure: String?
+    var heldOutBefore = 0
+    var heldOutAfter = 0
+    var tables: [Table]
+
+    /// How many users of one experiment went from where to where.
+    ///
+    /// The last row and the last column are those outside.
+    struct Table: Sendable, Hashable {
+        let rows: Int
+        let columns: Int
+        var plain: [Int]
+        var imported: [Int]
+        var drawnBefore: [Int]
+        var drawnAfter: [Int]
+
+        init(variationsBefore: Int, variationsAfter: Int) {
+            rows = variationsBefore + 1
+            columns = variationsAfter + 1
+            plain = [Int](repeating: 0, count: rows * columns)
+            imported = plain
+            drawnBefore = [Int](repeating: 0, count: variationsBefore)
+            drawnAfter = [Int](repeating: 0, count: variationsAfter)
+        }
+
+        /// The index of a cell; a place of -1 is outside.
+        func cell(_ before: Int, _ after: Int) -> Int {
+            (before < 0 ? rows - 1 : before) * columns + (after < 0 ? columns - 1 : after)
+        }
+    }
+
+    init(tables: [Table]) { self.tables = tables }
+
+    /// Adds what somebody else counted.
+    public mutating func add(_ other: AgreementCount) {
+        users += other.users
+        unanswered += other.unanswered
+        firstFailure = firstFailure ?? other.firstFailure
+        heldOutBefore += other.heldOutBefore
+        heldOutAfter += other.heldOutAfter
+        for index in tables.indices where other.tables.indices.contains(index) {
+            tables[index].plain.add(other.tables[index].plain)
+            tables[index].imported.add(other.tables[index].imported)
+            tables[index].drawnBefore.add(other.tables[index].drawnBefore)
+            tables[index].drawnAfter.add(other.tables[index].drawnAfter)
+        }
+    }
+}
+
+extension [Int] {
+    fileprivate mutating func add(_ other: [Int]) {
+        for index in indices where other.indices.contains(index) { self[index] += other[index] }
+    }
+}

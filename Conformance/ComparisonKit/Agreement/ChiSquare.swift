@@ -1,0 +1,125 @@
+import Foundation
+
+/// The chi-square distribution, as far as tests of ratios need it; pure.
+public enum ChiSquare {
+    /// How likely chance alone gives a statistic at least as large: the distribution's upper tail.
+    ///
+    /// Good to about twelve digits; below 1e-300 it is 0.
+    ///
+    /// - Parameters:
+    ///   - statistic: The statistic; below 0 counts as 0.
+    ///   - degrees: The degrees of freedom, at least 1.
+    /// - Returns: A probability from 0 to 1; `nil` for a statistic that is no number or without degrees of freedom.
+    public static func pValue(_ statistic: Double, degrees: Int) -> Double? {
+        guard degrees >= 1, !statistic.isNaN else { return nil }
+        if statistic <= 0 { return 1 }
+        if statistic.isInfinite { return 0 }
+        return upperGamma(Double(degrees) / 2, statistic / 2)
+    }
+
+    /// The regularised upper incomplete gamma function Q(a, x), for `a` above 0 and `x` from 0 up.
+    ///
+    /// The series below the bulk of the distribution, a continued fraction above it: each converges fast where it is used
+    /// (Abramowitz and Stegun 6.5.29 and 6.5.31).
+    static func upperGamma(_ a: Double, _ x: Double) -> Double {
+        if x <= 0 { return 1 }
+        let scale = exp(a * log(x) - x - logGamma(a))
+        return x < a + 1 ? max(0, 1 - scale * series(a, x)) : min(1, scale * fraction(a, x))
+    }
+
+    /// The logarithm of the gamma function above 0, by Stirling's series from where it is good to all digits.
+    static func logGamma(_ value: Double) -> Double {
+        var z = value
+        var product = 1.0
+        while z < 15 {
+            product *= z
+            z += 1
+        }
+        let inverse = 1 / (z * z)
+        let tail = (1.0 / 12 - inverse * (1.0 / 360 - inverse * (1.0 / 1260 - inverse / 1680))) / z
+        return (z - 0.5) * log(z) - z + 0.5 * log(2 * Double.pi) + tail - log(product)
+    }
+
+    private static func series(_ a: Double, _ x: Double) -> Double {
+        var term = 1 / a
+        var sum = term
+        var n = a
+        // It ends for every x below a + 1; the bound is for a so large that it would take all day.
+        for _ in 0..<100_000 where term > sum * 1e-17 {
+            n += 1
+            term *= x / n
+            sum += term
+        }
+        return sum
+    }
+
+    // Lentz's way: no division by what may be 0.
+    private static func fraction(_ a: Double, _ x: Double) -> Double {
+        let tiny = 1e-300
+        var b = x + 1 - a
+        var c = 1 / tiny
+        var d = 1 / (abs(b) < tiny ? tiny : b)
+        var value = d
+        for index in 1..<100_000 {
+            let numerator = -Double(index) * (Double(index) - a)
+            b += 2
+            d = numerator * d + b
+            if abs(d) < tiny { d = tiny }
+            c = b + numerator / c
+            if abs(c) < tiny { c = tiny }
+            d = 1 / d
+            let step = d * c
+            value *= step
+            if abs(step - 1) < 1e-16 { break }
+        }
+        return value
+    }
+}
+
+/// Whether counts are in the ratio that they should be in.
+public struct RatioTest: Sendable, Hashable, Codable {
+    /// What was counted.
+    public var observed: [Int]
+    /// What the weights give of the same total.
+    public var expected: [Double]
+    /// Pearson's statistic.
+    public var statistic: Double
+    /// The degrees of freedom.
+    public var degrees: Int
+    /// How likely chance alone gives counts at least as far off.
+    public var p: Double
+
+    /// Below this a ratio is taken for broken: the bound that is usual for sample ratios, because they are looked at often.
+    public static let alarm = 0.001
+
+    /// Whether the counts are too far off for chance.
+    public var isSuspect: Bool { p < Self.alarm }
+
+    /// Tests counts against weights; `nil` if nothing can be tested.
+    ///
+    /// That is so where nothing was counted, and where there is one weight above 0 and nothing beside it.
+    ///
+    /// - Parameters:
+    ///   - observed: The counts.
+    ///   - weights: The weights that the counts should be in the ratio of; their sum doesn't matter.
+    public init?(observed: [Int], weights: [Double]) {
+        guard observed.count == weights.count else { return nil }
+        let total = Double(observed.reduce(0, +))
+        let sum = weights.reduce(0, +)
+        let used = weights.indices.filter { weights[$0] > 0 || observed[$0] > 0 }
+        guard total > 0, sum > 0, sum.isFinite, used.count >= 2 else { return nil }
+        let expected = weights.map { $0 / sum * total }
+        // Who is where nobody may be is proof, not chance.
+        let isImpossible = used.contains { expected[$0] <= 0 }
+        let statistic = used.reduce(0.0) { sum, index in
+            guard expected[index] > 0 else { return sum }
+            let off = Double(observed[index]) - expected[index]
+            return sum + off * off / expected[index]
+        }
+        self.observed = observed
+        self.expected = expected
+        self.statistic = statistic
+        degrees = used.count - 1
+        p = isImpossible ? 0 : ChiSquare.pValue(statistic, degrees: used.count - 1) ?? 1
+    }
+}

@@ -1,0 +1,112 @@
+import Experimentation
+
+/// Which experiment and which variations of one vendor are the same thing as those of another.
+public struct Pairing: Sendable, Hashable {
+    /// How a pair was found.
+    public enum Way: String, Sendable, Hashable, Codable {
+        /// Somebody said so.
+        case given
+        /// By equal ids or names.
+        case names
+        /// By the values that the variations give to flags: users see the same.
+        case values
+        /// By the control and, beyond it, the order: worth a second look.
+        case order
+    }
+
+    /// Two experiments that are the same; one of them is missing where a vendor hasn't got it.
+    public struct Pair: Sendable, Hashable {
+        var before: Int?
+        var after: Int?
+        /// For each variation before, the one after; `nil` where there is none.
+        var variations: [Int?]
+        var way: Way?
+    }
+
+    /// What somebody says of two experiments: the ids or names of the two, and of their variations.
+    public struct Given: Sendable, Hashable {
+        /// The experiment's id or name before.
+        public var before: String
+        /// The experiment's id or name after.
+        public var after: String
+        /// The variations' ids or names, after by before; what isn't named is found.
+        public var variations: [String: String]
+
+        /// Creates a pair.
+        public init(_ before: String, _ after: String, variations: [String: String] = [:]) {
+            self.before = before
+            self.after = after
+            self.variations = variations
+        }
+    }
+
+    var pairs: [Pair] = []
+
+    /// Finds the pairs: those that are given first, then those of equal id or name.
+    init(_ before: [TestedExperiment], _ after: [TestedExperiment], given: [Given] = []) {
+        var free = Set(after.indices)
+        for (index, experiment) in before.enumerated() {
+            let said = given.first { experiment.isCalled($0.before) }
+            let found = after.indices.first { other in
+                free.contains(other)
+                    && (said.map { after[other].isCalled($0.after) } ?? experiment.isLike(after[other]))
+            }
+            guard let found else {
+                pairs.append(Pair(before: index, variations: experiment.variations.map { _ in nil }))
+                continue
+            }
+            free.remove(found)
+            let (variations, way) = Self.variations(
+                experiment.variations,
+                after[found].variations,
+                given: said?.variations ?? [:]
+            )
+            pairs.append(Pair(before: index, after: found, variations: variations, way: way))
+        }
+        pairs += free.sorted().map { Pair(after: $0, variations: []) }
+    }
+
+    private static func variations(
+        _ before: [TestedExperiment.Arm],
+        _ after: [TestedExperiment.Arm],
+        given: [String: String]
+    ) -> ([Int?], Way) {
+        var free = Set(after.indices)
+        var found = [Int?](repeating: nil, count: before.count)
+        var way: Way = given.isEmpty ? .names : .given
+        func match(_ isSame: (TestedExperiment.Arm, TestedExperiment.Arm) -> Bool) -> Bool {
+            var isAny = false
+            for index in before.indices where found[index] == nil {
+                guard let other = free.sorted().first(where: { isSame(before[index], after[$0]) }) else { continue }
+                found[index] = other
+                free.remove(other)
+                isAny = true
+            }
+            return isAny
+        }
+        _ = match { one, other in
+            [one.id, one.name].compactMap { given[$0] }.contains { other.isCalled($0) }
+        }
+        _ = match { one, other in other.isCalled(one.id) || other.isCalled(one.name) }
+        // What users see is the same thing, whatever it is called; equal values in two variations tell nothing.
+        let isTelling = Set(before.map(\.values)).count == before.count
+        if isTelling, match({ !$0.values.isEmpty && $0.values == $1.values }) { way = .values }
+        if match({ $0.isControl && $1.isControl }) { way = .order }
+        if match({ $0.isControl == $1.isControl }) { way = .order }
+        return (found, way)
+    }
+}
+
+extension TestedExperiment {
+    fileprivate func isCalled(_ name: String) -> Bool {
+        [id, self.name].contains { $0.lowercased() == name.lowercased() }
+    }
+
+    fileprivate func isLike(_ other: TestedExperiment) -> Bool { other.isCalled(id) || other.isCalled(name) }
+}
+
+extension TestedExperiment.Arm {
+    fileprivate func isCalled(_ name: String) -> Bool {
+        [id, self.name].contains { $0.lowercased() == name.lowercased() }
+    }
+}

@@ -1,0 +1,94 @@
+/// An agreement as one page that needs nothing from elsewhere and runs no script.
+struct AgreementHTML {
+    private let agreement: Agreement
+    private let rows: AgreementRows
+
+    init(_ agreement: Agreement) {
+        self.agreement = agreement
+        rows = AgreementRows(agreement: agreement)
+    }
+
+    var text: String {
+        let title = "Do \(agreement.from) and \(agreement.to) agree?"
+        let sections = [advice] + agreement.experiments.enumerated().map(section) + [exposures]
+        return HTMLPage(
+            title: title,
+            kicker: HTML.escaped("Assignment agreement · \(Wording.count(agreement.users)) users"),
+            lead: rows.summary.joined(separator: " "),
+            navigation: HTMLPage.navigation(
+                [("advice", "What to do")]
+                    + agreement.experiments.enumerated().map { ("experiment-\($0)", $1.name) }
+                    + (agreement.exposures.isEmpty ? [] : [("exposures", "Exposures")])
+            ),
+            skip: "advice",
+            skipTitle: "Skip to what to do",
+            sections: sections,
+            footer: "A ratio is off where chance alone would be as far off less than once in a thousand times."
+        ).text
+    }
+
+    private var advice: String {
+        let cards = Agreement.Advice.allCases.compactMap { advice -> String? in
+            let own = agreement.experiments.filter { $0.advice == advice }
+            guard !own.isEmpty else { return nil }
+            let items = own.map {
+                "<li><strong>\(HTML.escaped($0.name))</strong>: \(HTML.escaped($0.reason))</li>"
+            }
+            return "<article class=\"card\"><h3>\(Self.heading(advice))</h3><ul>\(items.joined())</ul></article>"
+        }
+        return """
+            <section id="advice" aria-labelledby="advice-title"><h2 id="advice-title">What to do</h2>
+            <div class="cards">\(cards.joined(separator: "\n"))</div></section>
+            """
+    }
+
+    private static func heading(_ advice: Agreement.Advice) -> String {
+        advice.title.prefix(1).uppercased() + advice.title.dropFirst()
+    }
+
+    private func section(_ index: Int, _ experiment: Agreement.Experiment) -> String {
+        let id = "experiment-\(index)"
+        let doubt = rows.doubt(experiment).map { "<p class=\"quiet\">\(HTML.escaped($0))</p>" } ?? ""
+        var tables = [table(rows.matrix(experiment, isImported: false), "With nothing done", id)]
+        if experiment.imported != experiment.matrix {
+            tables.append(table(rows.matrix(experiment, isImported: true), "With assignments handed over", id))
+        }
+        let ratios = rows.ratios(experiment)
+        if !ratios.isEmpty {
+            tables.append(table([AgreementRows.ratioHead] + ratios, "Is the allocation what its weights say?", id))
+        }
+        return """
+            <section id="\(id)" aria-labelledby="\(id)-title"><h2 id="\(id)-title">\(HTML.escaped(experiment.name))</h2>
+            <p>\(HTML.escaped(rows.sentence(experiment))).</p>\(doubt)
+            \(tables.joined(separator: "\n"))</section>
+            """
+    }
+
+    private var exposures: String {
+        guard !agreement.exposures.isEmpty else { return "" }
+        let tables = rows.exposures.map { group in
+            group.problem.map { "<p><strong>\(HTML.escaped(group.title))</strong>: \(HTML.escaped($0))</p>" }
+                ?? table([AgreementRows.exposureHead] + group.rows, group.title, "exposures")
+        }
+        return """
+            <section id="exposures" aria-labelledby="exposures-title"><h2 id="exposures-title">Exposures that arrive</h2>
+            \(tables.joined(separator: "\n"))</section>
+            """
+    }
+
+    private func table(_ rows: [[String]], _ caption: String, _ section: String) -> String {
+        let head = (rows.first ?? []).map { "<th scope=\"col\">\(HTML.escaped($0))</th>" }.joined()
+        let body = rows.dropFirst().map { row -> String in
+            let cells = zip(rows[0], row).dropFirst().map { title, cell in
+                let style = cell == "off" ? " class=\"broken\"" : ""
+                return "<td\(style) data-vendor=\"\(HTML.escaped(title))\">\(HTML.escaped(cell))</td>"
+            }
+            return "<tr><th scope=\"row\">\(HTML.escaped(row[0]))</th>\(cells.joined())</tr>"
+        }
+        return """
+            <div class="scroll counts" role="region" aria-labelledby="\(section)-title" tabindex="0">\
+            <table class="steps plain"><caption>\(HTML.escaped(caption))</caption><thead><tr>\(head)</tr></thead>
+            <tbody>\(body.joined(separator: "\n"))</tbody></table></div>
+            """
+    }
+}

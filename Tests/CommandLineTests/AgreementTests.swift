@@ -1,0 +1,121 @@
+import Foundation
+import Testing
+
+@Suite("xp compare --users")
+struct AgreementTests {
+    @Test("the agreement follows its schema, and says which experiments to finish first")
+    func json() async throws {
+        let result = try await Tool.run([
+            "compare", "--from", "sigma", "--to", "flagship-bucketing", "--users", "3000", "--exposures", "12",
+            "--format", "json",
+        ])
+        #expect(result.status == 0, "\(result.errors)")
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "agreement").problems(of: document) == [])
+        let experiments = try #require(document["agreement"]?["experiments"]?.array)
+        #expect(experiments.map { $0["id"]?.string } == ["prices", "checkout", "search"])
+        #expect(experiments.map { $0["advice"]?.string } == ["finishFirst", "importFirst", "importFirst"])
+        #expect(document["agreement"]?["users"]?.number == 3_000)
+        #expect((document["agreement"]?["exposures"]?.array?.count ?? 0) > 5)
+    }
+
+    @Test("a vendor that has to be asked for each user agrees with itself, and the one that computes disagrees")
+    func asked() async throws {
+        let result = try await Tool.run([
+            "compare", "--from", "flagship", "--to", "flagship-bucketing", "--users", "60", "--exposures", "0",
+            "--format", "json",
+        ])
+        #expect(result.status == 0, "\(result.errors)")
+        let experiments = try #require(JSONValue(result.output)["agreement"]?["experiments"]?.array)
+        #expect(experiments.map { $0["changed"]?.number }.allSatisfy { $0 == 0 })
+    }
+
+    /// The rules of two accounts that run the same test under other names.
+    private static let config = """
+        {"use_geo":false,"feature_flags":[],"experiments":[{"name":"button_test","type":1,"salt":"s","allocation":100,
+          "groups":[{"name":"A","weight":50},{"name":"B","weight":50}],"feature_flags":[{"name":"button","type":"string",
+          "groups":[{"group":"A","rules":[{"is_default":true,"value":"blue","conditional_statement":"-","conditions":[]}]},
+                    {"group":"B","rules":[{"is_default":true,"value":"red","conditional_statement":"-","conditions":[]}]}]}]}]}
+        """
+    private static let bucketing = """
+        {"campaigns":[{"id":"c1","name":"Buttons","type":"ab","bucketRanges":[{"r":[0,100]}],"variationGroups":[{"id":"g1",
+          "name":"All","targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"fs_all_users","value":""}]}]},
+          "variations":[
+            {"id":"v1","name":"Red one","allocation":50,"modifications":{"type":"FLAG","value":{"button":"red"}}},
+            {"id":"v2","name":"Original","allocation":50,"reference":true,"modifications":{"type":"FLAG","value":{"button":"blue"}}}
+          ]}]}]}
+        """
+    private static let pairs = #"[{"from":"button_test","to":"Buttons"}]"#
+
+    @Test("files of real rules are compared, one's own users come from a file, and bad lines are told")
+    func files() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let from = try Tool.file(Self.config, "config.json", in: folder)
+        let to = try Tool.file(Self.bucketing, "bucketing.json", in: folder)
+        let pairs = try Tool.file(Self.pairs, "pairs.json", in: folder)
+        let lines = (0..<400).map { #"{"user":{"id":"user-\#($0)"}}"# } + [#"{"user":{"id":""}}"#, "nonsense"]
+        let users = try Tool.file(lines.joined(separator: "\n"), "users.jsonl", in: folder)
+        let result = try await Tool.run([
+            "compare", "--from", from, "--to", to, "--input", users, "--pairs", pairs, "--format", "json",
+        ])
+        #expect(result.status == 1)
+        #expect(result.errors.contains("line 401: user.id: expected a text that is not empty"))
+        #expect(result.errors.contains("2 users were not decided for"))
+        let agreement = try #require(try JSONValue(result.output)["agreement"])
+        #expect(try JSONSchema(named: "agreement").problems(of: JSONValue(result.output)) == [])
+        #expect(agreement["users"]?.number == 400)
+        #expect(agreement["unreadable"]?.number == 2)
+        let experiment = try #require(agreement["experiments"]?.array?.first)
+        // Blue is blue, whatever the variation is called.
+        #expect(experiment["pairedBy"]?.string == "values")
+        #expect(experiment["users"]?.number == 400)
+        #expect(experiment["changedImported"]?.number == 0)
+        #expect(experiment["advice"]?.string == "importFirst")
+        #expect((experiment["changed"]?.number ?? 0) > 100)
+    }
+
+    @Test("every format has what to do, the shares and the p-values", arguments: ["text", "markdown", "html"])
+    func formats(format: String) async throws {
+        let result = try await Tool.run([
+            "compare", "--from", "sigma", "--to", "flagship-bucketing", "--users", "500", "--exposures", "6",
+            "--format", format,
+        ])
+        #expect(result.status == 0, "\(result.errors)")
+        for word in ["Price labels", "would change variation", "chi-square", "flagship-bucketing, handed over"] {
+            #expect(result.output.contains(word), "\(word)")
+        }
+        if format == "text" { #expect(result.lines.filter { $0.count > 100 } == []) }
+    }
+
+    @Test(
+        "what makes no sense is refused, in one line",
+        arguments: [
+            (["--users", "10"], 64, "--from and --to"),
+            (["--from", "sigma", "--to", "flagship", "--users", "0"], 64, "--users"),
+            (["--from", "sigma", "--to", "flagship", "--users", "1", "--input", "-"], 64, "one of them"),
+            (["--from", "sigma", "--to", "flagship", "--pairs", "x"], 64, "--pairs"),
+            (["--from", "engage", "--to", "flagship", "--users", "1"], 1, "engage assigns nobody"),
+            (["--from", "sigma", "--to", "nowhere", "--users", "1"], 64, "nowhere"),
+        ]
+    )
+    func refused(arguments: [String], status: Int32, word: String) async throws {
+        let result = try await Tool.run(["compare"] + arguments)
+        #expect(result.status == status)
+        #expect(result.errors.contains(word), "\(result.errors)")
+        #expect(result.output.isEmpty)
+    }
+
+    @Test("a file that is no vendor's rules is refused, and so is one beside a vendor")
+    func refusedFiles() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let other = try Tool.file(#"{"users":[]}"#, "other.json", in: folder)
+        let rules = try Tool.file(Self.config, "config.json", in: folder)
+        let none = try await Tool.run(["compare", "--from", rules, "--to", other, "--users", "1"])
+        #expect(none.status == 66)
+        #expect(none.complaint.contains("expected rules of a vendor"))
+        let mixed = try await Tool.run(["compare", "--from", rules, "--to", "flagship", "--users", "1"])
+        #expect(mixed.status == 64)
+    }
+}

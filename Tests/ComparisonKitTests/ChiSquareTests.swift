@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+@testable import ComparisonKit
+
+@Suite("Chi-square")
+struct ChiSquareTests {
+    /// Computed with SciPy's `chi2.sf`, and the usual table's 5 % and 0.1 % points among them.
+    struct Known: Sendable {
+        var statistic: Double
+        var degrees: Int
+        var p: Double
+    }
+
+    @Test(
+        "the p-value is the one of the tables",
+        arguments: [
+            Known(statistic: 3.841458820694124, degrees: 1, p: 0.05),
+            Known(statistic: 10.827566170662733, degrees: 1, p: 0.001),
+            Known(statistic: 5.991464547107979, degrees: 2, p: 0.05),
+            Known(statistic: 2, degrees: 2, p: 0.36787944117144233),
+            Known(statistic: 18.307038053275146, degrees: 10, p: 0.05),
+            Known(statistic: 124.34211340400407, degrees: 100, p: 0.05),
+            Known(statistic: 1, degrees: 1, p: 0.31731050786291415),
+            Known(statistic: 0.5, degrees: 3, p: 0.9188914116546758),
+            Known(statistic: 100, degrees: 1, p: 1.5239706048320995e-23),
+            Known(statistic: 700, degrees: 2, p: 9.929590396265143e-153),
+        ]
+    )
+    func known(value: Known) throws {
+        let p = try #require(ChiSquare.pValue(value.statistic, degrees: value.degrees))
+        #expect(abs(p / value.p - 1) < 1e-9, "\(p)")
+    }
+
+    @Test("the edges are certain, and what has no meaning has no p-value")
+    func edges() {
+        #expect(ChiSquare.pValue(0, degrees: 1) == 1)
+        #expect(ChiSquare.pValue(-1, degrees: 1) == 1)
+        #expect(ChiSquare.pValue(.infinity, degrees: 5) == 0)
+        #expect(ChiSquare.pValue(.nan, degrees: 1) == nil)
+        #expect(ChiSquare.pValue(1, degrees: 0) == nil)
+        #expect(ChiSquare.pValue(1e9, degrees: 3) == 0)
+    }
+
+    @Test("the logarithm of gamma is that of the factorials and of √π", arguments: [1, 2, 5, 11, 21, 171])
+    func gamma(value: Int) {
+        let factorial = (1..<max(value, 2)).reduce(0.0) { $0 + log(Double($1)) }
+        #expect(abs(ChiSquare.logGamma(Double(value)) - factorial) < 1e-11 * max(1, factorial))
+        #expect(abs(ChiSquare.logGamma(0.5) - 0.5 * log(Double.pi)) < 1e-13)
+    }
+
+    @Test("a ratio that fits isn't suspect, one that is off is, and weights may have any sum")
+    func ratios() throws {
+        let good = try #require(RatioTest(observed: [5_030, 4_970], weights: [50, 50]))
+        #expect(abs(good.statistic - 0.36) < 1e-12)
+        #expect(good.degrees == 1)
+        #expect(good.p > 0.5 && !good.isSuspect)
+        let bad = try #require(RatioTest(observed: [5_300, 4_700], weights: [1, 1]))
+        #expect(bad.statistic == 36 && bad.isSuspect)
+        #expect(bad.expected == [5_000, 5_000])
+    }
+
+    @Test("somebody where nobody may be is proof; what can't be tested isn't")
+    func corners() throws {
+        #expect(RatioTest(observed: [100, 1], weights: [100, 0])?.p == 0)
+        #expect(RatioTest(observed: [100, 0], weights: [100, 0]) == nil)
+        #expect(RatioTest(observed: [0, 0], weights: [50, 50]) == nil)
+        #expect(RatioTest(observed: [1, 2, 3], weights: [50, 50]) == nil)
+        #expect(RatioTest(observed: [10, 20, 0], weights: [1, 2, 0])?.degrees == 1)
+    }
+}
