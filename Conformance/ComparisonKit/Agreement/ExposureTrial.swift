@@ -146,11 +146,8 @@ private actor Visit {
     /// Delivers until nothing waits, however long the vendor asks to be left alone.
     func deliver(_ client: ExperimentationClient) async throws {
         for _ in 0..<20 {
-            if try await client.flush(within: .seconds(30), retrying: false),
-                try await client.ledger().pending == 0
-            {
-                return
-            }
+            try await client.flush(within: .seconds(30), retrying: false)
+            if try await client.ledger().pending == 0 { return }
             time.push(by: .seconds(600))
         }
     }

@@ -14,7 +14,7 @@ struct ForgottenHead: OutboxStoreDecorator {
         let folder = TemporaryFolder()
         return StorePlace {
             let limits = StoreLimits(maximumCount: size.maximumCount, maximumEventBytes: size.maximumEventBytes)
-            let store = try await ClientStore.sqlite(at: folder.file(), limits: limits)
+            let store = try await ClientStore.sqlite(at: folder.file(), options: .init(limits: limits))
             return ForgottenHead(base: store.outbox, raw: try DatabaseQueue(path: folder.file().path))
         } close: { store in
             try (store as? ForgottenHead)?.raw.close()
