@@ -74,7 +74,7 @@ struct StoreFile: Sendable {
             _ = Self.close(descriptor)
             return true
         } else if errno != EEXIST {
-            throw ExperimentationError(.store, "\(path) can't be made: \(String(cString: strerror(errno))).")
+            throw ExperimentationError(.store, "\(name) can't be made: \(String(cString: strerror(errno))).")
         }
         return false
     }
@@ -92,7 +92,8 @@ struct StoreFile: Sendable {
         var facts = stat()
         guard lstat(file, &facts) == 0 else { return }
         guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw ExperimentationError(.store, "\(file) isn't a plain file; links and folders are not followed.")
+            let named = name + file.dropFirst(path.count)
+            throw ExperimentationError(.store, "\(named) isn't a plain file; links and folders are not followed.")
         }
         if facts.st_mode & 0o777 != 0o600 { _ = chmod(file, 0o600) }
     }
