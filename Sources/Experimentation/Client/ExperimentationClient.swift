@@ -18,6 +18,8 @@ import Synchronization
 public final class ExperimentationClient: Sendable {
     let core: ClientCore
     private let polling = Mutex<[Task<Void, Never>]>([])
+    /// What listens to what is said of the network.
+    let following = Mutex<Task<Void, Never>?>(nil)
 
     /// Creates a client, prepares its provider and takes over what an earlier run left in the store.
     ///
@@ -82,7 +84,7 @@ public final class ExperimentationClient: Sendable {
 
     /// Tells whether there is a network.
     ///
-    /// Without one, deliveries wait instead of failing.
+    /// Without one, deliveries wait instead of failing. ``followConnectivity(_:)`` tells it by itself.
     public func setConnectivity(_ connectivity: Connectivity) async {
         await core.outbox.set(.offline, connectivity == .offline)
     }
@@ -283,7 +285,10 @@ public final class ExperimentationClient: Sendable {
         polling.withLock { $0.append(task) }
     }
 
-    private func stopPolling() { polling.withLock { for task in $0 { task.cancel() } } }
+    private func stopPolling() {
+        polling.withLock { for task in $0 { task.cancel() } }
+        following.withLock { $0?.cancel() }
+    }
 }
 
 extension ClientCore {
