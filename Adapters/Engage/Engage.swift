@@ -88,7 +88,10 @@ public struct Engage: Sendable {
     var roles: ProviderRoles {
         var roles = ProviderRoles(events: events, identity: linker)
         roles.extras = self
-        roles.forget = { [profile] userID async throws(ExperimentationError) in try await profile.forget(userID) }
+        roles.forget = { [profile, completed] userID async throws(ExperimentationError) in
+            completed.forget(of: userID)
+            try await profile.forget(userID)
+        }
         roles.stop = { [resuming] _ in resuming.end() }
         return roles
     }

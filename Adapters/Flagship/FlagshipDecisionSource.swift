@@ -39,7 +39,7 @@ struct FlagshipDecisionSource: DecisionSource {
             reporter?.report(error, of: context.visitor)
             throw error
         }
-        observations.note(context.user.attributes.values, of: context.user.id)
+        observations.note(context)
         reporter?.note(answer.settings)
         return answer.isPanicking ? .disabled : .decided(answer.decisions)
     }

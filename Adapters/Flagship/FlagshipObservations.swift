@@ -17,10 +17,17 @@ final class FlagshipObservations: Sendable {
         var flag: FlagshipExposedFlag
     }
 
+    /// An exposure on its way.
+    private struct UnderWay: Sendable {
+        /// The visitor as they were, where the exposure doesn't carry it.
+        var visitor: FlagshipExposedVisitor?
+        /// What else was seen by it.
+        var sights: [Sight] = []
+    }
+
     private struct State {
         var contexts = Recent<String, [String: FlagValue]>()
-        /// Of exposures on their way what else was seen by them.
-        var underWay = Recent<Mark, [Sight]>()
+        var underWay = Recent<Mark, UnderWay>()
     }
 
     private let state = Mutex(State())
@@ -33,18 +40,37 @@ final class FlagshipObservations: Sendable {
 
     // MARK: The neutral client
 
-    /// Remembers a visitor's context, for exposures that don't carry their own.
-    func note(_ values: [String: FlagValue], of visitor: String) {
-        guard isWanted else { return }
-        state.withLock { $0.contexts[visitor] = values }
+    /// Remembers a visitor's context, for exposures of an earlier run.
+    func note(_ context: EvaluationContext) {
+        guard isWanted, context.user.consent != .denied else { return }
+        state.withLock { $0.contexts[context.user.id] = context.user.attributes.values }
+    }
+
+    /// Takes a flag that a visitor saw: the application is told of each when the vendor has taken the exposure.
+    func see(_ sight: FlagSight) {
+        let visitor = FlagshipExposedVisitor(
+            id: sight.user.id,
+            anonymousID: sight.user.anonymousID,
+            context: sight.user.attributes.values
+        )
+        let mark = Mark(of: sight.exposure, visitor: sight.user.id)
+        if sight.isRecorded {
+            begin(mark, by: visitor)
+        } else {
+            add(FlagshipExposedFlag(sight.exposure), of: visitor, to: mark)
+        }
     }
 
     // MARK: Flagship's own words
 
     /// Notes that an exposure is about to go on its way.
-    func begin(_ mark: Mark) {
+    ///
+    /// - Parameters:
+    ///   - mark: What it is of.
+    ///   - visitor: The visitor as they are, unless the exposure carries that.
+    func begin(_ mark: Mark, by visitor: FlagshipExposedVisitor? = nil) {
         guard isWanted else { return }
-        state.withLock { if $0.underWay[mark] == nil { $0.underWay[mark] = [] } }
+        state.withLock { if $0.underWay[mark] == nil { $0.underWay[mark] = UnderWay(visitor: visitor) } }
     }
 
     /// Takes a further flag that was seen by a variation: the application is told when the vendor has taken the exposure, at
@@ -52,16 +78,26 @@ final class FlagshipObservations: Sendable {
     func add(_ flag: FlagshipExposedFlag, of visitor: FlagshipExposedVisitor, to mark: Mark) {
         guard let callback else { return }
         let isUnderWay = state.withLock { state in
-            guard var sights = state.underWay[mark] else { return false }
-            sights.append(Sight(visitor: visitor, flag: flag))
-            state.underWay[mark] = sights
+            guard var exposure = state.underWay[mark] else { return false }
+            exposure.sights.append(Sight(visitor: visitor, flag: flag))
+            state.underWay[mark] = exposure
             return true
         }
         if !isUnderWay { Task { await callback(visitor, flag) } }
     }
 
-    /// Forgets what a visitor who has withdrawn consent has seen.
-    func forget(_ visitor: String) { state.withLock { $0.underWay.removeAll { $0.visitor == visitor } } }
+    /// Forgets a visitor who has withdrawn consent, and what they have seen.
+    func forget(_ visitor: String) {
+        state.withLock { state in
+            state.contexts[visitor] = nil
+            state.underWay.removeAll { $0.visitor == visitor }
+        }
+    }
+
+    /// Whether anything is remembered of a visitor.
+    func isRemembering(_ visitor: String) -> Bool {
+        state.withLock { $0.contexts[visitor] != nil || $0.underWay.contains { $0.visitor == visitor } }
+    }
 
     // MARK: The vendor
 
@@ -69,25 +105,36 @@ final class FlagshipObservations: Sendable {
     func exposed(_ envelope: Envelope, _ exposure: Exposure) async {
         guard let callback else { return }
         let id = envelope.identity.id
-        let mark = Mark(visitor: id, group: exposure.assignment.group, variation: exposure.assignment.variation.id)
-        let (noted, sights) = state.withLock { ($0.contexts[id], $0.underWay.removeValue(mark)) }
+        let mark = Mark(of: exposure, visitor: id)
+        let (noted, underWay) = state.withLock { ($0.contexts[id], $0.underWay.removeValue(mark)) }
         let visitor = FlagshipExposedVisitor(
             id: id,
             anonymousID: envelope.identity.anonymousID,
-            context: envelope.event.attributes[Self.context]?.objectValue ?? noted ?? [:]
+            context: envelope.event.attributes[Self.context]?.objectValue ?? underWay?.visitor?.context ?? noted ?? [:]
         )
-        let flag = FlagshipExposedFlag(
+        await callback(visitor, FlagshipExposedFlag(exposure))
+        for sight in underWay?.sights ?? [] { await callback(sight.visitor, sight.flag) }
+    }
+
+    /// The attribute of an exposure under which it carries its visitor's context; it isn't sent.
+    static let context = "context"
+}
+
+extension FlagshipObservations.Mark {
+    fileprivate init(of exposure: Exposure, visitor: String) {
+        self.init(visitor: visitor, group: exposure.assignment.group, variation: exposure.assignment.variation.id)
+    }
+}
+
+extension FlagshipExposedFlag {
+    fileprivate init(_ exposure: Exposure) {
+        self.init(
             key: exposure.flagKey ?? "",
             value: exposure.value,
             defaultValue: exposure.defaultValue,
             metadata: FlagshipFlagMetadata(exposure.assignment.metadata)
         )
-        await callback(visitor, flag)
-        for sight in sights ?? [] { await callback(sight.visitor, sight.flag) }
     }
-
-    /// The attribute of an exposure under which it carries its visitor's context; it isn't sent.
-    static let context = "context"
 }
 
 /// A dictionary that forgets the keys that came first when there are more than a thousand.
@@ -113,6 +160,8 @@ private struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         order.removeAll { $0 == key }
         return value
     }
+
+    func contains(_ isThis: (Key) -> Bool) -> Bool { order.contains(where: isThis) }
 
     mutating func removeAll(_ isGone: (Key) -> Bool) {
         order.removeAll(where: isGone)

@@ -64,6 +64,8 @@ public struct FlagshipProvider: ExperimentationProvider {
         var roles = ProviderRoles(decisions: service.decisions, events: service.events, needsConsent: true)
         roles.assignments.isSticky = true
         roles.extras = service
+        if service.observations.isWanted { roles.flagSeen = { service.observations.see($0) } }
+        roles.forget = { userID in service.forget(userID) }
         return roles
     }
 }
@@ -135,6 +137,14 @@ struct FlagshipService: Sendable {
             observations: observations,
             reporter: reporter
         )
+    }
+}
+
+extension FlagshipService {
+    /// Forgets a visitor who has withdrawn consent.
+    func forget(_ visitor: String) {
+        observations.forget(visitor)
+        reporter?.forget(visitor)
     }
 }
 

@@ -31,6 +31,9 @@ public struct SigmaSubject: ConformanceSubject {
         ) { $1 }
     }
 
+    /// The vendor's formula isn't public.
+    public var variationCaveat: String? { "parity of the buckets with production is unproven" }
+
     /// Nothing: there are no events on the wire.
     public var wireFields: Set<Received.Field> { [] }
 

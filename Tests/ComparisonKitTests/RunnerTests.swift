@@ -44,6 +44,20 @@ struct RunnerTests {
         #expect(comparison.rounds == 2)
     }
 
+    @Test("wherever a variation of Sigma's is compared, it is told that its buckets are unproven; nowhere else")
+    func unprovenBuckets() async throws {
+        let comparison = await ComparisonRunner().run(.checkout, with: [SigmaSubject(), InMemorySubject()])
+        let caveat = "parity of the buckets with production is unproven"
+        let sigma = try #require(comparison.story(of: "sigma"))
+        let told = sigma.outcomes.filter { $0.sentence.contains(caveat) }
+        let decided = sigma.outcomes.filter { $0.evaluation?.reason == "SPLIT" || $0.assignment != nil }
+        #expect(told.map(\.step) == decided.map(\.step) && !told.isEmpty)
+        let other = try #require(comparison.vendors.last)
+        #expect(!other.outcomes.contains { $0.sentence.contains(caveat) })
+        let swap = try #require(comparison.swap(from: other.name, to: "sigma"))
+        #expect(swap.steps.contains { $0.after.contains(caveat) })
+    }
+
     @Test("the time to notice the kill switch is the story's")
     func noticesTheKillSwitch() async {
         let comparison = await ComparisonRunner().run(.killSwitch, with: [InMemorySubject()])

@@ -150,6 +150,33 @@ struct AugmentationTests {
         #expect(behaviors.map { $0["Event Name"] } == ["new", nil])
     }
 
+    @Test("what plug-ins made of the events of one who denies consent is forgotten, and of others kept")
+    func denied() async throws {
+        struct Adding: AugmentationPlugin {
+            let isSynchronous = true
+            func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
+            func process(_ event: AugmentedEvent) -> AugmentedEvent {
+                var event = event
+                event["Added"] = "yes"
+                return event
+            }
+        }
+        let bench = EngageWorkbench()
+        let engage = bench.engage { $0.augmentation.plugins = [Adding()] }
+        let client = try await bench.client(engage)
+        var ids: [String] = []
+        var sessions: [UserSession] = []
+        bench.plan(.status(503), on: "events", times: 9)
+        for user in ["ann", "ben"] {
+            sessions.append(client.session(for: User(id: user)))
+            ids.append(try await sessions[sessions.count - 1].trackWithID(.custom("A")))
+        }
+        try await client.flush(retrying: false)
+        #expect(ids.map { engage.completed[$0]?["Added"] } == ["yes", "yes"])
+        try await sessions[0].setConsent(.denied)
+        #expect(ids.map { engage.completed[$0]?["Added"] } == [nil, "yes"])
+    }
+
     @Test("what a plug-in saw of the recipient doesn't outlast an attempt")
     func recipientFoundLater() async throws {
         struct Nothing: AugmentationPlugin {

@@ -107,6 +107,8 @@ struct FixtureTests {
         let bench = EngageWorkbench(now: Date(timeIntervalSince1970: 1_422_986_645.678))
         await bench.settings(#"{"strictBehaviors":true}"#)
         let engage = bench.engage()
+        // The second of the list, which is the sample's: a contact that nobody is would be a flaw.
+        for id in ["M-0", "M-1"] { _ = try await bench.addRecipient(["Mobile User Id": id]) }
         try await engage.profile.storeMobileUserID("M-1")
         try await engage.profile.storeRecipientID("100001")
         let client = try await bench.client(engage)

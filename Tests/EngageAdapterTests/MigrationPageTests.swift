@@ -8,7 +8,7 @@ import Testing
 /// The samples of the page for those who move over: they compile here.
 @Suite("Engage: the samples of the migration page")
 struct MigrationPageTests {
-    private func launch() async throws {
+    private func launch() async throws -> BehaviorTracker {
         // page: begin
         let configuration = try EngageConfiguration(
             host: "https://api2.example.test/",
@@ -26,6 +26,28 @@ struct MigrationPageTests {
         let tracker = engage.tracker(for: session, of: client)
         try await tracker.launch()
         try await session.track(.goalCompleted("LISTENED TO MVSTERMIND"))
+        // page: end
+        return tracker
+    }
+
+    private func begin() async throws {
+        // page: begin
+        let starting = Task { try await launch() }
+        let tracker = try await starting.value
+        // page: end
+        _ = tracker
+    }
+
+    private func upgrade(_ engage: Engage, _ client: ExperimentationClient) async throws {
+        // page: begin
+        try await engage.takeOver(EngageSDKRecords(in: .standard))
+        let id = try await engage.mobileIdentity.prepareRecipient()
+        let session = client.session(for: User(id: id))
+        let documents = FileManager.default.urls(for: .documentDirectory, in: .userDomainMask)
+        let file = documents[0].appending(path: "EngageEventLocalStore2.sqlite")
+        let rows = try SQLiteTable("ZENGAGEEVENT", in: file).rows()
+        try await engage.takeOver(rows.compactMap(EngageSDKEvent.init), in: session)
+        try? FileManager.default.removeItem(at: file)
         // page: end
     }
 
@@ -45,7 +67,7 @@ struct MigrationPageTests {
         /// Layout aside: the formatter breaks lines that the page doesn't.
         func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
         let samples = own.matches(of: /\/\/ page: begin\n((?s).*?)\/\/ page: end/).map { String($0.output.1) }
-        #expect(samples.count == 2)
+        #expect(samples.count == 4)
         #expect(samples.filter { !code(page).contains(code($0)) } == [])
     }
 }

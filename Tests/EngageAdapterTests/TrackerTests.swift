@@ -131,6 +131,25 @@ struct TrackerTests {
         #expect(try await bench.behaviors().map { $0["Campaign Name"] } == ["", "Spring", "Spring"])
     }
 
+    @Test("what the system hands over with a notification is taken as it is, from the main actor too")
+    @MainActor
+    func userInfo() async throws {
+        let (client, tracker, _) = try await start()
+        let userInfo: [AnyHashable: Any] = [
+            "aps": ["alert": ["body": "Hi"]] as [String: Any], "CurrentCampaign": "Spring",
+            "sent": Date(timeIntervalSince1970: 0),
+        ]
+        try await tracker.handlePushReceived(userInfo: userInfo)
+        try await tracker.handleNotificationOpened(userInfo: userInfo, attributes: ["extra": 1])
+        try await client.flush()
+        let behaviors = try await bench.behaviors()
+        #expect(behaviors.map(\.code) == ["48", "49"])
+        for behavior in behaviors {
+            #expect(behavior["Displayed Message"] == "Hi" && behavior["Campaign Name"] == "Spring")
+        }
+        #expect(behaviors.map { $0["extra"] } == [nil, "1"])
+    }
+
     @Test("a notification of the device's own is told with its words, the caller's attributes and its campaign")
     func localNotification() async throws {
         let (client, tracker, _) = try await start()

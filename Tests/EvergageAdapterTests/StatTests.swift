@@ -97,6 +97,17 @@ struct StatTests {
         #expect(app.transport.events.map { $0["notification"] } == [["actionIdentifier": "OPEN"], nil])
     }
 
+    @Test("what the system hands over with a notification is taken as it is")
+    func userInfo() async throws {
+        let app = try await App()
+        let userInfo: [AnyHashable: Any] = [
+            "evg": ["experienceId": "xp7Qa"] as [String: Any], "sent": Date(timeIntervalSince1970: 0),
+        ]
+        try app.global.trackClickthrough(userInfo: userInfo, actionIdentifier: "OPEN")
+        await app.settle()
+        #expect(stats(of: app).map { $0?.arrayValue?.first?["experienceId"] } == ["xp7Qa"])
+    }
+
     @Test("V44 a notification of somebody else and a dismissal are nothing to track")
     func foreignNotification() async throws {
         let app = try await App()

@@ -31,6 +31,21 @@ struct FlagValueAnyTests {
         #expect(try FlagValue(any: boxes) == ["a": true, "b": 1, "c": 0.5])
     }
 
+    @Test("of what a notification carries, everything with a form is taken, however deep the rest lies")
+    func userInfo() {
+        let carried: [AnyHashable: Any] = [
+            "aps": ["alert": "Hi", "at": Date(timeIntervalSince1970: 0), "badge": 1] as [String: Any], 7: "no text",
+            "list": [1, Data([1]), "b"] as [Any],
+            "deep": [AnyHashable("a"): [AnyHashable(1): 1, AnyHashable("b"): true]],
+            "when": Date(timeIntervalSince1970: 0),
+        ]
+        #expect(
+            [String: FlagValue](userInfo: carried) == [
+                "aps": ["alert": "Hi", "badge": 1], "list": [1, "b"], "deep": ["a": ["b": true]],
+            ]
+        )
+    }
+
     @Test("what has no form is refused by its type, not by what it is")
     func refused() {
         #expect(

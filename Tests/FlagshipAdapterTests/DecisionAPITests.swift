@@ -126,14 +126,45 @@ struct DecisionAPITests {
         #expect(session.string("cta", default: "none") == "new")
     }
 
-    @Test("F16 an empty object is an answer without flags")
-    func emptyObject() async throws {
+    @Test(
+        "F16 an object without a list of campaigns is no answer: the flags stay, and without any the client isn't ready",
+        arguments: [
+            "{}", #"{"visitorId":"ada"}"#, #"{"message":"Hello"}"#, #"{"campaigns":null}"#, #"{"campaigns":{}}"#,
+        ]
+    )
+    func emptyObject(text: String) async throws {
         let bench = try await Bench()
         let session = try await bench.client().session(for: Self.ada)
-        bench.transport.fail("campaigns", .body("{}"))
+        bench.transport.fail("campaigns", .body(text))
+        await #expect(throws: ExperimentationError.self) { try await session.refresh() }
+        #expect(session.status != .ready)
+        #expect(session.details("cta", default: "none").errorCode == .providerNotReady)
         try await session.refresh()
-        #expect(session.decisions.keys == [])
+        bench.transport.fail("campaigns", .body(text))
+        await #expect { try await session.refresh(force: true) } throws: { error in
+            (error as? ExperimentationError)?.code == .parseError
+        }
+        let details = session.details("cta", default: "none")
+        #expect(details.value == "new" && details.reason == .stale)
+    }
+
+    @Test("an empty list is an answer without flags")
+    func emptyList() async throws {
+        let bench = try await Bench()
+        let session = try await bench.client().session(for: Self.ada)
+        bench.transport.fail("campaigns", .body(#"{"campaigns":[]}"#))
+        try await session.refresh()
+        #expect(session.decisions.keys == [] && session.status == .ready)
         #expect(session.details("cta", default: "none").errorCode == .flagNotFound)
+    }
+
+    @Test("panic needs no list beside it")
+    func barePanic() async throws {
+        let bench = try await Bench()
+        let session = try await bench.client().session(for: Self.ada)
+        bench.transport.fail("campaigns", .body(#"{"panic":true}"#))
+        try await session.refresh()
+        #expect(session.status == .disabled)
     }
 
     @Test(

@@ -1,5 +1,6 @@
 import AdapterKit
 import Experimentation
+import ExperimentationSQLite
 import FlagshipAdapter
 import FlagshipSQLite
 import Foundation
@@ -86,14 +87,25 @@ struct MigrationPageTests {
 
     /// Compiled, not run, since it would write into the user's own folder: take over what the original left.
     func upgrade() {
-        let rowsOfHits: [String: Data] = [:]
-        let rowOfVisitor = Data(#"{"version":1,"data":{"visitorId":"ada"}}"#.utf8)
         func sample() async throws {
             // page: begin
+            let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)
+            let folder = caches[0].appending(path: "Flagship")
+            let hits = SQLiteTable("table_hits", in: folder.appending(path: "tracking_database.db"))
+            let visitors = SQLiteTable("table_visitors", in: folder.appending(path: "visitor_database.db"))
             let store = try Flagship.durableStore()
-            try await Flagship.importHits(rowsOfHits, environmentID: "id", apiKey: "key", into: store, now: Date())
+            try await Flagship.importHits(
+                hits.values(of: "data_hit", by: "id"),
+                environmentID: "id",
+                apiKey: "key",
+                into: store,
+                now: Date()
+            )
             let flagship = await Flagship.start(environmentID: "id", apiKey: "key", store: store)
-            try await flagship.importVisitor(rowOfVisitor)
+            for record in try visitors.values(of: "data_visitor", by: "id").values {
+                try await flagship.importVisitor(record)
+            }
+            try? FileManager.default.removeItem(at: folder)
             // page: end
         }
         _ = sample

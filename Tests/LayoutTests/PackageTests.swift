@@ -20,6 +20,7 @@ struct PackageTests {
         "ExperimentationTesting": ["swift-http-types"],
         "ExperimentationTelemetry": ["swift-log"],
         "VendorCatalog": ["swift-http-types"],
+        "ExperimentationMigration": [],
         "ExperimentationObservation": [],
         "FlagManifest": [],
         "ConformanceKit": [],

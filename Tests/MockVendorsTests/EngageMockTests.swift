@@ -91,7 +91,7 @@ struct EngageMockTests {
     func keyed() async throws {
         try await mock.load(Data(#"{"lists":[{"id":1,"key":"Email","columns":[{"name":"Email"}]}]}"#.utf8))
         let add =
-            "<Envelope><Body><AddRecipient><LIST_ID>1</LIST_ID><COLUMN><NAME>Email</NAME><VALUE>a</VALUE></COLUMN></AddRecipient></Body></Envelope>"
+            "<Envelope><Body><AddRecipient><LIST_ID>1</LIST_ID><COLUMN><NAME>Email</NAME><VALUE>a@example.test</VALUE></COLUMN></AddRecipient></Body></Envelope>"
         #expect(await call(add).contains("TRUE"))
         #expect(await call(add).contains("<errorid>122</errorid>"))
         let none = "<Envelope><Body><AddRecipient><LIST_ID>1</LIST_ID></AddRecipient></Body></Envelope>"

@@ -485,7 +485,10 @@ struct EvergageMockStateTests {
         arguments: [
             ("", "the world: not JSON"),
             ("[]", "the world: expected a JSON object"),
-            (#"{"campaign":[]}"#, "campaign: unknown; known are datasets, keys, options, applications, campaigns"),
+            (
+                #"{"campaign":[]}"#,
+                "campaign: unknown; known are datasets, keys, options, applications, campaigns, attributes"
+            ),
             (#"{"campaigns":[{"campaignId":"c"}]}"#, "campaigns[0].experienceId: expected a text"),
             (
                 #"{"campaigns":[{"campaignId":"c","experienceId":"x","controlPercent":101}]}"#,

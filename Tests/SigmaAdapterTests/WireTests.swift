@@ -56,6 +56,19 @@ struct WireTests {
     }
 
     @Test(
+        "an object with neither flags nor experiments is no configuration; one of the two is enough",
+        arguments: [
+            ("{}", false), (#"{"message":"Hello"}"#, false), (#"{"use_geo":false}"#, false),
+            (#"{"feature_flags":null,"experiments":null}"#, false), (#"{"feature_flags":[]}"#, true),
+            (#"{"experiments":[]}"#, true),
+        ]
+    )
+    func emptyRoot(text: String, isOne: Bool) {
+        let root = try? JSONDecoder().decode(SigmaWire.Root.self, from: Data(text.utf8))
+        #expect((root != nil) == isOne)
+    }
+
+    @Test(
         "platforms are compared without regard to case, and nothing means everybody",
         arguments: [
             (["ios"], true), (["APP"], true), (["All", "web"], true), ([], true), (["web"], false),

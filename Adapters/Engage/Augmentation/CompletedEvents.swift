@@ -2,8 +2,14 @@ import Synchronization
 
 /// What plug-ins have made of events that aren't delivered yet; the oldest are forgotten first.
 final class CompletedEvents: Sendable {
+    /// What was said of an event, and whose it is.
+    private struct Said {
+        var userID: String
+        var attributes: [String: String]
+    }
+
     private struct State {
-        var known: [String: [String: String]] = [:]
+        var known: [String: Said] = [:]
         var order: [String] = []
         var underWay: Set<String> = []
         var posting: Set<String> = []
@@ -15,7 +21,7 @@ final class CompletedEvents: Sendable {
     private let state = Mutex(State())
     private let limit = 2_000
 
-    subscript(id: String) -> [String: String]? { state.withLock { $0.known[id] } }
+    subscript(id: String) -> [String: String]? { state.withLock { $0.known[id]?.attributes } }
 
     /// How many events plug-ins are working on, and how many had to go without some, ever.
     var counts: (underWay: Int, expired: Int) { state.withLock { ($0.underWay.count, $0.expired) } }
@@ -42,13 +48,19 @@ final class CompletedEvents: Sendable {
                 state.expired += 1
                 state.incomplete.insert(id)
             }
-            if state.known.updateValue(outcome.event.changed, forKey: id) == nil { state.order.append(id) }
+            let said = Said(userID: outcome.event.userID, attributes: outcome.event.changed)
+            if state.known.updateValue(said, forKey: id) == nil { state.order.append(id) }
             while state.known.count > limit, !state.order.isEmpty {
                 let oldest = state.order.removeFirst()
                 state.known[oldest] = nil
                 state.incomplete.remove(oldest)
             }
         }
+    }
+
+    /// Forgets the events of a user who has withdrawn consent.
+    func forget(of userID: String) {
+        forget(state.withLock { $0.known.filter { $0.value.userID == userID }.map(\.key) })
     }
 
     func forget(_ ids: [String]) {

@@ -125,6 +125,26 @@ public struct BehaviorTracker: Sendable {
         try await track(.notificationOpened(NotificationContent(payload: payload)), attributes, scanning: payload)
     }
 
+    /// A push notification arrived, with the `userInfo` that the system hands over.
+    ///
+    /// What has no form as a value, such as a date, is left out.
+    public nonisolated(nonsending) func handlePushReceived(
+        userInfo: [AnyHashable: Any],
+        attributes: Attributes = [:]
+    ) async throws(ExperimentationError) {
+        try await handlePushReceived([String: FlagValue](userInfo: userInfo), attributes: attributes)
+    }
+
+    /// A notification was opened, with the `userInfo` that the system hands over.
+    ///
+    /// What has no form as a value, such as a date, is left out.
+    public nonisolated(nonsending) func handleNotificationOpened(
+        userInfo: [AnyHashable: Any],
+        attributes: Attributes = [:]
+    ) async throws(ExperimentationError) {
+        try await handleNotificationOpened([String: FlagValue](userInfo: userInfo), attributes: attributes)
+    }
+
     private func track(
         _ kind: TrackingEvent.Kind,
         _ attributes: Attributes,

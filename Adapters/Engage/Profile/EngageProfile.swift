@@ -95,7 +95,11 @@ public final class EngageProfile: Sendable {
 
     /// Forgets everything: ids, campaigns, session and a merge under way.
     public func clear() async throws(ExperimentationError) {
-        try await update { $0 = EngageRecord() }
+        try await update { record in
+            let hasTakenOver = record.hasTakenOver
+            record = EngageRecord()
+            record.hasTakenOver = hasTakenOver
+        }
     }
 
     /// The recipient that a user of this vendor is; empty if it isn't known.

@@ -28,6 +28,8 @@ struct EngageRecord: Sendable, Hashable, Codable {
     /// The refresh token that replaced the configured one, sealed under a digest of the configured one.
     var refreshToken: String?
     var refreshTokenOrigin: String?
+    /// Whether the records of the vendor's SDK were taken over; they are once, whatever is forgotten later.
+    var hasTakenOver = false
 
     /// Notes which recipient a user is.
     mutating func note(recipient: String, of mobileUserID: String) {
@@ -63,6 +65,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
         rest.hasLocationColumns = hasLocationColumns
         rest.refreshToken = refreshToken
         rest.refreshTokenOrigin = refreshTokenOrigin
+        rest.hasTakenOver = hasTakenOver
         self = rest
     }
 
@@ -85,5 +88,6 @@ struct EngageRecord: Sendable, Hashable, Codable {
         audits = try values.decodeIfPresent([OwedAudit].self, forKey: .audits) ?? []
         refreshToken = try values.decodeIfPresent(String.self, forKey: .refreshToken)
         refreshTokenOrigin = try values.decodeIfPresent(String.self, forKey: .refreshTokenOrigin)
+        hasTakenOver = try values.decodeIfPresent(Bool.self, forKey: .hasTakenOver) ?? false
     }
 }

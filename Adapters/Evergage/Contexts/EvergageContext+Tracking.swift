@@ -31,6 +31,14 @@ extension EvergageContext {
         }
     }
 
+    /// Tracks a click on something that the application drew itself from a notification, by the `userInfo` that the system hands
+    /// over.
+    ///
+    /// What has no form as a value, such as a date, is left out.
+    public func trackClickthrough(userInfo: [AnyHashable: Any], actionIdentifier: String? = nil) {
+        trackClickthrough(notification: [String: FlagValue](userInfo: userInfo), actionIdentifier: actionIdentifier)
+    }
+
     // MARK: Views
 
     /// Tracks that an item is viewed; `nil` says that nothing is viewed any more, and tracks nothing.

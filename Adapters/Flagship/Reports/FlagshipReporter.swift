@@ -56,6 +56,11 @@ final class FlagshipReporter: Sendable {
     /// Remembers the visitor whom reports are about that name none.
     func note(_ visitor: FlagshipReport.Visitor) { state.withLock { $0.visitor = visitor } }
 
+    /// Forgets a visitor: no report that names nobody is about them any more.
+    func forget(_ visitor: String) {
+        state.withLock { if $0.visitor?.identity.id == visitor { $0.visitor = nil } }
+    }
+
     /// Reports, if the application and the vendor want it and the visitor has agreed.
     ///
     /// - Parameters:

@@ -17,7 +17,7 @@ enum FlagshipWire {
 
 /// An answer to the question for campaigns.
 ///
-/// Read member by member: what is missing or of the wrong type takes its default.
+/// Read member by member: what is missing or of the wrong type takes its default, but for the list of campaigns.
 struct CampaignsAnswer: Sendable {
     struct Campaign: Sendable {
         var origin: FlagshipOrigin
@@ -30,18 +30,20 @@ struct CampaignsAnswer: Sendable {
 
     /// Reads an answer.
     ///
-    /// - Throws: ``ErrorCode/parseError`` when it isn't an object, or its campaigns are no list: that isn't an answer without
-    ///   campaigns, which would take everybody's flags away.
+    /// The vendor sends the list of campaigns with every answer. What has none comes from somebody else on the way, and isn't an
+    /// answer without campaigns, which would take everybody's flags away; the original takes it for one.
+    ///
+    /// - Throws: ``ErrorCode/parseError`` when it isn't an object, or has no list of campaigns and no panic.
     init(_ json: FlagValue) throws(ExperimentationError) {
         guard let members = json.objectValue else {
             throw ExperimentationError(.parseError, "the Decision API's answer: an object is expected at the top")
         }
-        let list = members["campaigns"] ?? .null
-        guard list == .null || list.arrayValue != nil else {
+        isPanicking = members["panic"]?.boolValue ?? false
+        let list = members["campaigns"]?.arrayValue
+        guard isPanicking || list != nil else {
             throw ExperimentationError(.parseError, "the Decision API's answer: campaigns must be a list")
         }
-        isPanicking = members["panic"]?.boolValue ?? false
-        campaigns = (list.arrayValue ?? []).compactMap(\.objectValue).compactMap(Self.campaign)
+        campaigns = (list ?? []).compactMap(\.objectValue).compactMap(Self.campaign)
         settings = members["extras"]?.objectValue?["accountSettings"]?.objectValue.map(AccountSettings.init)
     }
 

@@ -17,6 +17,14 @@ enum SigmaWire {
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
+            let lists: [CodingKeys] = [.featureFlags, .experiments]
+            // Something else that answers with an object must not take everybody's flags away.
+            guard try lists.contains(where: { try container.contains($0) && !container.decodeNil(forKey: $0) }) else {
+                throw DecodingError.keyNotFound(
+                    CodingKeys.featureFlags,
+                    .init(codingPath: decoder.codingPath, debugDescription: "neither flags nor experiments")
+                )
+            }
             useGeo = try container.decodeIfPresent(Bool.self, forKey: .useGeo) ?? true
             featureFlags = try container.lossy(Flag.self, forKey: .featureFlags)
             experiments = try container.lossy(Experiment.self, forKey: .experiments)

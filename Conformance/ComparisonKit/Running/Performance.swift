@@ -175,6 +175,8 @@ actor Performance {
         } else if let gap = gaps.first(where: { $0.covers("flags/\(key)") }) {
             outcome.kind = .unsupported
             outcome.note = gap.reason
+        } else if outcome.evaluation?.reason == Reason.split.rawValue {
+            outcome.note = subject.variationCaveat
         }
     }
 
@@ -210,6 +212,7 @@ actor Performance {
                 isControl: place.variation.isControl,
                 origin: place.origin.rawValue
             )
+            outcome.note = subject.variationCaveat
         }
         // The user has a place all the same; the matrix of capabilities says that it isn't told.
         if let place, let client, !client.supports(TrackingEvent(.exposure(Exposure(assignment: place)))) { return }

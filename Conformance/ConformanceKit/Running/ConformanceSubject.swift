@@ -27,6 +27,11 @@ public protocol ConformanceSubject: Sendable {
     /// The deviations from the neutral contract that are known.
     var knownDeviations: [KnownDeviation] { get }
 
+    /// What isn't sure about the variations that this vendor's users get, for people; `nil` if nothing is.
+    ///
+    /// Reports say it wherever such a decision is compared.
+    var variationCaveat: String? { get }
+
     /// Starts the vendor's stand-in with a world, and nobody connected to it.
     ///
     /// Every call gives a vendor of its own, so that cases can run beside each other.
@@ -46,6 +51,8 @@ extension ConformanceSubject {
     public var wireReasons: [Received.Field: String] { [:] }
     /// None.
     public var knownDeviations: [KnownDeviation] { [] }
+    /// Everything is sure.
+    public var variationCaveat: String? { nil }
     /// Stores in memory.
     public func makeStore() async throws -> ClientStore {
         ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore())

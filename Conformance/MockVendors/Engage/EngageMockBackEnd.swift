@@ -149,7 +149,7 @@ struct EngageMockBackEnd: Sendable, Hashable, Codable {
                 name: "Mobile",
                 columns: [
                     Column("Email"), Column("facebook_id"), Column("twitter_id"), Column("Mobile User Id"),
-                    Column("Merged Recipient Id"), Column("Merged Date"), Column("CONTACT_ID"),
+                    Column("Merged Recipient Id"), Column("Merged Date", type: 3), Column("CONTACT_ID"),
                     Column("MERGE_CONTACT_ID"), Column("Lname"), Column("Customer Id"),
                 ]
             )

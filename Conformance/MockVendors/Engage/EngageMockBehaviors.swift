@@ -90,19 +90,17 @@ struct EngageBehaviors: Sendable {
             if let timestamp = shape.eventTimestamp, !Self.isTimestamp(timestamp), !world.settings.strictBehaviors {
                 flaw("eventTimestamp is malformed")
             }
-            let written = shape.contactId?.text ?? pairs.first { $0.name == "Recipient Id" }?.value
-            let mobile = pairs.first { $0.name == "Primary User Id" }?.value ?? ""
-            let everybody = world.lists.flatMap(\.recipients)
-            let recipient =
-                everybody.first { String($0.id) == written }
-                ?? (mobile.isEmpty ? nil : everybody.first { $0.values["Mobile User Id"] == mobile })
+            let recipient = Self.recipient(of: shape, pairs, in: world)
+            if world.settings.strictContacts, shape.contactId != nil, recipient == nil {
+                flaw("contactId names nobody")
+            }
             found.append(
                 Behavior(
                     code: code,
                     timestamp: shape.eventTimestamp ?? now.ISO8601Format(),
                     attributes: pairs,
                     contactID: shape.contactId?.text,
-                    recipient: recipient?.id,
+                    recipient: recipient,
                     request: requests
                 )
             )
@@ -114,6 +112,29 @@ struct EngageBehaviors: Sendable {
         }
         taken += found
         return .json("{}", status: world.settings.behaviorStatus)
+    }
+
+    /// Whom a behaviour belongs to: the contact that it names, which goes before its attributes.
+    private static func recipient(
+        of shape: Shape,
+        _ attributes: [Behavior.Attribute],
+        in world: EngageMockBackEnd
+    ) -> Int? {
+        let everybody = world.lists.flatMap(\.recipients)
+        func find(id: String?, mobile: String?) -> Int? {
+            let byID = everybody.first { String($0.id) == id }
+            let byMobile = everybody.first { mobile?.isEmpty == false && $0.values["Mobile User Id"] == mobile }
+            return (byID ?? byMobile)?.id
+        }
+        if let contact = shape.contactId?.text {
+            // The vendor's SDK for Android names contacts by their mobile user ids.
+            if let found = find(id: contact, mobile: contact) { return found }
+            if world.settings.strictContacts { return nil }
+        }
+        return find(
+            id: attributes.first { $0.name == "Recipient Id" }?.value,
+            mobile: attributes.first { $0.name == "Primary User Id" }?.value
+        )
     }
 
     /// Answers a question for the flaws after one that is known already.
@@ -132,8 +153,10 @@ struct EngageBehaviors: Sendable {
         return .json(#"{"error":"invalid_request","error_description":"\#(quoted)"}"#, status: status)
     }
 
-    /// Whether a text is `2015-02-03T18:04:05.678Z` or the same with another fraction or zone.
+    /// Whether a text is `2015-02-03T18:04:05.678Z` or the same with another fraction or zone, and its day one of the calendar.
     static func isTimestamp(_ text: String) -> Bool {
+        let day = text.prefix(10).split(separator: "-").map { Int($0) ?? -1 }
+        guard day.count == 3, EngageMockColumns.isDay(year: day[0], month: day[1], day: day[2]) else { return false }
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         return (try? style.parse(text)) != nil || (try? Date.ISO8601FormatStyle().parse(text)) != nil
     }

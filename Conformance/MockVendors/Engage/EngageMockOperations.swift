@@ -72,7 +72,18 @@ extension EngageMockBackEnd {
 
     private func columns(_ operation: EngageNode, of list: List) throws(EngageFault) -> [(name: String, value: String)]
     {
-        try pairs(operation.all("COLUMN"), of: list, nameless: EngageFault(316, "COLUMN without NAME"))
+        let columns = try pairs(operation.all("COLUMN"), of: list, nameless: EngageFault(316, "COLUMN without NAME"))
+        guard settings.strictColumnTypes else { return columns }
+        for (name, value) in columns {
+            if name == "Email", !value.isEmpty, !EngageMockColumns.isAddress(value) {
+                throw EngageFault(1017, "The email is not valid.")
+            }
+            guard let column = list.columns.first(where: { Self.canonical($0.name) == name }) else { continue }
+            if let kind = EngageMockColumns.problem(with: value, type: column.type) {
+                throw EngageFault(120, "Invalid \(kind) Value in column: \(name)")
+            }
+        }
+        return columns
     }
 
     private func syncFields(_ operation: EngageNode, of list: List) throws(EngageFault) -> [(
@@ -168,7 +179,7 @@ extension EngageMockBackEnd {
             guard let id = Int(text) else { throw EngageFault(124, "Recipient id is not valid.") }
             place = lists[at].recipients.firstIndex { $0.id == id }
             if place == nil { throw EngageFault(123, "Unable to update. The recipient does not exist.") }
-        } else if let old = operation.value("OLD_EMAIL") {
+        } else if let old = operation.value("OLD_EMAIL"), !old.isEmpty {
             place = matches([("Email", old)], in: lists[at])
             if place == nil {
                 // An address that nobody has is added: so a third-party client documents it.
@@ -188,6 +199,11 @@ extension EngageMockBackEnd {
         let isKeyed = lists[at].key.map(Self.canonical) == "Email" && operation.value("OLD_EMAIL") == nil
         if isKeyed, columns.contains(where: { $0.name == "Email" && $0.value != address }) {
             throw EngageFault(326, "Unable to update EMAIL: it is the list's key.")
+        }
+        if let key = lists[at].key.map(Self.canonical), let value = columns.last(where: { $0.name == key })?.value,
+            let holder = matches([(key, value)], in: lists[at]), holder != place
+        {
+            throw EngageFault(122, "Recipient already exists.")
         }
         for column in columns { lists[at].recipients[place].values[column.name] = column.value }
         lists[at].recipients[place].modified = now

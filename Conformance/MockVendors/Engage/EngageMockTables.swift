@@ -62,31 +62,10 @@ extension EngageMockBackEnd {
         for key in table.keys where row[key, default: ""].isEmpty { return "Missing key column: \(key)" }
         for (name, value) in row.sorted(by: { $0.key < $1.key }) {
             guard let column = table.columns.first(where: { $0.name == name }) else { return "Unknown column: \(name)" }
-            switch column.type {
-            case 2 where !value.isEmpty && Double(value) == nil: return "Invalid Numeric Value in column: \(name)"
-            case 3 where !value.isEmpty && !Self.isDate(value), 17 where !value.isEmpty && !Self.isDate(value):
-                return "Invalid Date Value in column: \(name)"
-            default: continue
+            if let kind = EngageMockColumns.problem(with: value, type: column.type) {
+                return "Invalid \(kind) Value in column: \(name)"
             }
         }
         return nil
-    }
-
-    /// Whether a text begins with `MM/dd/yyyy`, `MM-dd-yyyy` or `yyyy-MM-dd` and goes on with nothing but a time and a
-    /// zone.
-    static func isDate(_ text: String) -> Bool {
-        let parts = text.split(separator: " ", omittingEmptySubsequences: true)
-        guard let day = parts.first, parts.count <= 3 else { return false }
-        let numbers = day.split { $0 == "/" || $0 == "-" }.map { Int($0) ?? -1 }
-        guard numbers.count == 3, !numbers.contains(-1) else { return false }
-        let (year, month, date) =
-            numbers[0] > 31 ? (numbers[0], numbers[1], numbers[2]) : (numbers[2], numbers[0], numbers[1])
-        guard (1000...9999).contains(year), (1...12).contains(month), (1...31).contains(date) else { return false }
-        if parts.count > 1 {
-            let time = parts[1].split(separator: ":").map { Int($0) ?? -1 }
-            guard time.count == 3, (0..<24).contains(time[0]), (0..<60).contains(time[1]), (0..<61).contains(time[2])
-            else { return false }
-        }
-        return parts.count < 3 || ["GMT", "UTC", "Z"].contains(String(parts[2]))
     }
 }

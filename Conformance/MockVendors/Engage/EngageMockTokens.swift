@@ -126,6 +126,10 @@ struct EngageSettings: Sendable, Hashable, Codable {
     var unknownListCode = 108
     /// Whether a column that a list doesn't have is refused (161) or ignored.
     var strictColumns = true
+    /// Whether a value must fit its column's type (120), and an address be one (1017), or anything is taken.
+    var strictColumnTypes = true
+    /// Whether a `contactId` that names nobody is written down as an error, or the behaviour's attributes are looked at then.
+    var strictContacts = true
     /// Whether a behaviour without a timestamp or core attributes is written down as an error.
     var strictBehaviors = false
     /// The status for behaviours that were taken: 200, 201 or 202.
@@ -150,6 +154,8 @@ struct EngageSettings: Sendable, Hashable, Codable {
         rotatesRefreshTokens = try read(.rotatesRefreshTokens, rotatesRefreshTokens)
         unknownListCode = try read(.unknownListCode, unknownListCode)
         strictColumns = try read(.strictColumns, strictColumns)
+        strictColumnTypes = try read(.strictColumnTypes, strictColumnTypes)
+        strictContacts = try read(.strictContacts, strictContacts)
         strictBehaviors = try read(.strictBehaviors, strictBehaviors)
         behaviorStatus = try read(.behaviorStatus, behaviorStatus)
         concurrency = try read(.concurrency, concurrency)

@@ -70,7 +70,19 @@ struct EvergageCampaign: Sendable, Hashable {
     }
 
     /// Whether it answers this event.
-    func answers(_ event: EvergageEvent, mayForce: Bool) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - isAuthenticated: Whether it came over the authenticated route, as a campaign for the channel `Server` wants it.
+    ///   - mayForce: Whether a test may name experiences.
+    ///   - channelIfNone: The channel of a campaign that names none; `nil` for any.
+    /// - Returns: Whether it does.
+    func answers(
+        _ event: EvergageEvent,
+        isAuthenticated: Bool,
+        mayForce: Bool,
+        channelIfNone: String? = nil
+    ) -> Bool {
         let forced = event.testMessages.map { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
         if let forced, forced != ["true"], mayForce, forced.contains(experienceID) { return true }
         switch state {
@@ -79,7 +91,9 @@ struct EvergageCampaign: Sendable, Hashable {
         case .disabled: return false
         }
         if !actions.isEmpty, !actions.contains(event.action ?? "") { return false }
-        if let channel, channel.lowercased() != event.channel.lowercased() { return false }
+        if let channel = (channel ?? channelIfNone)?.lowercased() {
+            guard channel == event.channel.lowercased(), isAuthenticated || channel != "server" else { return false }
+        }
         if !applications.isEmpty, !applications.contains(event.application) { return false }
         if !userIDs.isEmpty, !userIDs.contains(event.namedID ?? event.anonymousID ?? "") { return false }
         return true

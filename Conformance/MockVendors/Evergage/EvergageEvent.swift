@@ -149,6 +149,23 @@ struct EvergageEvent: Sendable, Hashable {
     }
 }
 
+// MARK: - What an action is about
+
+extension EvergageEvent {
+    /// Whether an item action brings the item, the line, the cart or the order that it is about.
+    var hasWhatItsActionNeeds: Bool {
+        switch itemAction {
+        case .viewItem, .viewItemOutOfStock, .viewItemDetail, .quickViewItem, .viewCategory, .viewTag, .share, .review,
+            .comment, .favorite:
+            !items.isEmpty
+        case .addToCart, .removeFromCart, .updateLineItem: singleLine != nil
+        case .viewCart: completeCart != nil
+        case .purchase: purchase != nil
+        case nil, .stopQuickViewItem, .search, .searchViewResults, .searchClick, .clickThrough, .viewBanditItems: true
+        }
+    }
+}
+
 // MARK: - The older namespace
 
 extension EvergageEvent {

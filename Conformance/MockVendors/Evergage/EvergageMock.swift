@@ -93,6 +93,10 @@ public actor EvergageMock: MockVendor {
             state.refuseLast()
             return answer(errorCode: error.errorCode)
         }
+        if world.options.strictItems, !event.hasWhatItsActionNeeds {
+            state.refuseLast()
+            return answer(errorCode: EvergageEvent.Invalid.event.errorCode)
+        }
         if world.options.encryptedIds, event.json["user"]?["id"]?.text != nil, event.encryptedID == nil {
             state.refuseLast()
             return answer(errorCode: EvergageEvent.Invalid.noEncryptedID.errorCode)
@@ -103,6 +107,7 @@ public actor EvergageMock: MockVendor {
             event,
             dataset: dataset,
             defaultCurrency: world.options.defaultCurrency,
+            declared: world.declared,
             receivedAt: now()
         )
         var members: [String: EvergageJSON] = [:]
@@ -141,7 +146,15 @@ public actor EvergageMock: MockVendor {
         // Statistics are about campaigns and never bring any.
         if event.flag("noCampaigns") || (event.action == nil && event.itemAction == nil) { return [] }
         let mayForce = authenticated || !world.options.strictTestAuth
-        return world.campaigns.filter { $0.answers(event, mayForce: mayForce) }
+        let options = world.options
+        return world.campaigns.filter {
+            $0.answers(
+                event,
+                isAuthenticated: authenticated,
+                mayForce: mayForce,
+                channelIfNone: options.strictChannels ? "Server" : nil
+            )
+        }
     }
 
     private func authenticationFailure(_ request: MockRequest) -> MockResponse? {

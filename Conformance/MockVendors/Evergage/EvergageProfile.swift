@@ -18,6 +18,8 @@ struct EvergageProfile: Sendable, Hashable {
     var viewTime: [String: Int] = [:]
     var actions: [String] = []
     var pushTokens: [String: String] = [:]
+    /// Attributes that came though nobody had declared them, by `user.name` and `account.name`.
+    var undeclared: Set<String> = []
     var visits = 0
     /// Epoch milliseconds of the last event that counts for visits.
     var lastInteraction: Double?
@@ -30,13 +32,21 @@ struct EvergageProfile: Sendable, Hashable {
         lastInteraction = max(lastInteraction ?? time, time)
     }
 
-    /// Takes attributes over: `null` deletes, everything else replaces.
-    mutating func update(_ event: EvergageEvent) {
+    /// Takes attributes over: `null` deletes, everything else replaces; what isn't declared is left out.
+    mutating func update(_ event: EvergageEvent, declared: EvergageWorld.Declared? = nil) {
         for (name, value) in event.json["user"]?["attributes"]?.object ?? [:] {
+            guard declared?.user.contains(name) ?? true else {
+                undeclared.insert("user.\(name)")
+                continue
+            }
             attributes[name] = value == .null ? nil : value
         }
         if let account = event.json["account"]?["id"]?.text { accountID = account }
         for (name, value) in event.json["account"]?["attributes"]?.object ?? [:] {
+            guard declared?.account.contains(name) ?? true else {
+                undeclared.insert("account.\(name)")
+                continue
+            }
             accountAttributes[name] = value == .null ? nil : value
         }
         if let token = event.json["pushToken"], let type = token["type"]?.text, let value = token["value"]?.text {
@@ -107,6 +117,7 @@ struct EvergageProfile: Sendable, Hashable {
         actions = anonymous.actions + actions
         viewTime.merge(anonymous.viewTime, uniquingKeysWith: +)
         pushTokens.merge(anonymous.pushTokens) { named, _ in named }
+        undeclared.formUnion(anonymous.undeclared)
         visits += anonymous.visits
         lastInteraction = [lastInteraction, anonymous.lastInteraction].compactMap { $0 }.max()
     }
@@ -146,6 +157,7 @@ extension EvergageProfile {
             "distinctStats": .number(Double(Set(stats.map { [$0.experienceID, $0.stat] }).count)),
             "viewTimeMillis": .object(viewTime.mapValues { .number(Double($0)) }),
             "actions": EvergageJSON(actions),
+            "undeclaredAttributes": EvergageJSON(undeclared.sorted()),
             "pushTokens": .object(pushTokens.mapValues(EvergageJSON.string)),
             "visits": .number(Double(visits)),
         ]

@@ -86,11 +86,12 @@ struct EvergageState: Sendable {
         _ event: EvergageEvent,
         dataset: String,
         defaultCurrency: String,
+        declared: EvergageWorld.Declared?,
         receivedAt: Double
     ) -> String {
         let user = key(named: event.namedID, anonymous: event.anonymousID, dataset: dataset) ?? "attributes-only"
         var profile = profiles[Key(dataset: dataset, user: user)] ?? EvergageProfile()
-        profile.update(event)
+        profile.update(event, declared: declared)
         if !event.flag("nonInteractive") { profile.interacted(at: event.time ?? receivedAt) }
         if event.itemAction == .purchase, let purchase = event.purchase {
             let isNew = purchase.orderID.map { orderIDs.insert([dataset, $0]).inserted } ?? true

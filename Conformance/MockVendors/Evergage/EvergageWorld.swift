@@ -6,7 +6,8 @@
 /// {"datasets": ["engage", "test"],
 ///  "keys": [{"key": "mock-key", "secret": "mock-secret", "canSendEvents": true}],
 ///  "options": {"strictTestAuth": false, "strictChannels": false, "defaultCurrency": "USD",
-///              "pipelineIdentity": false, "busy": false, "encryptedIds": false},
+///              "pipelineIdentity": false, "busy": false, "encryptedIds": false, "strictItems": true},
+///  "attributes": {"user": ["tier"], "account": ["size"]},
 ///  "applications": {"com.acme.shop": {"enabled": true, "ttlMillis": 3600000}},
 ///  "campaigns": [{"campaignId": "c9", "campaignName": "Home hero", "experienceId": "xp7Qa",
 ///                 "experienceName": "A", "target": "featuredProduct", "data": {"name": "cameras"},
@@ -15,7 +16,8 @@
 ///                 "controlUserIds": ["u-2"], "controlPercent": 0, "state": "Published", "shape": "message"}]}
 /// ```
 ///
-/// Without `applications` every application is known and enabled; with it, others get 404. An empty `actions`,
+/// Without `applications` every application is known and enabled; with it, others get 404. Without `attributes` all are
+/// declared; with it, others are left out. An empty `actions`,
 /// `applications` or `userIds` lets everything through. `controlPercent` of the users are in the control group, by the
 /// CRC-32 of the user's key, a colon and the campaign's id, beside those whom `controlUserIds` names. `shape` says whether the campaign comes as a server-side
 /// message or as a template's payload.
@@ -25,9 +27,17 @@ struct EvergageWorld: Sendable, Hashable {
         var secret: String
         var canSendEvents: Bool
     }
+    /// The attributes that a data set knows.
+    struct Declared: Sendable, Hashable {
+        var user: Set<String> = []
+        var account: Set<String> = []
+    }
     struct Options: Sendable, Hashable {
         var strictTestAuth = false
+        /// Whether messages come on the channel `Server` alone, and campaigns without a channel are for that one.
         var strictChannels = false
+        /// Whether an item action without its item, line, cart or order is refused.
+        var strictItems = true
         var defaultCurrency = "USD"
         var pipelineIdentity = false
         var busy = false
@@ -41,12 +51,14 @@ struct EvergageWorld: Sendable, Hashable {
     /// The configuration by application; `nil` if all are known.
     var applications: [String: EvergageJSON]?
     var campaigns: [EvergageCampaign] = []
+    /// The attributes that are kept; `nil` if all are.
+    var declared: Declared?
 
     init() {}
 
     init(_ json: EvergageJSON) throws(MockWorldError) {
         guard let members = json.object else { throw MockWorldError("the world: expected a JSON object") }
-        let known = ["datasets", "keys", "options", "applications", "campaigns"]
+        let known = ["datasets", "keys", "options", "applications", "campaigns", "attributes"]
         if let unknown = members.keys.sorted().first(where: { !known.contains($0) }) {
             throw MockWorldError("\(unknown): unknown; known are \(known.joined(separator: ", "))")
         }
@@ -58,6 +70,7 @@ struct EvergageWorld: Sendable, Hashable {
             self.applications = object
         }
         if let campaigns = members["campaigns"] { self.campaigns = try Self.campaigns(campaigns) }
+        if let attributes = members["attributes"] { declared = try Self.declared(attributes) }
     }
 
     static func datasets(_ json: EvergageJSON) throws(MockWorldError) -> [String] {
@@ -65,6 +78,18 @@ struct EvergageWorld: Sendable, Hashable {
             throw MockWorldError("datasets: expected a list of names")
         }
         return names
+    }
+
+    static func declared(_ json: EvergageJSON) throws(MockWorldError) -> Declared {
+        guard let members = json.object else { throw MockWorldError("attributes: expected an object") }
+        func names(_ member: String) throws(MockWorldError) -> Set<String> {
+            guard let value = members[member] else { return [] }
+            guard let names = value.array?.compactMap(\.text), names.count == value.array?.count else {
+                throw MockWorldError("attributes.\(member): expected a list of names")
+            }
+            return Set(names)
+        }
+        return Declared(user: try names("user"), account: try names("account"))
     }
 
     static func keys(_ json: EvergageJSON) throws(MockWorldError) -> [Key] {
@@ -97,6 +122,7 @@ extension EvergageWorld.Options {
             switch (name, value) {
             case ("strictTestAuth", .bool(let value)): strictTestAuth = value
             case ("strictChannels", .bool(let value)): strictChannels = value
+            case ("strictItems", .bool(let value)): strictItems = value
             case ("pipelineIdentity", .bool(let value)): pipelineIdentity = value
             case ("busy", .bool(let value)): busy = value
             case ("encryptedIds", .bool(let value)): encryptedIds = value

@@ -47,14 +47,6 @@ extension FlagshipMock {
     /// Chooses whether the Decision API remembers what it decided.
     public func setRemembers(_ remembers: Bool) { self.remembers = remembers }
 
-    /// What this back end does though nobody has seen the vendor do it.
-    public static let inferred = [
-        "a wrong key is answered with 403 and {\"message\":\"Forbidden\"}",
-        "two spellings of one field in one question are refused with 400, as Protobuf's JSON has it; strict mode alone",
-        "the collector answers 200, and refuses what it can't read with 400",
-        "a variation whose modifications have no type is answered with the type null",
-    ]
-
     /// Chooses whether a field that nobody knows is refused.
     public func setStrict(_ isStrict: Bool) { self.isStrict = isStrict }
 

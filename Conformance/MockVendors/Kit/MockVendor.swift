@@ -8,6 +8,9 @@ public protocol MockVendor: Sendable {
     /// The vendor's name, in lower case.
     static var name: String { get }
 
+    /// How the vendor's ways are known that its documents leave open, or that a setting changes.
+    static var facts: [MockFact] { get }
+
     /// Names the operation that a request asks for, in the vendor's words: `campaigns`, `activate`, `token`.
     ///
     /// Fault scripts and the journal go by it. An unknown path is `unknown`.
@@ -38,6 +41,9 @@ public protocol MockVendor: Sendable {
 }
 
 extension MockVendor {
+    /// Nothing is left open.
+    public static var facts: [MockFact] { [] }
+
     /// Knows nothing more.
     public func control(_ request: MockRequest) async -> MockResponse? { nil }
 }

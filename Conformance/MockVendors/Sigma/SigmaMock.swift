@@ -148,14 +148,6 @@ public final class SigmaMock: MockVendor {
         return nil
     }
 
-    /// What this back end does though nobody has seen the vendor do it.
-    public static let inferred = [
-        "requests are GET, and have token and user-id as header fields",
-        "a missing token is answered with 401, an unknown one with 403, another path with 404, another method with 405",
-        "a request without user-id, sdk-name, sdk-version or Content-Type is answered with 400, unless requiresFields is off",
-        "answers say Cache-Control: no-store",
-    ]
-
     private static func refusal(_ status: Int, _ error: String) -> MockResponse {
         var answer = answer(.object(["error": .string(error)]))
         answer.status = status

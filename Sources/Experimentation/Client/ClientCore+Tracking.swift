@@ -44,10 +44,11 @@ extension ClientCore {
     /// Notes the exposure of a user without a session, once in a while or each time.
     func noteExposure(_ exposure: Exposure, _ user: User, isRepeatable: Bool) {
         guard user.consent != .denied, roles.takesEvents else { return }
-        let isNew = exposures.insert(ExposureKey(userID: user.id, assignment: exposure.assignment))
-        guard isNew || isRepeatable else { return }
         let event = TrackingEvent(.exposure(exposure))
         guard takesExposure(event) else { return }
+        let sight = sight(exposure, of: user, isRepeatable: isRepeatable, insert: exposures.insert)
+        if let told = sight.told { roles.flagSeen?(told) }
+        guard sight.isRecorded else { return }
         let envelope = Envelope(
             id: environment.makeID(),
             identity: user.identity,
@@ -55,5 +56,27 @@ extension ClientCore {
             date: environment.time.now
         )
         outbox.note(envelope, consent: user.consent, isStated: true)
+    }
+
+    /// Decides whether an exposure is to be recorded.
+    ///
+    /// - Parameters:
+    ///   - exposure: The exposure.
+    ///   - user: Whose it is.
+    ///   - isRepeatable: Whether it is recorded although it has been before.
+    ///   - insert: Remembers an exposure or a flag, and says whether it is new.
+    /// - Returns: Whether it is, and what the provider is to be told, if it wants to hear of each flag.
+    func sight(
+        _ exposure: Exposure,
+        of user: User,
+        isRepeatable: Bool,
+        insert: (ExposureKey) -> Bool
+    ) -> (isRecorded: Bool, told: FlagSight?) {
+        let isRecorded = insert(ExposureKey(userID: user.id, assignment: exposure.assignment)) || isRepeatable
+        guard roles.flagSeen != nil else { return (isRecorded, nil) }
+        let flag = exposure.flagKey ?? ""
+        let isNewFlag = insert(ExposureKey(userID: user.id, assignment: exposure.assignment, flag: flag))
+        guard isRecorded || isNewFlag else { return (false, nil) }
+        return (isRecorded, FlagSight(user: user, exposure: exposure, isRecorded: isRecorded))
     }
 }

@@ -44,7 +44,10 @@ extension ExperimentationClient {
         polling.withLock { $0.append(task) }
     }
 
-    func stopPolling() { polling.withLock { for task in $0 { task.cancel() } } }
+    func stopPolling() {
+        polling.withLock { for task in $0 { task.cancel() } }
+        following.withLock { $0?.cancel() }
+    }
 }
 
 extension ClientCore {

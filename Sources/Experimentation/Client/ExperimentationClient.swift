@@ -18,6 +18,8 @@ import Synchronization
 public final class ExperimentationClient: Sendable {
     let core: ClientCore
     let polling = Mutex<[Task<Void, Never>]>([])
+    /// What listens to what is said of the network.
+    let following = Mutex<Task<Void, Never>?>(nil)
 
     /// Creates a client, prepares its provider and takes over what an earlier run left in the store.
     ///
@@ -83,7 +85,7 @@ public final class ExperimentationClient: Sendable {
 
     /// Tells whether there is a network.
     ///
-    /// Without one, deliveries wait instead of failing.
+    /// Without one, deliveries wait instead of failing. ``followConnectivity(_:)`` tells it by itself.
     public func setConnectivity(_ connectivity: Connectivity) async {
         await core.outbox.set(.offline, connectivity == .offline)
     }

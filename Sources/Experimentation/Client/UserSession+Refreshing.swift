@@ -201,7 +201,7 @@ extension UserSession {
     /// Marks what has been recorded in this session already.
     private func marked(_ snapshot: Snapshot) -> Snapshot {
         let (recorded, userID) = state.withLock { ($0.recorded, $0.user.id) }
-        guard !recorded.isEmpty else { return snapshot }
+        guard !recorded.isEmpty, core.roles.flagSeen == nil else { return snapshot }
         for (index, assignment) in snapshot.decisions.catalogue.assignments.enumerated()
         where recorded.contains(ExposureKey(userID: userID, assignment: assignment)) {
             snapshot.marks.insert(index)

@@ -165,22 +165,25 @@ extension UserSession {
         isRepeatable: Bool
     ) {
         guard core.roles.takesEvents else { return mark(assignment, at: place) }
-        let event = TrackingEvent(
-            .exposure(Exposure(assignment: assignment, flagKey: key, value: value, defaultValue: defaultValue))
-        )
+        let exposure = Exposure(assignment: assignment, flagKey: key, value: value, defaultValue: defaultValue)
+        let event = TrackingEvent(.exposure(exposure))
         guard core.takesExposure(event) else { return mark(assignment, at: place) }
         // Whether it is new is decided in one place; the snapshot's mark only spares the way here.
-        let isWanted = state.withLock { state in
-            guard state.user.consent != .denied else { return false }
-            let isNew = state.recorded.insert(ExposureKey(userID: state.user.id, assignment: assignment)).inserted
-            return isNew || isRepeatable
+        let sight = state.withLock { state -> (isRecorded: Bool, told: FlagSight?) in
+            guard state.user.consent != .denied else { return (false, nil) }
+            return core.sight(exposure, of: state.user, isRepeatable: isRepeatable) {
+                state.recorded.insert($0).inserted
+            }
         }
-        guard isWanted else { return }
+        if let told = sight.told { core.roles.flagSeen?(told) }
+        guard sight.isRecorded else { return }
         mark(assignment, at: place)
         _ = self.place(event, at: nil, on: nil) { core.outbox.note($0, consent: $1) }
     }
 
     private func mark(_ assignment: Assignment, at place: Int) {
+        // Who wants to know of each flag must hear of the others of this variation as well.
+        if core.roles.flagSeen != nil { return }
         let snapshot = snapshots.current
         let assignments = snapshot.decisions.catalogue.assignments
         if assignments.indices.contains(place), assignments[place] == assignment { snapshot.marks.insert(place) }

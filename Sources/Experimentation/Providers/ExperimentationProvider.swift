@@ -79,6 +79,11 @@ public struct ProviderRoles: Sendable {
     public var extras: (any Sendable)?
     /// What only others have that stand behind this provider, for ``ExperimentationClient/extras(as:)``.
     public var furtherExtras: [any Sendable] = []
+    /// Told of each flag that a user sees because of a variation, once in a session, where an exposure of each variation isn't
+    /// enough; `nil` if the provider needn't know.
+    ///
+    /// Called while a flag is read, before its exposure is recorded: it must be quick. Reading takes longer with it.
+    public var flagSeen: (@Sendable (FlagSight) -> Void)?
     /// Removes what the provider keeps of a user by itself, without a trace.
     ///
     /// Called when a user denies consent; after a failure, and in a later run if need be, it is called again until it

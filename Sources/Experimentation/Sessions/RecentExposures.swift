@@ -30,17 +30,20 @@ final class RecentExposures: Sendable {
     }
 }
 
-/// What makes two exposures the same.
+/// What makes two exposures the same, or two sights of a flag.
 struct ExposureKey: Hashable, Sendable {
     var userID: ExactText
     var experiment: String
     var group: String
     var variation: String
+    /// The flag by which the variation was seen; `nil` for the variation itself.
+    var flag: String?
 
-    init(userID: String, assignment: Assignment) {
+    init(userID: String, assignment: Assignment, flag: String? = nil) {
         self.userID = ExactText(userID)
         experiment = assignment.experiment.id
         group = assignment.group
         variation = assignment.variation.id
+        self.flag = flag
     }
 }

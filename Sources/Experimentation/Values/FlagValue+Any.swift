@@ -53,6 +53,26 @@ extension FlagValue {
         return number
     }
 
+    /// What has a form of a dictionary's members.
+    fileprivate static func members(_ dictionary: [AnyHashable: Any], depth: Int) -> [String: FlagValue] {
+        var members: [String: FlagValue] = [:]
+        for (name, member) in dictionary {
+            guard let name = name.base as? String else { continue }
+            members[name] = lenient(member, depth: depth + 1)
+        }
+        return members
+    }
+
+    private static func lenient(_ any: Any, depth: Int) -> FlagValue? {
+        guard depth < 512 else { return nil }
+        switch any {
+        case let value as FlagValue: return value
+        case let value as [AnyHashable: Any]: return .object(members(value, depth: depth))
+        case let value as [Any]: return .array(value.compactMap { lenient($0, depth: depth + 1) })
+        default: return try? FlagValue(any: any)
+        }
+    }
+
     private static func number(_ any: Any) -> FlagValue? {
         if let number = any as? NSNumber, type(of: any) is NSNumber.Type {
             // There are two boxes of Booleans in a process, and every boxed Boolean is one of them.
@@ -70,6 +90,14 @@ extension FlagValue {
 }
 
 extension [String: FlagValue] {
+    /// Creates values from what a notification carries, taken as it is.
+    ///
+    /// What has no form here (dates, bytes, names that are no texts) is left out, at any depth: a notification is told all the
+    /// same.
+    ///
+    /// - Parameter userInfo: The `userInfo` of the notification.
+    public init(userInfo: [AnyHashable: Any]) { self = FlagValue.members(userInfo, depth: 0) }
+
     /// The same without types; casting the dictionary itself compiles, and leaves values that can't be cast.
     public var any: [String: Any] { mapValues(\.any) }
 }

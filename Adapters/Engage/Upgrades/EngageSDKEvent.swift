@@ -1,0 +1,64 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// An event that the vendor's own SDK has kept and not posted.
+///
+/// ```swift
+/// let file = documents.appending(path: "EngageEventLocalStore2.sqlite")
+/// let rows = try SQLiteTable("ZENGAGEEVENT", in: file).rows()
+/// try await engage.takeOver(rows.compactMap(EngageSDKEvent.init), in: session)
+/// ```
+///
+/// The members were read in the SDK for iOS 1.1.0; the names of table and columns are those that Core Data makes of them, and inferred.
+public struct EngageSDKEvent: Sendable, Hashable {
+    /// The kind.
+    public var type: BehaviorType
+    /// When it happened.
+    public var date: Date
+    /// Its attributes.
+    public var attributes: [String: String]
+
+    /// Reads a row; `nil` for an event that was posted or given up, and for what can't be read.
+    ///
+    /// The time in the event counts, under both of the names that the SDK gave it; the row's if there is none.
+    public init?(_ row: [String: FlagValue]) {
+        // Not posted, on hold, expired, in a request: all of these are owed.
+        guard let status = row["ZEVENTSTATUS"]?.intValue, [1, 4, 5, 6].contains(status),
+            let text = row["ZEVENTJSON"]?.stringValue,
+            let event = (try? JSON.parse(Array(text.utf8)))?.objectValue,
+            let code = event["eventTypeCode"].flatMap({ $0.intValue ?? $0.stringValue.flatMap { Int($0) } })
+        else { return nil }
+        let written = (event["eventTimestamp"] ?? event["eventTimeStamp"])?.stringValue
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let kept = row["ZEVENTDATE"]?.doubleValue.map(Date.init(timeIntervalSinceReferenceDate:))
+        guard let date = written.flatMap({ try? style.parse($0) }) ?? kept else { return nil }
+        self.date = date
+        type = BehaviorType(rawValue: code)
+        attributes = [:]
+        for case let pair? in (event["attributes"]?.arrayValue ?? []).map(\.objectValue) {
+            // What was empty then may be known by now: the recipient's id of a first launch, for example.
+            guard let name = pair["name"]?.stringValue, let text = pair["value"].flatMap(EngageTranslation.text),
+                !text.isEmpty
+            else { continue }
+            attributes[name] = text
+        }
+    }
+}
+
+extension Engage {
+    /// Takes over events that the vendor's SDK hadn't posted, with their times; hand them over once.
+    ///
+    /// Nothing in them tells a repetition: events that are handed over twice are posted twice. Remove the SDK's file when this returns.
+    ///
+    /// - Parameters:
+    ///   - events: The events.
+    ///   - session: The session of the user whose they are.
+    /// - Throws: As `UserSession.track`; those before the one that failed are accepted.
+    public func takeOver(_ events: [EngageSDKEvent], in session: UserSession) async throws(ExperimentationError) {
+        for event in events.sorted(by: { $0.date < $1.date }) {
+            let attributes = Attributes(event.attributes.mapValues(FlagValue.string))
+            try await session.track(.behavior(event.type, attributes: attributes), at: event.date)
+        }
+    }
+}

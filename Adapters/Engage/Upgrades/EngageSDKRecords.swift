@@ -1,0 +1,89 @@
+import Experimentation
+import Foundation
+
+/// What the vendor's own SDK left in the user defaults, so that an upgrade makes nobody another recipient.
+///
+/// ```swift
+/// try await engage.takeOver(EngageSDKRecords(in: .standard))
+/// ```
+///
+/// The names of the entries were read in the SDK for iOS 1.1.0. When its campaign ends isn't among them: it never wrote that down.
+public struct EngageSDKRecords: Sendable, Hashable {
+    /// The mobile user id.
+    public var mobileUserID: String
+    /// The recipient's id.
+    public var recipientID: String
+    /// The id of the recipient that the deprecated calls made.
+    public var anonymousID: String
+    /// The device's id.
+    public var deviceID: String
+    /// The campaign that came last.
+    public var campaign: String
+    /// Whether the installation was told.
+    public var isInstalled: Bool
+
+    /// Creates records.
+    public init(
+        mobileUserID: String = "",
+        recipientID: String = "",
+        anonymousID: String = "",
+        deviceID: String = "",
+        campaign: String = "",
+        isInstalled: Bool = false
+    ) {
+        self.mobileUserID = mobileUserID
+        self.recipientID = recipientID
+        self.anonymousID = anonymousID
+        self.deviceID = deviceID
+        self.campaign = campaign
+        self.isInstalled = isInstalled
+    }
+
+    /// Reads the records; what isn't there is empty.
+    public init(in defaults: UserDefaults) {
+        func text(_ name: String) -> String { defaults.string(forKey: name) ?? "" }
+        self.init(
+            mobileUserID: text("engagePrimaryUserId"),
+            recipientID: text("recipientId"),
+            anonymousID: text("engageAnonymousId"),
+            deviceID: text("deviceId"),
+            campaign: text("engageCurrentCampaign"),
+            isInstalled: ["YES", "1", "TRUE"].contains(text("engageClientInstalled").uppercased())
+        )
+    }
+}
+
+extension Engage {
+    /// Takes over what the vendor's SDK left, once in the life of an installation: before the mobile user id is prepared.
+    ///
+    /// Ids that are known already stay, and so does everything after a denial of consent or ``EngageProfile/clear()``: what was
+    /// forgotten doesn't come back. The campaign counts from now on for as long as one without an end.
+    ///
+    /// - Parameter records: What the SDK left.
+    /// - Returns: Whether it was taken over now.
+    /// - Throws: `ErrorCode.store`.
+    @discardableResult
+    public func takeOver(_ records: EngageSDKRecords) async throws(ExperimentationError) -> Bool {
+        let now = environment.time.now
+        let scan = EngageTranslation(configuration).scan
+        let names = configuration.parameters
+        return try await profile.update { record in
+            guard !record.hasTakenOver else { return false }
+            record.hasTakenOver = true
+            // Both ids or none: those of two people must not be mixed.
+            if record.mobileUserID.isEmpty, record.recipientID.isEmpty {
+                record.mobileUserID = records.mobileUserID
+                record.recipientID = records.recipientID
+            }
+            if record.anonymousID.isEmpty { record.anonymousID = records.anonymousID }
+            if record.deviceID.isEmpty { record.deviceID = records.deviceID }
+            record.isInstalled = record.isInstalled || records.isInstalled
+            if record.campaigns.entries.isEmpty,
+                let campaign = scan.campaign(in: [names.currentCampaign: .string(records.campaign)], at: now)
+            {
+                record.campaigns.put(campaign)
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Synchronization
+
+extension ExperimentationClient {
+    /// Follows what somebody says of the network, so that deliveries wait without one and go on as soon as there is one.
+    ///
+    /// ```swift
+    /// client.followConnectivity(.network())   // where the platform has a monitor: Apple's
+    /// client.followConnectivity(reports)      // anywhere: whatever the host knows
+    /// ```
+    ///
+    /// It ends with the sequence, after which nothing is known of the network, with the client, and when another is followed.
+    ///
+    /// - Parameter reports: What is said of the network, now and with each change.
+    public func followConnectivity(_ reports: some AsyncSequence<Connectivity, Never> & Sendable) {
+        let task = Task { [weak self] in
+            for await connectivity in reports {
+                guard let self, !Task.isCancelled else { return }
+                await self.setConnectivity(connectivity)
+            }
+            if !Task.isCancelled { await self?.setConnectivity(.unknown) }
+        }
+        let former = following.withLock { following in
+            defer { following = task }
+            return following
+        }
+        former?.cancel()
+    }
+}

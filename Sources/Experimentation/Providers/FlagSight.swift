@@ -1,0 +1,16 @@
+/// That a user saw a flag because of the variation of an experiment; one exposure may stand for several of these.
+public struct FlagSight: Sendable, Hashable {
+    /// The user, as they were then.
+    public let user: User
+    /// What was seen.
+    public let exposure: Exposure
+    /// Whether it is recorded as an exposure; if not, an earlier one stands for it.
+    public let isRecorded: Bool
+
+    /// Creates a sight.
+    public init(user: User, exposure: Exposure, isRecorded: Bool) {
+        self.user = user
+        self.exposure = exposure
+        self.isRecorded = isRecorded
+    }
+}

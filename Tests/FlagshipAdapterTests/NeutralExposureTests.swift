@@ -1,0 +1,120 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
+import Testing
+
+@testable import FlagshipAdapter
+
+@Suite("Flagship: exposures through the neutral client")
+struct NeutralExposureTests {
+    /// What an application is told.
+    private struct Told: Sendable, Hashable {
+        var visitor: String
+        var flag: String
+        var city: FlagValue?
+    }
+
+    private static let ada = User(id: "ada", attributes: ["city": "lyon"], consent: .granted)
+
+    private static func client(
+        _ bench: Bench,
+        _ heard: Heard<Told>,
+        mode: FlagshipConfiguration.Mode = .decisionAPI,
+        options: ClientOptions = ClientOptions()
+    ) async throws -> ExperimentationClient {
+        try await bench.client(mode, options: options) {
+            $0.onVisitorExposed = { visitor, flag in
+                heard.add(Told(visitor: visitor.id, flag: flag.key, city: visitor.context["city"]))
+            }
+        }
+    }
+
+    @Test(
+        "the vendor hears of each variation once, and the application of each flag once, in both modes",
+        arguments: [FlagshipConfiguration.Mode.decisionAPI, .bucketing]
+    )
+    func eachFlag(mode: FlagshipConfiguration.Mode) async throws {
+        let bench = try await Bench()
+        let heard = Heard<Told>()
+        let client = try await Self.client(bench, heard, mode: mode)
+        let session = client.session(for: Self.ada)
+        try await session.refresh()
+        for _ in 0..<3 {
+            #expect(session.int("size", default: 0) == 7)
+            #expect(session.bool("on", default: false) == true)
+            #expect(session.details("ratio", default: 0.0).value == 0.5)
+        }
+        #expect(heard.values.isEmpty, "nothing is told before the vendor has it")
+        try await client.flush()
+        #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-plain"])
+        let flags = ["size", "on", "ratio"].map { Told(visitor: "ada", flag: $0, city: "lyon") }
+        #expect(heard.values == flags)
+        for _ in 0..<2 { _ = session.object("theme", default: .null) }
+        #expect(await bench.eventually { heard.values.count == 4 })
+        try await client.flush()
+        #expect(heard.values.last == Told(visitor: "ada", flag: "theme", city: "lyon"))
+        #expect(await bench.mock.receivedActivations.count == 1)
+    }
+
+    @Test("without a session it is the same")
+    func withoutSession() async throws {
+        let bench = try await Bench()
+        let heard = Heard<Told>()
+        let client = try await Self.client(bench, heard)
+        let ada = try await client.decisions(for: Self.ada)
+        for _ in 0..<2 {
+            _ = ada.int("size", default: 0)
+            _ = ada.bool("on", default: false)
+        }
+        try await client.flush()
+        #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-plain"])
+        #expect(heard.values.map(\.flag) == ["size", "on"])
+    }
+
+    @Test("a flag that isn't there, or is of another type, is none that was seen")
+    func unseen() async throws {
+        let bench = try await Bench()
+        let heard = Heard<Told>()
+        let client = try await Self.client(bench, heard)
+        let session = client.session(for: Self.ada)
+        try await session.refresh()
+        _ = session.int("size", default: 0)
+        _ = session.string("on", default: "none")
+        _ = session.string("nobody", default: "none")
+        try await client.flush()
+        #expect(heard.values.map(\.flag) == ["size"])
+    }
+
+    @Test("the visitor is told as they were when they saw the flag")
+    func contextAtExposure() async throws {
+        let bench = try await Bench()
+        let heard = Heard<Told>()
+        let client = try await Self.client(bench, heard)
+        let session = client.session(for: Self.ada)
+        try await session.refresh()
+        _ = session.int("size", default: 0)
+        try session.update(["city": "paris"])
+        try await session.refresh()
+        _ = session.bool("on", default: false)
+        try await client.flush()
+        #expect(heard.values.map(\.city) == ["lyon", "paris"])
+    }
+
+    @Test("who denies consent is told to nobody, and nothing is remembered of them")
+    func denied() async throws {
+        let bench = try await Bench()
+        let heard = Heard<Told>()
+        let client = try await Self.client(bench, heard)
+        let session = client.session(for: Self.ada)
+        try await session.refresh()
+        _ = session.int("size", default: 0)
+        _ = session.bool("on", default: false)
+        let observations = try #require(client.extras as? FlagshipService).observations
+        #expect(observations.isRemembering("ada"))
+        try await session.setConsent(.denied)
+        #expect(!observations.isRemembering("ada"))
+        try await client.flush()
+        #expect(await bench.mock.receivedActivations.isEmpty && heard.values.isEmpty)
+    }
+}
