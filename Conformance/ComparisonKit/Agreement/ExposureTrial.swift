@@ -53,6 +53,8 @@ public struct ExposureTrial: Sendable {
             try await visit.come(0..<users, to: client)
         }
         if profile == .restart {
+            // What has only been noted must be in the store: a kill in the same millisecond is another story.
+            _ = try await client.ledger()
             await client.shutdown(within: .zero)
             client = try await visit.client()
         }

@@ -14,7 +14,7 @@ struct HTMLReport {
     var text: String {
         let sections = [
             swap.map { HTMLSwap($0).section } ?? "", glance, questions, HTMLSteps(comparison).section,
-            charts, matrix, limits,
+            charts, fidelity, matrix, limits,
             HTMLTranscripts(comparison).section,
         ]
         return HTMLPage(
@@ -60,7 +60,7 @@ struct HTMLReport {
                     "Pending · purged · dropped",
                     "\(vendor.ledger.pending) · \(vendor.ledger.purged) · \(vendor.ledger.dropped.values.reduce(0, +))"
                 ),
-                ("Repeated · lost", "\(vendor.repeated) · \(vendor.lost)"),
+                ("Repeated · lost", "\(Wording.figure(vendor.repeated)) · \(Wording.figure(vendor.lost))"),
             ]
             if let typical = vendor.typicalLatency { facts.insert(("Median request step", "\(typical) ms"), at: 4) }
             let rows = facts.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }.joined()
@@ -96,6 +96,35 @@ struct HTMLReport {
             <div class="scroll" role="region" aria-labelledby="questions-title" tabindex="0">\
             <table class="steps plain"><caption class="hidden">Answers by vendor</caption>
             <thead><tr><th scope="col">Question</th>\(heads.joined())</tr></thead>
+            <tbody>\(rows.joined(separator: "\n"))</tbody></table></div></section>
+            """
+    }
+
+    // MARK: Fidelity
+
+    private var fidelity: String {
+        let stories = comparison.vendors.enumerated().filter { !$0.element.fidelity.isEmpty }
+        guard !stories.isEmpty else { return "" }
+        let heads = stories.map { index, vendor in
+            "<th scope=\"col\" class=\"v\(index % 6)\">\(HTML.escaped(vendor.name))</th>"
+        }
+        func row(_ title: String, _ cell: (VendorStory) -> String) -> String {
+            let cells = stories.map { index, vendor in
+                "<td class=\"v\(index % 6)\" data-vendor=\"\(HTML.escaped(vendor.name))\">"
+                    + "\(HTML.escaped(cell(vendor)))</td>"
+            }
+            return "<tr><th scope=\"row\">\(title)</th>\(cells.joined())</tr>"
+        }
+        let rows =
+            [row("every event") { $0.commonFidelity ?? "–" }]
+            + comparison.fidelityTypes.map { type in
+                row("<code>\(HTML.escaped(type))</code>") { $0.fidelity(of: type) }
+            }
+        return """
+            <section id="fidelity" aria-labelledby="fidelity-title"><h2 id="fidelity-title">What of an event arrives</h2>
+            <div class="scroll" role="region" aria-labelledby="fidelity-title" tabindex="0">\
+            <table class="steps plain"><caption class="hidden">Types of events by vendor</caption>
+            <thead><tr><th scope="col">Event</th>\(heads.joined())</tr></thead>
             <tbody>\(rows.joined(separator: "\n"))</tbody></table></div></section>
             """
     }

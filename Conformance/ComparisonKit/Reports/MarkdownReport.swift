@@ -12,7 +12,7 @@ struct MarkdownReport {
     }
 
     var text: String {
-        var parts = ["# \(comparison.title)", comparison.summary, steps, totals, questions, matrix]
+        var parts = ["# \(comparison.title)", comparison.summary, steps, totals, fidelity, questions, matrix]
         let limits = gaps
         if !limits.isEmpty { parts.append(limits) }
         if let swap { parts.append(change(swap)) }
@@ -52,10 +52,21 @@ struct MarkdownReport {
                 traffic.reuse.map { "\($0) %" } ?? "–",
                 String(vendor.exposures), String(vendor.ledger.accepted), String(vendor.ledger.delivered),
                 String(vendor.ledger.pending), String(vendor.ledger.purged),
-                String(vendor.ledger.dropped.values.reduce(0, +)), String(vendor.repeated), String(vendor.lost),
+                String(vendor.ledger.dropped.values.reduce(0, +)), Wording.figure(vendor.repeated),
+                Wording.figure(vendor.lost),
             ]
         }
         return (["## The whole story", ""] + table(header, rows)).joined(separator: "\n")
+    }
+
+    private var fidelity: String {
+        let stories = comparison.vendors.filter { !$0.fidelity.isEmpty }
+        guard !stories.isEmpty else { return "" }
+        let rows =
+            [["every event"] + stories.map { $0.commonFidelity ?? "–" }]
+            + comparison.fidelityTypes.map { type in ["`\(type)`"] + stories.map { $0.fidelity(of: type) } }
+        return (["## What of an event arrives", ""] + table([""] + stories.map(\.name), rows))
+            .joined(separator: "\n")
     }
 
     private var questions: String {

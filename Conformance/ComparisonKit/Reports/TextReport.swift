@@ -23,7 +23,7 @@ struct TextReport {
         let rounds = comparison.rounds == 1 ? "one round" : "\(comparison.rounds) rounds"
         lines += ["", palette.dim("Scenario \(comparison.scenario), \(rounds). * marks what differs."), ""]
         for step in comparison.steps { lines += block(step) }
-        lines += totals + questions + capabilities + gaps
+        lines += totals + fidelity + questions + capabilities + gaps
         if let swap { lines += change(swap) }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -94,14 +94,29 @@ struct TextReport {
             let dropped = ledger.dropped.values.reduce(0, +)
             events.append(
                 [vendor.name]
-                    + [
-                        ledger.accepted, ledger.delivered, ledger.pending, ledger.purged, dropped, vendor.repeated,
-                        vendor.lost,
-                    ].map(String.init)
+                    + [ledger.accepted, ledger.delivered, ledger.pending, ledger.purged, dropped].map(String.init)
+                    + [Wording.figure(vendor.repeated), Wording.figure(vendor.lost)]
             )
         }
         return ["", palette.bold("The whole story")] + TextLayout.table(traffic)
             + ["", palette.bold("What became of events")] + TextLayout.table(events)
+    }
+
+    private var fidelity: [String] {
+        let stories = comparison.vendors.filter { !$0.fidelity.isEmpty }
+        guard !stories.isEmpty else { return [] }
+        var lines = ["", palette.bold("What of an event arrives")]
+        for vendor in stories {
+            lines.append("  \(vendor.name)")
+            let all = ("every event", vendor.commonFidelity ?? "–")
+            let groups = [all] + vendor.fidelityGroups.map { ($0.types.joined(separator: ", "), $0.sentence) }
+            for (types, sentence) in groups {
+                lines += TextLayout.wrap("\(types): \(sentence)", to: Self.width - 8).enumerated().map { index, line in
+                    (index == 0 ? "    - " : "      ") + line
+                }
+            }
+        }
+        return lines
     }
 
     private var questions: [String] {

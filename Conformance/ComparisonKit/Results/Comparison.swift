@@ -88,10 +88,12 @@ public struct VendorStory: Sendable, Hashable, Codable {
     public var ledger: Ledger
     /// What the vendor took, by type.
     public var received: [String: Int]
-    /// How many arrivals were repetitions of an event that the vendor had already.
-    public var repeated: Int
-    /// How many events were said to be delivered and never arrived.
-    public var lost: Int
+    /// How many arrivals were repetitions of an event that the vendor had already; `nil` if it can't be told.
+    public var repeated: Int?
+    /// How many events were said to be delivered and never arrived; `nil` if it can't be told.
+    public var lost: Int?
+    /// What of each type of event is on the vendor's wire.
+    public var fidelity: [EventFidelity]
     /// How many seconds of the story passed until the application noticed that the kill switch was on; `nil` if it was
     /// never turned on, or never noticed.
     public var killSwitchSeconds: Int?
@@ -112,8 +114,9 @@ public struct VendorStory: Sendable, Hashable, Codable {
         exchanges: [Exchange] = [],
         ledger: Ledger = Ledger(),
         received: [String: Int] = [:],
-        repeated: Int = 0,
-        lost: Int = 0,
+        repeated: Int? = 0,
+        lost: Int? = 0,
+        fidelity: [EventFidelity] = [],
         killSwitchSeconds: Int? = nil,
         findings: Findings = Findings(),
         failure: String? = nil
@@ -130,6 +133,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
         self.received = received
         self.repeated = repeated
         self.lost = lost
+        self.fidelity = fidelity
         self.killSwitchSeconds = killSwitchSeconds
         self.findings = findings
         self.failure = failure

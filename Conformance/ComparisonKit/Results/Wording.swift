@@ -96,6 +96,9 @@ public enum Wording {
         return value >= 10 ? tenths(Int((value * 10).rounded()), 10) : hundredths(value)
     }
 
+    /// A count that may be impossible to tell.
+    public static func figure(_ count: Int?) -> String { count.map(String.init) ?? "can't be told" }
+
     /// A share from 0 to 1 in per cent: `0 %`, `49.8 %`, `< 0.1 %`.
     public static func percent(_ share: Double) -> String {
         guard share.isFinite, share > 0 else { return "0 %" }

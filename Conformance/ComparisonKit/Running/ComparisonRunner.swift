@@ -102,6 +102,10 @@ public struct ComparisonRunner: Sendable {
             }
         }
         var story = first ?? VendorStory(name: subject.name)
+        if subject.capabilities.contains(.tracking), story.failure == nil {
+            let trial = FidelityTrial(subject: subject, world: scenario.world)
+            story.fidelity = (try? await Bounded.run(for: stepLimit * 2) { try await trial.play() }) ?? []
+        }
         for index in story.outcomes.indices where story.outcomes[index].kind != .unsupported {
             story.outcomes[index].latency = Latency(of: measured[story.outcomes[index].step] ?? [])
         }

@@ -71,16 +71,15 @@ actor Performance {
         story.ledger = (try? await store.outbox.ledger()) ?? ledger
         story.exchanges = (try? await stage.exchanges()) ?? []
         let received = (try? await stage.received()) ?? []
-        var ids: Set<String> = []
-        for record in received {
-            if let id = record.eventID, !ids.insert("\(record.type) \(id)").inserted {
-                story.repeated += 1
-            } else {
-                story.received[record.type, default: 0] += 1
-            }
-        }
-        let events = story.received.filter { !["identity", "unknown"].contains($0.key) }.values.reduce(0, +)
-        story.lost = max(0, story.ledger.delivered - events)
+        let arrivals = Arrivals(
+            delivered: outbox.delivered.map { Received($0) },
+            received: received,
+            fields: subject.wireFields,
+            isDisturbed: story.exchanges.contains { $0.fault != nil || !(200..<400).contains($0.status ?? 0) }
+        )
+        story.received = arrivals.received
+        story.repeated = arrivals.repeated
+        story.lost = arrivals.lost
         story.findings = observation.findings(received: received, ledger: story.ledger)
     }
 
@@ -98,6 +97,8 @@ actor Performance {
             defer { outbox.endFilling() }
             for _ in 0..<times {
                 for event in events { try await session.track(event) }
+                // A moment each, so that a date on the wire tells one from the next.
+                if times > 1 { time.push(by: .milliseconds(1)) }
             }
         case .flush:
             let isDone = try await running().flush(

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 import Synchronization
 
 /// An outbox that gives nothing away while a step puts events into it.
@@ -10,7 +11,17 @@ final class StepwiseOutbox: OutboxStoreDecorator {
     /// Closed while a step puts events in.
     private let filling = Mutex<AsyncGate?>(nil)
 
+    private let watched = Mutex(Watched())
+
+    private struct Watched {
+        var leased: [String: Envelope] = [:]
+        var delivered: [Envelope] = []
+    }
+
     init(_ base: any OutboxStore) { self.base = base }
+
+    /// The events that the adapter said were delivered, in that order.
+    var delivered: [Envelope] { watched.withLock { $0.delivered } }
 
     /// Begins a step that puts events in.
     func beginFilling() { filling.withLock { $0 = $0 ?? AsyncGate() } }
@@ -26,6 +37,29 @@ final class StepwiseOutbox: OutboxStoreDecorator {
 
     func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
         if let gate = filling.withLock({ $0 }), await !gate.wait() { return .nothing(until: nil) }
-        return try await base.lease(request)
+        let answer = try await base.lease(request)
+        if case .leased(let lease) = answer {
+            watched.withLock { watched in
+                for envelope in lease.batches.joined() { watched.leased[envelope.id] = envelope }
+            }
+        }
+        return answer
+    }
+
+    func settle(
+        _ settlements: [Settlement],
+        under token: LeaseToken,
+        now: Date
+    ) async throws(ExperimentationError) -> Bool {
+        let isSettled = try await base.settle(settlements, under: token, now: now)
+        guard isSettled else { return false }
+        watched.withLock { watched in
+            for settlement in settlements where settlement.outcome == .delivered {
+                if let envelope = watched.leased.removeValue(forKey: settlement.id) {
+                    watched.delivered.append(envelope)
+                }
+            }
+        }
+        return true
     }
 }

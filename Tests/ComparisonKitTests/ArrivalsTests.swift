@@ -1,0 +1,105 @@
+import ConformanceKit
+import Experimentation
+import Foundation
+import Testing
+
+@testable import ComparisonKit
+
+@Suite("Repeated and lost")
+struct ArrivalsTests {
+    private static func click(_ number: Int, value: Double? = nil) -> Received {
+        Received(
+            type: "custom",
+            userID: "ada",
+            name: "clicked",
+            value: value,
+            date: Date(timeIntervalSince1970: Double(number) / 1000)
+        )
+    }
+
+    private static let all = Set(Received.Field.allCases)
+
+    @Test("a hundred repetitions don't hide a hundred losses")
+    func hidden() {
+        let delivered = (0..<300).map { Self.click($0) }
+        let received = (0..<200).map { Self.click($0) } + (0..<100).map { Self.click($0) }
+        let arrivals = Arrivals(delivered: delivered, received: received, fields: Self.all, isDisturbed: true)
+        #expect(arrivals.repeated == 100)
+        #expect(arrivals.lost == 100)
+        #expect(arrivals.received == ["custom": 200])
+    }
+
+    @Test("events that nothing tells apart can't be told from each other once something went wrong")
+    func untold() {
+        let twins = [Self.click(1), Self.click(2)]
+        let disturbed = Arrivals(delivered: twins, received: twins, fields: [.name], isDisturbed: true)
+        #expect(disturbed.repeated == nil && disturbed.lost == nil)
+        let calm = Arrivals(delivered: twins, received: twins, fields: [.name], isDisturbed: false)
+        #expect(calm.repeated == 0 && calm.lost == 0)
+    }
+
+    @Test("a wire that tells an age in place of the date loses nothing by it")
+    func aged() {
+        let sent = [Self.click(1, value: 1), Self.click(2, value: 2)]
+        let told = sent.map { event in
+            var event = event
+            event.date = nil
+            event.age = 3
+            return event
+        }
+        let arrivals = Arrivals(delivered: sent, received: told + [told[0]], fields: Self.all, isDisturbed: true)
+        #expect(arrivals.repeated == 1)
+        #expect(arrivals.lost == 0)
+    }
+
+    @Test("an event that the vendor is told otherwise is neither lost nor repeated; its second arrival is")
+    func toldOtherwise() {
+        let sent = [Self.click(1, value: 3), Self.click(2, value: 4)]
+        let told = [Self.click(1, value: 30), Self.click(2, value: 40)]
+        let once = Arrivals(delivered: sent, received: told, fields: Self.all, isDisturbed: true)
+        #expect(once.repeated == 0 && once.lost == 0)
+        let again = Arrivals(delivered: sent, received: told + [told[0]], fields: Self.all, isDisturbed: true)
+        #expect(again.repeated == 1 && again.lost == 0)
+        let one = Arrivals(delivered: sent, received: [told[0]], fields: Self.all, isDisturbed: true)
+        #expect(one.repeated == 0 && one.lost == 1)
+    }
+
+    @Test("what no application tracked, an identity, is counted and no event")
+    func signs() {
+        let signs = [Received(type: "identity", userID: "ada"), Received(type: "identity", userID: "ada")]
+        let arrivals = Arrivals(delivered: [], received: signs, fields: Self.all, isDisturbed: true)
+        #expect(arrivals.repeated == 0 && arrivals.lost == 0)
+        #expect(arrivals.received == ["identity": 2])
+    }
+
+    @Test("what of an event arrives is told field by field")
+    func fidelity() {
+        let sent = Received(
+            type: "purchase",
+            userID: "ada",
+            value: 64.9,
+            attributes: ["colour": "red"],
+            orderID: "o-1",
+            items: ["a", "b"]
+        )
+        var arrived = sent
+        arrived.type = "custom"
+        arrived.value = 6490
+        arrived.attributes = [:]
+        let fidelity = EventFidelity(sent, arrived: [arrived])
+        #expect(
+            fidelity
+                == EventFidelity(
+                    type: "purchase",
+                    arrivedAs: "custom",
+                    fields: ["userID": .kept, "value": .changed, "attributes": .lost, "orderID": .kept, "items": .kept]
+                )
+        )
+        #expect(
+            fidelity.sentence(without: ["userID"])
+                == "arrives as custom; keeps items, orderID; changes value; loses attributes"
+        )
+        #expect(EventFidelity(sent, arrived: []).sentence() == "nothing arrives")
+        #expect(EventFidelity(type: "share", refusal: "no word").sentence() == "refused: no word")
+    }
+}
