@@ -41,6 +41,7 @@ public final class ExperimentationClient: Sendable {
         core = ClientCore(provider: provider, roles: roles, store: store, options: options, environment: environment)
         await core.restore()
         startPolling()
+        startListening()
         startAskingSwitch()
     }
 
@@ -272,6 +273,14 @@ public final class ExperimentationClient: Sendable {
         polling.withLock { $0.append(task) }
     }
 
+    private func startListening() {
+        guard let notices = core.roles.changes?.notices() else { return }
+        let task = Task { [weak core] in
+            for await notice in notices { await core?.heed(notice) }
+        }
+        polling.withLock { $0.append(task) }
+    }
+
     private func startAskingSwitch() {
         guard core.roles.remoteSwitch != nil else { return }
         let task = Task { [weak core] in
@@ -284,24 +293,4 @@ public final class ExperimentationClient: Sendable {
     }
 
     private func stopPolling() { polling.withLock { for task in $0 { task.cancel() } } }
-}
-
-extension ClientCore {
-    /// Asks the vendor once whether it has switched the application off.
-    ///
-    /// - Returns: How long to wait before it is asked again.
-    func askSwitch() async -> Duration? {
-        guard let answer = await roles.remoteSwitch?.ask() else { return nil }
-        if let isOff = answer.isOff, !Task.isCancelled { await killSwitch.set(isOff) }
-        return max(answer.wait, .seconds(1))
-    }
-
-    /// Asks the vendor once, on the client's own account.
-    func poll() async {
-        if let rules {
-            _ = try? await rules.current(force: true)
-        } else {
-            for session in sessions.all { try? await session.refresh() }
-        }
-    }
 }

@@ -60,6 +60,8 @@ public struct ProviderRoles: Sendable {
     public var furtherRoutes: [EventRoute] = []
     /// How an anonymous user becomes a known one, where that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
+    /// How the client hears that decisions have changed, if the vendor tells.
+    public var changes: (any ChangeSource)?
     /// The vendor's switch, if it is asked for apart from decisions.
     public var remoteSwitch: (any RemoteSwitch)?
     /// How campaigns are held, if the vendor answers events with any.
