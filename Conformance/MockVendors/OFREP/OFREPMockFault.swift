@@ -113,11 +113,7 @@ public enum OFREPMockFault: String, Sendable, Hashable, Codable, CaseIterable {
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         for text in texts { continuation.yield(Array(text.utf8)) }
         // One that babbles stays open; whoever reads it ends it.
-        if self != .streamBabbles {
-            continuation.finish()
-        } else {
-            continuation.onTermination = { _ in _ = continuation }
-        }
+        if self != .streamBabbles { continuation.finish() }
         return stream
     }
 
