@@ -2,7 +2,7 @@
 import PackageDescription
 
 // The vendors, once: everything below that exists per vendor is derived from this list.
-let vendors = ["Flagship", "Sigma", "Engage", "Evergage"]
+let vendors = ["Flagship", "Sigma", "Engage", "Evergage", "OFREP"]
 
 // Those whose own words have a durable default, in a product beside the adapter: an adapter knows no store.
 let durableVendors = ["Flagship", "Sigma", "Evergage"]

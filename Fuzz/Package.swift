@@ -7,7 +7,7 @@ let core: Target.Dependency = .product(name: "Experimentation", package: "swift-
 let conformance: [Target.Dependency] = ["ConformanceKit", "ComparisonKit"].map {
     .product(name: $0, package: "swift-experimentation")
 }
-let vendors = ["Flagship", "Sigma", "Engage", "Evergage"]
+let vendors = ["Flagship", "Sigma", "Engage", "Evergage", "OFREP"]
 
 let package = Package(
     name: "Fuzz",

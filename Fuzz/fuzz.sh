@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 seconds=${1:-30}
 configuration=${CONFIGURATION:-debug}
 [ $# -gt 0 ] && shift
-names=${*:-json xml dates settings kept envelopes lines documents yaml lists flagship sigma engage evergage}
+names=${*:-json xml dates settings kept envelopes lines documents yaml lists flagship sigma engage evergage ofrep}
 limit=(-max_total_time="$seconds")
 [ -n "${RUNS:-}" ] && limit=(-runs="$RUNS")
 export ASAN_OPTIONS=detect_leaks=0

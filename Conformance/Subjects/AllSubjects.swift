@@ -1,12 +1,13 @@
 import ConformanceKit
 import FlagshipAdapter
+import OFREPAdapter
 
 /// The subjects that are at home here.
 public enum AllSubjects {
-    /// The in-memory provider first, then the vendors; Flagship in both of its modes.
+    /// The in-memory provider first, then the vendors; Flagship and OFREP in both of their modes.
     public static let all: [any ConformanceSubject] = [
         InMemorySubject(), FlagshipSubject(mode: .decisionAPI), FlagshipSubject(mode: .bucketing), SigmaSubject(),
-        EngageSubject(), EvergageSubject(),
+        EngageSubject(), EvergageSubject(), OFREPSubject(), OFREPSubject(changes: .events),
     ]
 
     /// The subject with a name, or `nil`.

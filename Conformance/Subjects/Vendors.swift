@@ -2,10 +2,11 @@ import EngageAdapter
 import EvergageAdapter
 import Experimentation
 import FlagshipAdapter
+import OFREPAdapter
 
 extension Vendor {
     /// The vendors, in the order of every report.
-    public static let all: [Vendor] = [flagship, sigma, engage, evergage]
+    public static let all: [Vendor] = [flagship, sigma, engage, evergage, ofrep]
 
     private static let flagship = Vendor(
         "flagship",
@@ -21,4 +22,6 @@ extension Vendor {
     private static let evergage = Vendor("evergage", subjects: [EvergageSubject()]) {
         client async throws(ExperimentationError) in try await EvergageProvider.reach(client)
     }
+
+    private static let ofrep = Vendor("ofrep", subjects: [OFREPSubject(), OFREPSubject(changes: .events)])
 }

@@ -37,7 +37,7 @@ public final class InMemoryProvider: ExperimentationProvider {
         var failure: ExperimentationError?
         var verdict: @Sendable (Envelope) -> Verdict = { _ in .delivered }
         var answer: @Sendable (Envelope) -> [Campaign] = { _ in [] }
-        var listeners: [AsyncStream<Void>.Continuation] = []
+        var listeners: [AsyncStream<ChangeNotice>.Continuation] = []
 
         mutating func replace(_ flags: [InMemoryFlag], _ experiments: [InMemoryExperiment]) {
             self.flags = flags
@@ -114,7 +114,7 @@ public final class InMemoryProvider: ExperimentationProvider {
             isSticky: capabilities.contains(.stickyAssignments),
             allowsOverrides: capabilities.contains(.overrides)
         )
-        roles.updates = { [weak self] in self?.listen() ?? AsyncStream { $0.finish() } }
+        roles.changes = part
         roles.stop = { [weak self] _ in self?.state.withLock { $0.record.isStopped = true } }
         return roles
     }
@@ -150,12 +150,12 @@ public final class InMemoryProvider: ExperimentationProvider {
             state.replace(flags, state.experiments)
             return state.listeners
         }
-        for listener in listeners { listener.yield() }
+        for listener in listeners { listener.yield(.changed) }
     }
 
-    private func listen() -> AsyncStream<Void> {
+    fileprivate func listen() -> AsyncStream<ChangeNotice> {
         // One that waits is as good as several: it is the state at the end that is asked for.
-        let (stream, listener) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (stream, listener) = AsyncStream.makeStream(of: ChangeNotice.self, bufferingPolicy: .bufferingNewest(1))
         state.withLock { $0.listeners.append(listener) }
         return stream
     }
@@ -193,10 +193,12 @@ public final class InMemoryProvider: ExperimentationProvider {
 }
 
 /// The roles of an ``InMemoryProvider``.
-struct InMemoryPart: RulesetSource, EventSink, IdentityLinker {
+struct InMemoryPart: RulesetSource, EventSink, IdentityLinker, ChangeSource {
     let provider: InMemoryProvider
     let freshness: Freshness
     let batching: BatchPolicy
+
+    func notices() -> AsyncStream<ChangeNotice> { provider.listen() }
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
         let result = provider.state.withLock { state -> Result<RulesetAnswer, ExperimentationError> in

@@ -3,6 +3,7 @@ import EngageAdapter
 import EvergageAdapter
 import Experimentation
 import FlagshipAdapter
+import OFREPAdapter
 import SigmaAdapter
 
 /// The vendors by name, for whoever chooses one at run time: a name and its settings become a provider.
@@ -14,7 +15,7 @@ import SigmaAdapter
 /// ```
 public enum VendorCatalog {
     /// The names, in the order of every report.
-    public static let names = ["flagship", "sigma", "engage", "evergage"]
+    public static let names = ["flagship", "sigma", "engage", "evergage", "ofrep"]
 
     /// Makes the provider that a configuration file describes: `vendor` and its settings, every endpoint included.
     ///
@@ -86,6 +87,7 @@ public enum VendorCatalog {
         case "sigma": provider = SigmaProvider(configuration: try SigmaConfiguration(reading: &settings))
         case "engage": provider = EngageProvider(configuration: try EngageConfiguration(reading: &settings))
         case "evergage": provider = EvergageProvider(configuration: try EvergageConfiguration(reading: &settings))
+        case "ofrep": provider = OFREPProvider(configuration: try OFREPConfiguration(reading: &settings))
         default:
             let known = names.joined(separator: ", ")
             throw ExperimentationError(

@@ -39,7 +39,7 @@ struct ConformTests {
         let subjects = try #require(document["subjects"]?.array)
         #expect(
             subjects.compactMap { $0["name"]?.string } == [
-                "flagship", "flagship-bucketing", "sigma", "engage", "evergage", "in-memory",
+                "flagship", "flagship-bucketing", "sigma", "engage", "evergage", "ofrep", "ofrep-events", "in-memory",
             ]
         )
         for subject in subjects {

@@ -56,7 +56,7 @@ struct MockTests {
 
     @Test(
         "what a mock prints is a configuration, as it is and put together by hand",
-        arguments: ["flagship", "sigma", "engage", "evergage"]
+        arguments: ["flagship", "sigma", "engage", "evergage", "ofrep"]
     )
     func printedConfiguration(vendor: String) async throws {
         let mock = try await ServedMock(vendor)
@@ -70,13 +70,13 @@ struct MockTests {
                 input: #"{"user":{"id":"a","consent":true}}"# + "\n"
             )
             let line = try JSONValue(evaluated.output)
-            if ["flagship", "sigma"].contains(vendor) {
+            if ["flagship", "sigma", "ofrep"].contains(vendor) {
                 #expect(evaluated.status == 0, "\(evaluated.errors)")
                 #expect(line["error"] == .null && line["decisions"]?.object?.isEmpty == false)
             } else {
                 #expect(line["error"]?["code"]?.string == "UNSUPPORTED", "\(evaluated.errors)")
             }
-            guard vendor != "sigma" else { continue }
+            guard !["sigma", "ofrep"].contains(vendor) else { continue }
             let tracked = try await Tool.run(
                 ["track", "--config", path],
                 input: #"{"user":{"id":"a","consent":true},"event":{"type":"custom","name":"hello"}}"# + "\n"
@@ -155,7 +155,7 @@ struct MockTests {
 
     @Test(
         "the cases that only read run against a configured address of every vendor, and no other",
-        arguments: ["flagship", "sigma", "engage", "evergage"]
+        arguments: ["flagship", "sigma", "engage", "evergage", "ofrep"]
     )
     func live(vendor: String) async throws {
         let mock = try await ServedMock(vendor)
@@ -190,7 +190,7 @@ struct MockTests {
 
     @Test(
         "a live run against a vendor that isn't there is status 69 and one line, neither kept nor broken promises",
-        arguments: ["flagship", "sigma", "engage", "evergage"]
+        arguments: ["flagship", "sigma", "engage", "evergage", "ofrep"]
     )
     func liveAbsent(vendor: String) async throws {
         let mock = try await ServedMock(vendor)

@@ -1,6 +1,6 @@
 import Testing
 
-/// Four adapters that are read alike: the same files after the vendor's name, the same table in the README.
+/// Adapters that are read alike: the same files after the vendor's name, the same table in the README.
 @Suite("Adapter folders")
 struct AdapterFolderTests {
     /// At the bottom: settings, addresses, shapes and failures.

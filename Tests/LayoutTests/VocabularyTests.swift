@@ -7,7 +7,7 @@ struct VocabularyTests {
     /// Words by which a vendor would show through.
     static let words = [
         "flagship", "abtasty", "ab tasty", #"\bsigma(?!sk)"#, "silverpop", "evergage", #"\bengage\b"#, "engagesdk",
-        "xmlapi",
+        "xmlapi", "ofrep",
         #"\bubf"#, "fsvisitor", "cachettl", "bucketing", #"\bvisitors?\b"#, "mobileidentity",
     ]
 

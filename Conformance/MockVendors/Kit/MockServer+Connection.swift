@@ -34,7 +34,12 @@ extension MockServer {
         if response == nil, fault?.isBeforeTheVendor != true { response = await vendor.respond(to: request) }
         let ownFault = fault == nil ? response?.fault : nil
         if let replacement = ownFault?.replacement { response = replacement }
-        let performance = Performance(response, to: arrival, fault: fault ?? ownFault)
+        var performance = Performance(response, to: arrival, fault: fault ?? ownFault)
+        if fault == nil, ownFault == nil, let response, response.status == 200,
+            let pieces = await vendor.pieces(answering: request)
+        {
+            performance = Performance(.pieces(head: ResponseBytes.openHead(response), pieces), keepsConnection: false)
+        }
         // What a client can see it can also find in the journal, so this comes before the answer.
         note(performance.answers ? response : nil, ownFault: ownFault, bytes: performance.byteCount, for: number)
         return performance
@@ -54,6 +59,9 @@ extension MockServer {
                 try await answers.write(ByteBuffer(bytes: [byte]))
                 try await Task.sleep(for: pause)
             }
+        case .pieces(let head, let pieces):
+            try await answers.write(ByteBuffer(bytes: head))
+            for await piece in pieces { try await answers.write(ByteBuffer(bytes: piece)) }
         case .silence:
             // The connection stays open and mute until the client or ``stop()`` closes it.
             try await channel.closeFuture.get()
@@ -71,6 +79,7 @@ struct Performance: Sendable {
     enum Act: Sendable {
         case bytes([UInt8])
         case drip([UInt8], pause: Duration)
+        case pieces(head: [UInt8], AsyncStream<[UInt8]>)
         case silence
         case reset
     }
@@ -87,7 +96,7 @@ struct Performance: Sendable {
     /// Whether the client gets to see something of the response.
     var answers: Bool {
         switch act {
-        case .bytes, .drip: true
+        case .bytes, .drip, .pieces: true
         case .silence, .reset: false
         }
     }
@@ -95,7 +104,7 @@ struct Performance: Sendable {
     /// How many bytes are sent.
     var byteCount: Int {
         switch act {
-        case .bytes(let bytes), .drip(let bytes, _): bytes.count
+        case .bytes(let bytes), .drip(let bytes, _), .pieces(let bytes, _): bytes.count
         case .silence, .reset: 0
         }
     }

@@ -19,6 +19,10 @@ public protocol MockVendor: Sendable {
     /// Answers a request as the vendor would.
     func respond(to request: MockRequest) async -> MockResponse
 
+    /// What follows the head of an answer with status 200, piece by piece, for as long as the connection lasts; `nil` for
+    /// an answer that has its body with it.
+    func pieces(answering request: MockRequest) async -> AsyncStream<[UInt8]>?
+
     /// Forgets everything that requests changed; what was configured stays.
     func reset() async
 
@@ -44,6 +48,8 @@ extension MockVendor {
     /// Nothing is left open.
     public static var facts: [MockFact] { [] }
 
+    /// Answers with whole bodies.
+    public func pieces(answering request: MockRequest) async -> AsyncStream<[UInt8]>? { nil }
     /// Knows nothing more.
     public func control(_ request: MockRequest) async -> MockResponse? { nil }
 }

@@ -16,6 +16,13 @@ enum ResponseBytes {
         return Array((text + "\r\n").utf8)
     }
 
+    /// The head of a body whose end is that of the connection.
+    static func openHead(_ response: MockResponse) -> [UInt8] {
+        var text = "HTTP/1.1 \(response.status) \(phrases[response.status] ?? "Status")\r\n"
+        for field in response.headers { text += "\(field.name): \(field.value)\r\n" }
+        return Array((text + "Connection: close\r\n\r\n").utf8)
+    }
+
     private static func allowsBody(_ status: Int) -> Bool { status >= 200 && status != 204 && status != 304 }
 
     private static let phrases = [

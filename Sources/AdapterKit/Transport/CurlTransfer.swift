@@ -82,7 +82,10 @@
         private static let receiveHead: ccurl_data_callback = { bytes, size, count, context in
             guard let bytes, let context else { return 0 }
             let line = Lent(bytes: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
-            return from(context).state.withLock { $0.head.take(UnsafeRawBufferPointer(line.bytes)) } ? size * count : 0
+            let transfer = from(context)
+            var status = 0
+            _ = ccurl_get_long(transfer.handle, CURLINFO_RESPONSE_CODE, &status)
+            return transfer.state.withLock { $0.takeHead(line, status: status) } ? size * count : 0
         }
 
         private static let send: ccurl_data_callback = { bytes, size, count, context in
@@ -114,16 +117,19 @@
             var head = ResponseHead()
             private var sent = 0
             private var body: [UInt8] = []
+            private var received = 0
             private var isTooLarge = false
 
             init(_ exchange: CurlExchange) { self.exchange = exchange }
 
             mutating func clear() {
                 exchange.body = []
+                exchange.receive = nil
                 attempts = 0
                 head = ResponseHead()
                 sent = 0
                 body = []
+                received = 0
                 isTooLarge = false
             }
 
@@ -138,13 +144,27 @@
                 return .success(HTTPReply(response: response, body: body))
             }
 
+            /// Takes a line of the head; false if the response is not to be read on.
+            mutating func takeHead(_ line: Lent, status: Int) -> Bool {
+                guard head.take(UnsafeRawBufferPointer(line.bytes)) else { return false }
+                if head.isComplete, let receive = exchange.receive, (200...999).contains(status) {
+                    receive(.head(HTTPResponse(status: .init(code: status), headerFields: head.decodedFields)))
+                }
+                return true
+            }
+
             mutating func take(_ part: Lent) -> Int {
                 let bytes = part.bytes
-                guard bytes.count <= exchange.limits.responseBytes - body.count else {
+                guard bytes.count <= exchange.limits.responseBytes - received else {
                     isTooLarge = true
                     return 0
                 }
-                body.append(contentsOf: bytes)
+                received += bytes.count
+                if let receive = exchange.receive {
+                    receive(.body(Array(bytes)))
+                } else {
+                    body.append(contentsOf: bytes)
+                }
                 return bytes.count
             }
 

@@ -61,6 +61,31 @@
             body: [UInt8],
             limits: HTTPLimits
         ) async throws(ExperimentationError) -> HTTPReply {
+            try await exchange(request, body: body, limits: limits, receive: nil)
+        }
+
+        /// Sends a request without a body, and hands the response on as it comes, on the engine's thread or the caller's.
+        ///
+        /// - Parameters:
+        ///   - request: The request; it is checked by `HTTPRequest.validated()`.
+        ///   - limits: What the exchange may cost.
+        ///   - receive: Takes the head, then the parts of the body.
+        /// - Returns: When the response is complete, its head.
+        /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
+        public func stream(
+            _ request: HTTPRequest,
+            limits: HTTPLimits,
+            receive: @escaping @Sendable (HTTPPart) -> Void
+        ) async throws(ExperimentationError) -> HTTPResponse {
+            try await exchange(request, body: [], limits: limits, receive: receive).response
+        }
+
+        private func exchange(
+            _ request: HTTPRequest,
+            body: [UInt8],
+            limits: HTTPLimits,
+            receive: (@Sendable (HTTPPart) -> Void)?
+        ) async throws(ExperimentationError) -> HTTPReply {
             let request = try request.validated()
             guard limits.deadline > .zero else {
                 throw request.failed(.init(.timeout, "the deadline passed before the request was sent"))
@@ -74,6 +99,7 @@
                             request: request,
                             body: body,
                             limits: limits,
+                            receive: receive,
                             continuation: continuation
                         )
                     )
@@ -98,6 +124,8 @@
         let request: HTTPRequest
         var body: [UInt8]
         let limits: HTTPLimits
+        /// Takes the response as it comes; `nil` to have it put together.
+        var receive: (@Sendable (HTTPPart) -> Void)?
         let continuation: CheckedContinuation<Result<HTTPReply, ExperimentationError>, Never>
 
         func answer(_ outcome: Result<HTTPReply, ExperimentationError>) { continuation.resume(returning: outcome) }

@@ -19,6 +19,45 @@ public protocol HTTPTransport: Sendable {
     ///   `ErrorCode.configuration` when trying again can't help (a certificate that isn't trusted), and
     ///   `ErrorCode.cancelled`. All but the last name the host.
     func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws(ExperimentationError) -> HTTPReply
+
+    /// Sends a request without a body, and hands the response on as it comes.
+    ///
+    /// The parts are handed over one after another, on whatever thread they come in; what takes them must not wait, and must
+    /// not call back. An engine that can't do so hands everything over at the end, which is what happens unless it says how.
+    ///
+    /// - Parameters:
+    ///   - request: The request, as for ``send(_:body:limits:)``.
+    ///   - limits: What the exchange may cost; the deadline is that of the whole response.
+    ///   - receive: Takes the head, then the parts of the body.
+    /// - Returns: When the response is complete, its head.
+    /// - Throws: As ``send(_:body:limits:)``; the parts that came before have been handed over then.
+    func stream(
+        _ request: HTTPRequest,
+        limits: HTTPLimits,
+        receive: @escaping @Sendable (HTTPPart) -> Void
+    ) async throws(ExperimentationError) -> HTTPResponse
+}
+
+extension HTTPTransport {
+    /// Waits for the whole response, and hands it over then.
+    public func stream(
+        _ request: HTTPRequest,
+        limits: HTTPLimits,
+        receive: @escaping @Sendable (HTTPPart) -> Void
+    ) async throws(ExperimentationError) -> HTTPResponse {
+        let reply = try await send(request, body: [], limits: limits)
+        receive(.head(reply.response))
+        if !reply.body.isEmpty { receive(.body(reply.body)) }
+        return reply.response
+    }
+}
+
+/// A part of a response that is handed on as it comes.
+public enum HTTPPart: Sendable, Hashable {
+    /// The status and the header fields of the final response; first, and once.
+    case head(HTTPResponse)
+    /// The next bytes of the body, decompressed.
+    case body([UInt8])
 }
 
 /// What one exchange may cost.

@@ -15,16 +15,26 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     private struct Pending {
         let limit: Int
+        /// Takes the response as it comes; `nil` to have it put together.
+        let receive: (@Sendable (HTTPPart) -> Void)?
         let continuation: Continuation
         var response: HTTPURLResponse?
+        var received = 0
         var body: [UInt8] = []
     }
 
     private let pending = Mutex<[Int: Pending]>([:])
 
     /// Remembers who waits for a task.
-    func begin(_ task: URLSessionTask, limit: Int, _ continuation: Continuation) {
-        pending.withLock { $0[task.taskIdentifier] = Pending(limit: limit, continuation: continuation) }
+    func begin(
+        _ task: URLSessionTask,
+        limit: Int,
+        receive: (@Sendable (HTTPPart) -> Void)? = nil,
+        _ continuation: Continuation
+    ) {
+        pending.withLock {
+            $0[task.taskIdentifier] = Pending(limit: limit, receive: receive, continuation: continuation)
+        }
     }
 
     /// Gives the caller an error at once and gives the task up; nothing if the caller has been answered.
@@ -71,17 +81,25 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        pending.withLock { $0[dataTask.taskIdentifier]?.response = response as? HTTPURLResponse }
+        let response = response as? HTTPURLResponse
+        let receive = pending.withLock { pending in
+            pending[dataTask.taskIdentifier]?.response = response
+            return pending[dataTask.taskIdentifier]?.receive
+        }
+        if let receive, let response { receive(.head(Self.head(of: response))) }
         completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        let limit = pending.withLock { pending -> Int? in
-            guard let entry = pending[dataTask.taskIdentifier] else { return nil }
-            guard data.count <= entry.limit - entry.body.count else { return entry.limit }
+        let (limit, receive) = pending.withLock { pending -> (Int?, (@Sendable (HTTPPart) -> Void)?) in
+            guard let entry = pending[dataTask.taskIdentifier] else { return (nil, nil) }
+            guard data.count <= entry.limit - entry.received else { return (entry.limit, nil) }
+            pending[dataTask.taskIdentifier]?.received += data.count
+            if let receive = entry.receive { return (nil, receive) }
             pending[dataTask.taskIdentifier]?.body.append(contentsOf: data)
-            return nil
+            return (nil, nil)
         }
+        receive?(.body([UInt8](data)))
         guard let limit else { return }
         end(dataTask, with: ExperimentationError(.tooLarge, "the response's body is larger than \(limit) bytes"))
     }
@@ -100,6 +118,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         guard let response = waiting.response ?? response as? HTTPURLResponse,
             (200...999).contains(response.statusCode)
         else { return .failure(ExperimentationError(.transport, "no valid status")) }
+        return .success(HTTPReply(response: head(of: response), body: waiting.body))
+    }
+
+    private static func head(of response: HTTPURLResponse) -> HTTPResponse {
         var fields = HTTPFields()
         for case (let name as String, let value as String) in response.allHeaderFields {
             if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
@@ -108,8 +130,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             fields[.contentEncoding] = nil
             fields[.contentLength] = nil
         }
-        let head = HTTPResponse(status: .init(code: response.statusCode), headerFields: fields)
-        return .success(HTTPReply(response: head, body: waiting.body))
+        return HTTPResponse(status: .init(code: min(max(response.statusCode, 0), 999)), headerFields: fields)
     }
 
     private static func translated(_ error: any Error) -> ExperimentationError {

@@ -48,6 +48,31 @@ package final class SessionEngine: HTTPTransport {
         body: [UInt8],
         limits: HTTPLimits
     ) async throws(ExperimentationError) -> HTTPReply {
+        try await exchange(request, body: body, limits: limits, receive: nil)
+    }
+
+    /// Sends a request without a body, and hands the response on as it comes, on the session's queue.
+    ///
+    /// - Parameters:
+    ///   - request: The request; it is checked by `HTTPRequest.validated()`.
+    ///   - limits: What the exchange may cost.
+    ///   - receive: Takes the head, then the parts of the body.
+    /// - Returns: When the response is complete, its head.
+    /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
+    package func stream(
+        _ request: HTTPRequest,
+        limits: HTTPLimits,
+        receive: @escaping @Sendable (HTTPPart) -> Void
+    ) async throws(ExperimentationError) -> HTTPResponse {
+        try await exchange(request, body: [], limits: limits, receive: receive).response
+    }
+
+    private func exchange(
+        _ request: HTTPRequest,
+        body: [UInt8],
+        limits: HTTPLimits,
+        receive: (@Sendable (HTTPPart) -> Void)?
+    ) async throws(ExperimentationError) -> HTTPReply {
         let request = try request.validated()
         guard limits.deadline > .zero else {
             throw request.failed(.init(.timeout, "the deadline passed before the request was sent"))
@@ -67,7 +92,7 @@ package final class SessionEngine: HTTPTransport {
         defer { timer.cancel() }
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                delegate.begin(task, limit: limits.responseBytes, continuation)
+                delegate.begin(task, limit: limits.responseBytes, receive: receive, continuation)
                 if Task.isCancelled { delegate.end(task, with: SessionDelegate.cancelled) } else { task.resume() }
             }
         } onCancel: {

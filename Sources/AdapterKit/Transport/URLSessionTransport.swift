@@ -30,5 +30,21 @@
         ) async throws(ExperimentationError) -> HTTPReply {
             try await engine.send(request, body: body, limits: limits)
         }
+
+        /// Sends a request without a body, and hands the response on as it comes.
+        ///
+        /// - Parameters:
+        ///   - request: The request; it is checked by `HTTPRequest.validated()`.
+        ///   - limits: What the exchange may cost.
+        ///   - receive: Takes the head, then the parts of the body.
+        /// - Returns: When the response is complete, its head.
+        /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
+        public func stream(
+            _ request: HTTPRequest,
+            limits: HTTPLimits,
+            receive: @escaping @Sendable (HTTPPart) -> Void
+        ) async throws(ExperimentationError) -> HTTPResponse {
+            try await engine.stream(request, limits: limits, receive: receive)
+        }
     }
 #endif

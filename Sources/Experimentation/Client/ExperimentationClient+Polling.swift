@@ -35,11 +35,11 @@ extension ExperimentationClient {
         polling.withLock { $0.append(task) }
     }
 
-    /// Asks again for open sessions whenever the provider says that something else would be decided.
+    /// Listens to what the provider tells of changes.
     func startListening() {
-        guard let updates = core.roles.updates?() else { return }
+        guard let notices = core.roles.changes?.notices() else { return }
         let task = Task { [weak core] in
-            for await _ in updates { await core?.askAgain() }
+            for await notice in notices { await core?.heed(notice) }
         }
         polling.withLock { $0.append(task) }
     }
@@ -66,6 +66,18 @@ extension ClientCore {
             _ = try? await rules.current(force: true)
         } else {
             for session in sessions.all { try? await session.refresh() }
+        }
+    }
+
+    /// Acts on what the vendor tells of changes.
+    func heed(_ notice: ChangeNotice) async {
+        switch notice {
+        case .changed:
+            await askAgain()
+        case .unheard(let error):
+            for session in sessions.all { session.markStale() }
+            environment.log.log(.warning, "changes.unheard", "\(provider.name) tells of no changes any more: \(error)")
+            if status.status == .ready { status.announce(.stale, .stale, error: error) }
         }
     }
 

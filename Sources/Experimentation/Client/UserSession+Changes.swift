@@ -6,6 +6,12 @@ public struct DecisionChange: Sendable, Equatable {
     public var flags: Set<String>
     /// Whether there is anything to read, and how good it is.
     public var status: ProviderStatus
+
+    /// Creates a change, to compare one with.
+    public init(flags: Set<String>, status: ProviderStatus) {
+        self.flags = flags
+        self.status = status
+    }
 }
 
 extension UserSession {

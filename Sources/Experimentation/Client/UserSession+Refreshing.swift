@@ -210,7 +210,7 @@ extension UserSession {
     }
 
     /// The decisions at hand are the last good ones from now on.
-    private func markStale() {
+    func markStale() {
         update { snapshot in
             guard snapshot.revision > 0, case .fresh = snapshot.origin else { return nil }
             return marked(snapshot.with(origin: .stale))

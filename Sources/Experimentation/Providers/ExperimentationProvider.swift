@@ -65,12 +65,10 @@ public struct ProviderRoles: Sendable {
     public var furtherRoutes: [EventRoute] = []
     /// How an anonymous user becomes a known one, where that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
+    /// How the client hears that decisions have changed, if the vendor tells.
+    public var changes: (any ChangeSource)?
     /// The vendor's switch, if it is asked for apart from decisions.
     public var remoteSwitch: (any RemoteSwitch)?
-    /// What tells, by an element each time, that something else would be decided now, for a vendor that says so by itself.
-    ///
-    /// The client then asks again for its open sessions; it listens from its start to its end.
-    public var updates: (@Sendable () -> AsyncStream<Void>)?
     /// How campaigns are held, if the vendor answers events with any.
     public var campaigns: CampaignPolicy?
     /// Whether the vendor needs consent before it may be told anything: if so, unknown consent holds events back.

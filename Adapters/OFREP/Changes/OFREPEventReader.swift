@@ -1,0 +1,73 @@
+/// Reads server-sent events from bytes as they come, in parts that are cut anywhere; pure.
+///
+/// Lines end with CR, LF or both. What is longer than 64 KB is left out, comments and unknown fields too.
+struct OFREPEventReader: Sendable {
+    /// One event.
+    struct Message: Sendable, Hashable {
+        /// The lines of its data.
+        var data: [UInt8]
+        /// The last id that the stream has named, to begin behind it next time.
+        var id: String?
+    }
+
+    private static let longest = 64 << 10
+
+    private var line: [UInt8] = []
+    private var isTooLong = false
+    private var data: [UInt8]?
+    private var id: String?
+    private var isAfterCR = false
+    private var isFirstLine = true
+
+    /// Takes the next bytes.
+    ///
+    /// - Returns: The events that are complete with them.
+    mutating func take(_ bytes: [UInt8]) -> [Message] {
+        var messages: [Message] = []
+        for byte in bytes {
+            if byte == 0x0A, isAfterCR {
+                isAfterCR = false
+                continue
+            }
+            isAfterCR = byte == 0x0D
+            if byte == 0x0D || byte == 0x0A {
+                if let message = endLine() { messages.append(message) }
+            } else if line.count < Self.longest {
+                line.append(byte)
+            } else {
+                isTooLong = true
+            }
+        }
+        return messages
+    }
+
+    private mutating func endLine() -> Message? {
+        defer {
+            line.removeAll(keepingCapacity: true)
+            isFirstLine = false
+        }
+        if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+        guard line.isEmpty else {
+            takeField()
+            return nil
+        }
+        defer { (data, isTooLong) = (nil, false) }
+        guard let data, !isTooLong else { return nil }
+        return Message(data: data, id: id)
+    }
+
+    private mutating func takeField() {
+        let colon = line.firstIndex(of: UInt8(ascii: ":"))
+        var value = colon.map { line[($0 + 1)...] } ?? []
+        if value.first == 0x20 { value = value.dropFirst() }
+        switch String(decoding: line[..<(colon ?? line.endIndex)], as: UTF8.self) {
+        case "data":
+            let before = data.map { $0 + [0x0A] } ?? []
+            if before.count + value.count > Self.longest { isTooLong = true } else { data = before + value }
+        case "id" where !value.contains(0) && value.count <= 1_024:
+            id = String(decoding: value, as: UTF8.self)
+        default:
+            break
+        }
+    }
+}

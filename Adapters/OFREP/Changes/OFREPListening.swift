@@ -1,0 +1,219 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import HTTPTypes
+
+/// What is to be done about the event streams: pure, time and chance come in from outside.
+///
+/// A stream that breaks is opened again after a second, then after two, up to a minute, and what was missed meanwhile is
+/// asked for. Events close together are one change. Half a minute without a stream is a silence to be told of.
+struct OFREPListening: Sendable {
+    /// What has happened.
+    enum Input: Sendable {
+        /// The server has named these streams, and no others.
+        case announced([OFREPStream])
+        /// A stream is open.
+        case opened(OFREPStream)
+        /// A stream says that decisions have changed.
+        case event(OFREPStream, OFREPEvent)
+        /// A stream has ended.
+        case ended(OFREPStream, Ending)
+        /// It is later.
+        case time
+    }
+
+    /// How a stream ended.
+    enum Ending: Sendable {
+        /// It may be opened again, perhaps not before a while.
+        case lost(ExperimentationError, after: Duration? = nil)
+        /// It isn't to be opened again.
+        case refused(ExperimentationError)
+    }
+
+    /// What to do.
+    enum Effect: Sendable, Equatable {
+        case open(OFREPStream)
+        case close(OFREPStream)
+        /// Have decisions asked for again, because of an event if there is one.
+        case tellChange(OFREPEvent?)
+        case tellSilence(ExperimentationError)
+    }
+
+    /// Events so close together are one.
+    static let debounce = Duration.milliseconds(50)
+    /// How far apart two changes are told at least, whatever the server sends.
+    static let spacing = Duration.seconds(1)
+    /// How long no stream may be open before that is told.
+    static let grace = Duration.seconds(30)
+    /// How long opening a stream may take.
+    static let patience = Duration.seconds(30)
+    /// How long a stream must have been open for its earlier failures to be forgotten.
+    static let steady = Duration.seconds(5)
+    /// The longest wait before a stream is opened again.
+    static let longestWait = Duration.seconds(60)
+    /// How many streams are open at most.
+    static let mostStreams = 8
+
+    private enum Phase {
+        case opening(since: ContinuousClock.Instant)
+        case open(since: ContinuousClock.Instant)
+        case waiting(until: ContinuousClock.Instant)
+        case refused
+    }
+
+    private struct Connection {
+        var phase: Phase
+        var failures = 0
+    }
+
+    private var connections: [OFREPStream: Connection] = [:]
+    /// When to tell of a change, and by which event.
+    private var due: (at: ContinuousClock.Instant, event: OFREPEvent?)?
+    private var lastTold: ContinuousClock.Instant?
+    /// Since when not every stream is open, why, and whether that has been told.
+    private var deaf: (since: ContinuousClock.Instant, reason: ExperimentationError, isTold: Bool)?
+
+    /// When there is something to do, if nothing happens before.
+    var wake: ContinuousClock.Instant? {
+        var moments = connections.values.compactMap { connection -> ContinuousClock.Instant? in
+            switch connection.phase {
+            case .opening(let since): since.advanced(by: Self.patience)
+            case .waiting(let until): until
+            case .open, .refused: nil
+            }
+        }
+        if let due { moments.append(due.at) }
+        if let deaf, !deaf.isTold { moments.append(deaf.since.advanced(by: Self.grace)) }
+        return moments.min()
+    }
+
+    /// Takes account of what has happened.
+    ///
+    /// - Parameters:
+    ///   - input: What has happened.
+    ///   - now: The moment.
+    ///   - jitter: A number from 0 up to 1, anew for each call.
+    /// - Returns: What to do, in this order.
+    mutating func take(_ input: Input, at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
+        var effects: [Effect] = []
+        switch input {
+        case .announced(let streams): effects += announce(Array(streams.prefix(Self.mostStreams)), at: now)
+        case .opened(let stream): noteOpen(stream, at: now)
+        case .event(let stream, let event): if connections[stream] != nil { plan(event, in: Self.debounce, at: now) }
+        case .ended(let stream, let ending): noteEnd(of: stream, ending, at: now, jitter: jitter)
+        case .time: break
+        }
+        return effects + whatIsDue(at: now, jitter: jitter)
+    }
+
+    private mutating func announce(_ streams: [OFREPStream], at now: ContinuousClock.Instant) -> [Effect] {
+        let gone = connections.keys.filter { !streams.contains($0) }.sorted { $0.path < $1.path }
+        for stream in gone { connections[stream] = nil }
+        let new = streams.filter { connections[$0] == nil }
+        for stream in new { open(stream, at: now) }
+        if !connections.isEmpty { noteHearing() } else { deaf = nil }
+        return gone.map { .close($0) } + new.map { .open($0) }
+    }
+
+    private mutating func open(_ stream: OFREPStream, at now: ContinuousClock.Instant) {
+        connections[stream, default: Connection(phase: .refused)].phase = .opening(since: now)
+        miss(at: now, ExperimentationError(.timeout, "an event stream doesn't open"))
+    }
+
+    private mutating func noteOpen(_ stream: OFREPStream, at now: ContinuousClock.Instant) {
+        guard let connection = connections[stream], case .opening = connection.phase else { return }
+        connections[stream]?.phase = .open(since: now)
+        // What happened while nobody listened was told to nobody.
+        if connection.failures > 0 { plan(nil, in: .zero, at: now) }
+        noteHearing()
+    }
+
+    private mutating func noteEnd(
+        of stream: OFREPStream,
+        _ ending: Ending,
+        at now: ContinuousClock.Instant,
+        jitter: Double
+    ) {
+        guard var connection = connections[stream] else { return }
+        switch ending {
+        case .refused(let error):
+            connection.phase = .refused
+            // No use to wait for what won't come.
+            miss(at: now.advanced(by: .zero - Self.grace), error)
+        case .lost(let error, let asked):
+            if case .open(let since) = connection.phase, since.duration(to: now) >= Self.steady {
+                connection.failures = 0
+            }
+            connection.failures += 1
+            let limit = min(.seconds(1) * (1 << min(connection.failures - 1, 6)), Self.longestWait)
+            // From half of it on, so that clients which lost one server don't come back together.
+            let wait = max(asked ?? .zero, limit * (0.5 + 0.5 * min(max(jitter, 0), 1)))
+            connection.phase = .waiting(until: now.advanced(by: wait))
+            miss(at: now, error)
+        }
+        connections[stream] = connection
+    }
+
+    /// Notes that not everything is heard, and since when.
+    private mutating func miss(at since: ContinuousClock.Instant, _ reason: ExperimentationError) {
+        deaf = (min(deaf?.since ?? since, since), reason, deaf?.isTold ?? false)
+    }
+
+    /// Ends the silence if every stream is open.
+    private mutating func noteHearing() {
+        let isWhole = connections.values.allSatisfy { if case .open = $0.phase { true } else { false } }
+        if isWhole { deaf = nil }
+    }
+
+    private mutating func plan(_ event: OFREPEvent?, in delay: Duration, at now: ContinuousClock.Instant) {
+        let earliest = max(now.advanced(by: delay), lastTold?.advanced(by: Self.spacing) ?? now)
+        due = (due?.at ?? earliest, event ?? due?.event)
+    }
+
+    private mutating func whatIsDue(at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
+        var effects: [Effect] = []
+        for (stream, connection) in connections.sorted(by: { $0.key.path < $1.key.path }) {
+            switch connection.phase {
+            case .waiting(let until) where until <= now:
+                open(stream, at: now)
+                effects.append(.open(stream))
+            case .opening(let since) where since.duration(to: now) >= Self.patience:
+                let error = ExperimentationError(.timeout, "an event stream doesn't open")
+                noteEnd(of: stream, .lost(error), at: now, jitter: jitter)
+                effects.append(.close(stream))
+            default: break
+            }
+        }
+        if let deaf, !deaf.isTold, deaf.since.duration(to: now) >= Self.grace {
+            self.deaf?.isTold = true
+            effects.append(.tellSilence(deaf.reason))
+        }
+        if let due, due.at <= now {
+            effects.append(.tellChange(due.event))
+            self.due = nil
+            lastTold = now
+        }
+        return effects
+    }
+}
+
+extension OFREPErrors {
+    /// How a stream has ended that is answered with this head; `nil` if it hasn't.
+    static func ending(of head: HTTPResponse, date: Date) -> OFREPListening.Ending? {
+        func error(_ code: ErrorCode, _ text: String) -> ExperimentationError {
+            ExperimentationError(code, "The OFREP server's event stream \(text)")
+        }
+        switch head.status.code {
+        case 200:
+            let type = head.headerFields[.contentType]?.lowercased() ?? ""
+            return type.hasPrefix("text/event-stream") ? nil : .lost(error(.vendorFault, "isn't one"))
+        case 204: return .refused(error(.vendorFault, "is closed for good (204)"))
+        case 401, 403: return .refused(error(.unauthorized, "refuses the credentials (\(head.status.code))"))
+        default:
+            return .lost(
+                error(.vendorFault, "answered \(head.status.code)"),
+                after: wait(in: head.headerFields, date: date)
+            )
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import AdapterKit
+import Experimentation
+import Synchronization
+
+/// The bulk evaluation: the server decides all flags of a user, and is asked again for what has changed.
+final class OFREPDecisionSource: DecisionSource {
+    /// How often one question is put again because the server told of a change while it was answered.
+    private static let rounds = 3
+
+    let freshness: Freshness
+    private let requests: OFREPRequests
+    private let client: HTTPClient
+    private let limits: HTTPLimits
+    private let listener: OFREPListener?
+    private let environment: ClientEnvironment
+    private let state: Mutex<State>
+
+    private struct State {
+        var answers: OFREPAnswers
+        var patience = OFREPPatience()
+    }
+
+    init(
+        _ configuration: OFREPConfiguration,
+        requests: OFREPRequests,
+        client: HTTPClient,
+        listener: OFREPListener?,
+        environment: ClientEnvironment
+    ) {
+        freshness = Freshness(polling: configuration.changes == .polling ? configuration.pollingInterval : nil)
+        self.requests = requests
+        self.client = client
+        limits = HTTPLimits(deadline: configuration.timeout)
+        self.listener = listener
+        self.environment = environment
+        state = Mutex(State(answers: OFREPAnswers(limit: configuration.answerBytes)))
+    }
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        let question = try context.ofrepQuestion
+        var round = 1
+        while true {
+            let change = listener?.lastChange
+            let decisions = try await ask(question, for: context.user.id, after: change)
+            // Told of a change meanwhile, the server may have answered from before it.
+            guard round < Self.rounds, listener?.lastChange?.number != change?.number else {
+                return .decided(decisions)
+            }
+            round += 1
+        }
+    }
+
+    /// Forgets what is held for a user.
+    func forget(_ userID: String) {
+        state.withLock { $0.answers.forget(userID) }
+        listener?.forget(userID)
+    }
+
+    private func ask(
+        _ question: [UInt8],
+        for userID: String,
+        after change: OFREPChange?
+    ) async throws(ExperimentationError) -> Decisions {
+        let now = environment.time.instant
+        if let objection = state.withLock({ $0.patience.objection(at: now) }) { throw objection }
+        // An answer to another question has another validator, whatever the server makes of it.
+        let held = state.withLock { $0.answers.answer(to: question, of: userID) }
+        let isNews = change.map { $0.number > (held?.change ?? 0) } ?? false
+        let request = try requests.evaluation(unless: held?.validator, after: isNews ? change?.event : nil)
+        let reply = try await client.send(request, body: question, limits: limits)
+        try note(reply, isConditional: held?.validator != nil)
+        if reply.status == 304, let held {
+            state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
+            return held.decisions
+        }
+        let evaluation = try OFREPEvaluation(reply)
+        for complaint in evaluation.complaints { environment.log.log(.warning, "ofrep.answer", complaint) }
+        let decisions = evaluation.decisions
+        state.withLock {
+            $0.answers.keep(
+                OFREPAnswers.Answer(
+                    question: question,
+                    validator: OFREPErrors.validator(of: reply),
+                    decisions: decisions,
+                    change: change?.number ?? 0,
+                    weight: reply.body.count + question.count
+                ),
+                of: userID
+            )
+        }
+        listener?.listen(to: evaluation.streams, for: userID)
+        return decisions
+    }
+
+    /// Throws unless the answer is a good one, and remembers for how long not to ask.
+    private func note(_ reply: HTTPReply, isConditional: Bool) throws(ExperimentationError) {
+        let time = environment.time
+        let failure = OFREPErrors.failure(of: reply, isConditional: isConditional)
+        let isRefused = state.withLock { state in
+            state.patience.note(reply, failure, at: time.instant, date: time.now)
+            return state.patience.isRefused
+        }
+        // Who isn't let in has nothing to listen to either.
+        if isRefused { listener?.close() }
+        if let failure { throw failure }
+    }
+}

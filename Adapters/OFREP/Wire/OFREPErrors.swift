@@ -1,0 +1,71 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import HTTPTypes
+
+/// What the protocol's statuses mean.
+enum OFREPErrors {
+    /// The longest validator that is sent back.
+    private static let longestValidator = 1_024
+    /// The longest pause that a server may ask for: a day.
+    static let longestPause = Duration.seconds(86_400)
+
+    /// Why an answer to a bulk evaluation isn't a good one; `nil` if it is.
+    ///
+    /// - Parameters:
+    ///   - reply: The answer.
+    ///   - isConditional: Whether a validator was sent, without which there is nothing to confirm.
+    /// - Returns: Why it isn't good, or `nil`.
+    static func failure(of reply: HTTPReply, isConditional: Bool) -> ExperimentationError? {
+        switch reply.status {
+        case 200: nil
+        case 304 where isConditional: nil
+        case 304: ExperimentationError(.vendorFault, "The OFREP server confirms an answer that nobody has (304)")
+        case 400: refusal(reply)
+        case 401, 403: ExperimentationError(.unauthorized, "The OFREP server refuses the credentials (\(reply.status))")
+        case 404: ExperimentationError(.configuration, "There is no OFREP at the base address (404)")
+        case 408, 504: ExperimentationError(.timeout, "The OFREP server took too long (\(reply.status))")
+        case 413, 431: ExperimentationError(.tooLarge, "The user's attributes are too large for the OFREP server")
+        case 429: ExperimentationError(.vendorFault, "The OFREP server asks for patience (429)")
+        default: ExperimentationError(.vendorFault, "The OFREP server answered \(reply.status)")
+        }
+    }
+
+    /// Tells by its code what a server has against a question.
+    private static func refusal(_ reply: HTTPReply) -> ExperimentationError {
+        let code = (try? JSON.parse(reply.body))?.objectValue?["errorCode"]?.stringValue
+        return switch code {
+        case "TARGETING_KEY_MISSING":
+            ExperimentationError(.targetingKeyMissing, "The OFREP server misses the user's id")
+        case "INVALID_CONTEXT":
+            ExperimentationError(.invalidContext, "The OFREP server can't use the user's attributes")
+        case "PARSE_ERROR": ExperimentationError(.parseError, "The OFREP server can't read the question")
+        default: ExperimentationError(.vendorFault, "The OFREP server refused the question (400)")
+        }
+    }
+
+    /// The validator of an answer, if it can be sent back.
+    static func validator(of reply: HTTPReply) -> String? {
+        guard let text = reply.response.headerFields[.eTag], !text.isEmpty, text.utf8.count <= longestValidator,
+            text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else { return nil }
+        return text
+    }
+
+    /// When a server that asks for patience may be asked again; `nil` if it doesn't say, or nothing that can be read.
+    ///
+    /// The protocol's own example is an ISO 8601 date, which HTTP doesn't know.
+    static func wait(in fields: HTTPFields, date now: Date) -> Duration? {
+        let waits = fields[values: .retryAfter].compactMap { text -> Double? in
+            let text = text.trimmingCharacters(in: .whitespaces)
+            if let seconds = Double(text), text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }) {
+                return seconds
+            }
+            let date = HTTPDate.parse(text) ?? (try? Date(text, strategy: .iso8601))
+            return date.map { max(0, $0.timeIntervalSince(now)) }
+        }
+        guard let wait = waits.max(), wait.isFinite else { return nil }
+        // Held against the limit as a number: `Duration` traps on what it can't hold.
+        return wait < longestPause / .seconds(1) ? .seconds(wait) : longestPause
+    }
+}

@@ -1,0 +1,79 @@
+import AdapterKit
+import Experimentation
+
+/// The answer to a bulk evaluation.
+///
+/// Read member by member: what is missing or of the wrong type takes its default, and hides nothing else.
+struct OFREPEvaluation: Sendable {
+    /// One of the answer's items: a success, or a failure with a code.
+    struct Item: Sendable {
+        var key: String
+        /// `nil` where the server leaves it to the caller's default.
+        var value: FlagValue?
+        var variant: String?
+        var reason: String?
+        /// The failure's code; the empty text where it isn't a text.
+        var errorCode: String?
+        var metadata: [String: FlagValue]
+    }
+
+    var items: [Item] = []
+    /// Where changes are told.
+    var streams: [OFREPStream.Announcement] = []
+    /// What was left out, for the log: never a value.
+    var complaints: [String] = []
+
+    /// Reads an answer.
+    ///
+    /// - Throws: ``ErrorCode/parseError`` when it isn't an object with a list of flags: that isn't an answer without
+    ///   flags, which would take everybody's flags away.
+    init(_ reply: HTTPReply) throws(ExperimentationError) {
+        let document: FlagValue
+        do throws(ExperimentationError) {
+            document = try JSON.parse(reply.body)
+        } catch {
+            throw ExperimentationError(.parseError, "the OFREP server's answer: \(error.message)")
+        }
+        guard let members = document.objectValue else {
+            throw ExperimentationError(.parseError, "the OFREP server's answer: an object is expected at the top")
+        }
+        guard let list = members["flags"]?.arrayValue else {
+            throw ExperimentationError(.parseError, "the OFREP server's answer: flags must be a list")
+        }
+        items = list.compactMap(Item.init)
+        if items.count < list.count {
+            complaints.append("\(list.count - items.count) of \(list.count) flags have no key, and are left out")
+        }
+        if Set(items.map { Array($0.key.utf8) }).count < items.count {
+            complaints.append("several flags have the same key; the last of them counts")
+        }
+        guard let announced = members["eventStreams"], announced != .null else { return }
+        guard let entries = announced.arrayValue else {
+            complaints.append("eventStreams is no list; changes can't be heard of")
+            return
+        }
+        streams = entries.compactMap(OFREPStream.Announcement.init)
+    }
+}
+
+extension OFREPEvaluation.Item {
+    init?(_ item: FlagValue) {
+        guard let members = item.objectValue, let key = members["key"]?.stringValue, !key.isEmpty else { return nil }
+        self.key = key
+        value = members["value"].flatMap { $0 == .null ? nil : $0 }
+        variant = members["variant"]?.stringValue
+        reason = members["reason"]?.stringValue
+        errorCode = members["errorCode"].flatMap { $0 == .null ? nil : $0.stringValue ?? "" }
+        metadata = members["metadata"]?.objectValue?.filter { $0.value.isScalar } ?? [:]
+    }
+}
+
+extension FlagValue {
+    /// Whether this is one of the kinds that metadata may have.
+    fileprivate var isScalar: Bool {
+        switch self {
+        case .bool, .int, .double, .string: true
+        case .null, .array, .object: false
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import Synchronization
+
+/// A server that speaks OFREP: both evaluations, and an event stream that tells of each change of its flags.
+///
+/// It asks for a token, and validates what it gets as the protocol's API document has it. Its `ETag` is made of the whole
+/// answer, so that it covers the user's attributes too.
+public final class OFREPMock: MockVendor {
+    /// The vendor's name.
+    public static let name = "ofrep"
+    /// The token that opens it, as `Authorization: Bearer …` or as `X-API-Key`.
+    public static let token = "ofrep-mock-token"
+    /// The largest question that it reads, in bytes.
+    public static let largestQuestion = 1_000_000
+
+    private struct State {
+        var flags: [OFREPMockFlag] = []
+        var version = 1
+        var offersEvents = true
+        var fault: OFREPMockFault?
+        var listeners: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
+        var lastListener = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Creates a server without flags.
+    public init() {}
+
+    /// The address of the server: whatever comes before `/ofrep`.
+    public func endpoints(at base: String) -> [String: String] { ["baseURL": base] }
+
+    /// The token, under the name of an application's configuration.
+    public var credentials: [String: String] { ["token": Self.token] }
+
+    /// `flags` for all of them, `flag` for one, `events` for the stream, or `unknown`.
+    public func operation(of request: MockRequest) -> String {
+        let segments = request.segments
+        guard segments.starts(with: ["ofrep", "v1"]) else { return "unknown" }
+        return switch segments.dropFirst(2).first {
+        case "evaluate" where segments.count == 4 && segments[3] == "flags": "flags"
+        case "evaluate" where segments.count > 4 && segments[3] == "flags": "flag"
+        case "sse" where segments.count == 3: "events"
+        default: "unknown"
+        }
+    }
+
+    /// Answers a request as the protocol has it, or as the planted fault has it.
+    public func respond(to request: MockRequest) async -> MockResponse {
+        let operation = operation(of: request)
+        guard operation != "unknown" else { return Self.failure(404, code: "GENERAL", "there is nothing here") }
+        guard request.method == (operation == "events" ? "GET" : "POST") else {
+            return Self.failure(405, code: "GENERAL", "method not allowed")
+        }
+        let (fault, version) = state.withLock { ($0.fault, $0.version) }
+        guard isLetIn(request) else { return MockResponse(status: 401) }
+        if operation == "events" { return fault?.streamHead ?? Self.streamHead }
+        do throws(OFREPMockRefusal) {
+            let question = try OFREPMockQuestion(request)
+            let flags = state.withLock { $0.flags }
+            let answer =
+                operation == "flags"
+                ? all(flags, question, request) : Self.one(flags, question, request.segments.dropFirst(4))
+            return operation == "flags" ? fault?.spoil(answer, to: request, version: version) ?? answer : answer
+        } catch {
+            return Self.failure(error.status, code: error.code, error.details)
+        }
+    }
+
+    /// The events of a stream, from now on.
+    public func pieces(answering request: MockRequest) async -> AsyncStream<[UInt8]>? {
+        guard operation(of: request) == "events" else { return nil }
+        let fault = state.withLock { $0.fault }
+        if let own = fault?.pieces { return own }
+        let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        // A comment, so that a proxy in between sends the head on.
+        continuation.yield(Array(": here\n\n".utf8))
+        state.withLock { state in
+            state.lastListener += 1
+            let number = state.lastListener
+            state.listeners[number] = continuation
+            continuation.onTermination = { [weak self] _ in
+                self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+            }
+        }
+        return stream
+    }
+
+    /// Ends all streams; flags and settings stay.
+    public func reset() async { endStreams() }
+
+    /// Replaces the flags, `{"flags":{key:{…}}}`, and tells of it.
+    public func load(_ world: Data) async throws(MockWorldError) {
+        let flags = try OFREPMockFlag.read(world)
+        state.withLock { state in
+            state.flags = flags
+            state.version += 1
+        }
+        tellChange()
+    }
+
+    /// Answers `GET /state`, `PUT /fault` with a fault's name as text, `DELETE /fault`, and `POST /change`.
+    public func control(_ request: MockRequest) async -> MockResponse? {
+        switch (request.method, request.path) {
+        case ("GET", "/state"):
+            let known = state.withLock { state in
+                MockJSON.object([
+                    "flags": .int(state.flags.count), "version": .int(state.version),
+                    "listeners": .int(state.listeners.count),
+                    "fault": state.fault.map { .string($0.rawValue) } ?? .null,
+                ])
+            }
+            return .json(known.text)
+        case ("PUT", "/fault"):
+            let name = request.text.trimmingCharacters(in: .whitespacesAndNewlines)
+            guard let fault = OFREPMockFault(rawValue: name) else {
+                let names = OFREPMockFault.allCases.map(\.rawValue).joined(separator: ", ")
+                return Self.failure(400, code: "GENERAL", "no such fault; there are \(names)")
+            }
+            set(fault)
+            return MockResponse(status: 204)
+        case ("DELETE", "/fault"):
+            set(nil)
+            return MockResponse(status: 204)
+        case ("POST", "/change"):
+            tellChange()
+            return MockResponse(status: 204)
+        default:
+            return nil
+        }
+    }
+
+    // MARK: In-process control
+
+    /// Plants a fault, or takes it away.
+    public func set(_ fault: OFREPMockFault?) { state.withLock { $0.fault = fault } }
+
+    /// Says whether answers name the event stream.
+    public func setOffersEvents(_ offers: Bool) { state.withLock { $0.offersEvents = offers } }
+
+    /// How many streams are open.
+    public var listeners: Int { state.withLock { $0.listeners.count } }
+
+    /// Has everybody who listens ask again.
+    public func tellChange() {
+        let (version, listeners) = state.withLock { ($0.version, $0.listeners.values) }
+        tell(#"{"type":"refetchEvaluation","etag":"version-\#(version)"}"#, listeners)
+    }
+
+    /// Sends an event's data as it is.
+    public func tell(_ data: String) { tell(data, state.withLock { $0.listeners.values }) }
+
+    /// Ends all streams.
+    public func endStreams() {
+        for listener in state.withLock({ Array($0.listeners.values) }) { listener.finish() }
+    }
+
+    private func tell(_ data: String, _ listeners: some Sequence<AsyncStream<[UInt8]>.Continuation>) {
+        for listener in listeners { listener.yield(Array("event: message\ndata: \(data)\n\n".utf8)) }
+    }
+
+    // MARK: Answers
+
+    private func isLetIn(_ request: MockRequest) -> Bool {
+        request.header("Authorization") == "Bearer \(Self.token)" || request.header("X-API-Key") == Self.token
+    }
+
+    private func all(_ flags: [OFREPMockFlag], _ question: OFREPMockQuestion, _ request: MockRequest) -> MockResponse {
+        var answer: [String: MockJSON] = ["flags": .array(flags.map { $0.item(for: question) })]
+        if state.withLock({ $0.offersEvents }) {
+            answer["eventStreams"] = .array([
+                .object(["type": "sse", "endpoint": .object(["requestUri": "/ofrep/v1/sse"])])
+            ])
+        }
+        let body = MockJSON.object(answer).bytes
+        let tag = "\"\(OFREPMockFlag.hash(body))\""
+        if Self.tags(request.header("If-None-Match")).contains(tag) {
+            return MockResponse(status: 304, headers: [.init("ETag", tag)])
+        }
+        var response = Self.json(body)
+        response.headers.append(.init("ETag", tag))
+        return response
+    }
+
+    private static func one(
+        _ flags: [OFREPMockFlag],
+        _ question: OFREPMockQuestion,
+        _ key: some Collection<String>
+    ) -> MockResponse {
+        let key = key.joined(separator: "/")
+        guard let flag = flags.first(where: { $0.key == key }) else {
+            return failure(404, code: "FLAG_NOT_FOUND", "no flag has this key", key: key)
+        }
+        let item = flag.item(for: question)
+        var response = json(item.bytes)
+        if item["errorCode"] != nil { response.status = 400 }
+        return response
+    }
+
+    /// The tags of a list, weak ones among them; a proxy weakens them.
+    private static func tags(_ list: String?) -> [String] {
+        (list ?? "").split(separator: ",").map { tag in
+            let tag = tag.trimmingCharacters(in: .whitespaces)
+            return tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
+        }
+    }
+
+    private static let streamHead = MockResponse(
+        status: 200,
+        headers: [.init("Content-Type", "text/event-stream"), .init("Cache-Control", "no-store")]
+    )
+
+    static func json(_ body: [UInt8]) -> MockResponse {
+        MockResponse(status: 200, headers: [.init("Content-Type", "application/json")], body: body)
+    }
+
+    private static func failure(_ status: Int, code: String, _ details: String, key: String? = nil) -> MockResponse {
+        var members: [String: MockJSON] = ["errorCode": .string(code), "errorDetails": .string(details)]
+        if let key { members["key"] = .string(key) }
+        var answer = json(MockJSON.object(members).bytes)
+        answer.status = status
+        return answer
+    }
+}

@@ -1,0 +1,140 @@
+import AdapterKit
+import ConformanceKit
+import Experimentation
+import Foundation
+import MockVendors
+import OFREPAdapter
+
+/// The adapter for OFREP in front of a server that speaks it.
+public struct OFREPSubject: ConformanceSubject {
+    /// How sessions hear that decisions have changed.
+    public let changes: OFREPConfiguration.Changes
+
+    /// Creates the subject.
+    public init(changes: OFREPConfiguration.Changes = .none) { self.changes = changes }
+
+    /// `ofrep`, and `ofrep-events` where the server tells of changes.
+    public var name: String { changes == .none ? OFREPMock.name : "\(OFREPMock.name)-\(changes.rawValue)" }
+
+    /// What the provider declares.
+    public var capabilities: Set<Capability> {
+        OFREPProvider(configuration: OFREPConfiguration(baseURL: Endpoint(https: "flags.example.com"))).capabilities
+    }
+
+    /// Why the rest isn't there.
+    public var reasons: [Capability: String] {
+        let noEvents = "OFREP has no events: it evaluates flags, and nothing else"
+        let noExperiments = "OFREP tells a flag's value and variant, not which experiment gave it"
+        let eventful: [Capability] = [.exposures, .tracking, .commerce, .batching, .eventIDs, .consentSignal]
+        let experimental: [Capability] = [.experiments, .stickyAssignments, .holdouts, .controlGroups, .overrides]
+        return Dictionary(uniqueKeysWithValues: eventful.map { ($0, noEvents) })
+            .merging(experimental.map { ($0, noExperiments) }) { $1 }
+            .merging([
+                .localEvaluation: "OFREP's server decides; its rules aren't published",
+                .identityLinking: "OFREP has one id for each user, and nothing to link",
+                .campaigns: "OFREP has no campaigns",
+                .killSwitch: "OFREP has no kill switch",
+            ]) { $1 }
+    }
+
+    /// Nothing: there are no events on the wire.
+    public var wireFields: Set<Received.Field> { [] }
+
+    /// Where an answer that hasn't changed is no answer that could be spoilt.
+    public var knownDeviations: [KnownDeviation] {
+        ["truncated", "short"].map {
+            KnownDeviation(
+                "caching/outlives-a-\($0)-answer",
+                reason: "an unchanged answer is confirmed by a 304, which has no body that could be spoilt"
+            )
+        }
+    }
+
+    /// Starts a server with the world's flags.
+    public func open(_ world: World) async throws -> any SubjectStage {
+        let changes = changes
+        return try await MockStage(
+            OFREPMock(),
+            wire: MockWire(
+                operations: [.decisions: ["flags"]],
+                contentType: "application/json",
+                secrets: [OFREPMock.token],
+                load: { mock, world in
+                    try await mock.load(Data(try JSON.encode(world.ofrepFlags)))
+                    return world.ofrepGaps
+                },
+                makeProvider: { server in
+                    OFREPProvider(
+                        configuration: OFREPConfiguration(
+                            baseURL: try Endpoint(server.url),
+                            token: Secret(OFREPMock.token),
+                            changes: changes,
+                            timeout: .seconds(1),
+                            retry: HTTPRetry(
+                                attempts: 2,
+                                backoff: Backoff(first: .milliseconds(5), longest: .milliseconds(20)),
+                                statuses: [408, 425, 500, 502, 503, 504]
+                            )
+                        )
+                    )
+                },
+                received: { _, _ in [] }
+            ),
+            world: world
+        )
+    }
+}
+
+// MARK: - A world as a file of flags
+
+extension World {
+    /// This world's flags as the mock server reads them.
+    var ofrepFlags: FlagValue {
+        ["flags": .object(Dictionary(flags.map { ($0.key, ofrep($0)) }) { $1 })]
+    }
+
+    /// What of this world such a server can't hold.
+    var ofrepGaps: [WorldGap] {
+        var gaps: [WorldGap] = []
+        if !experiments.isEmpty { gaps.append(WorldGap("experiments", "OFREP doesn't tell of experiments")) }
+        if !holdouts.isEmpty { gaps.append(WorldGap("holdouts", "OFREP has no holdouts")) }
+        if !campaigns.isEmpty { gaps.append(WorldGap("campaigns", "OFREP has no campaigns")) }
+        if lifetime != nil { gaps.append(WorldGap("lifetime", "OFREP doesn't say how long an answer is good")) }
+        return gaps
+    }
+
+    private func ofrep(_ flag: Flag) -> FlagValue {
+        var members: [String: FlagValue] = [
+            "value": flag.value, "disabled": .bool(flag.isDisabled), "broken": .bool(flag.isMalformed),
+            "rules": .array(flag.rules.map { ["when": $0.when.ofrep, "value": $0.value] }),
+        ]
+        if let id = flag.experiment, let experiment = experiment(id), experiment.isRunning {
+            members["split"] = [
+                "salt": .string(id), "when": experiment.targeting.ofrep,
+                "forced": .object(experiment.forced.mapValues { .string($0) }),
+                "shares": .array(
+                    experiment.variations.map { variation in
+                        [
+                            "variant": .string(variation.id), "weight": .int(variation.weight),
+                            "value": flag.variations[variation.id] ?? flag.value,
+                        ]
+                    }
+                ),
+            ]
+        }
+        return .object(members)
+    }
+}
+
+extension [World.Condition] {
+    fileprivate var ofrep: FlagValue {
+        .array(
+            map { condition in
+                [
+                    "attribute": .string(condition.attribute), "comparison": .string(condition.comparison.rawValue),
+                    "value": condition.value,
+                ]
+            }
+        )
+    }
+}

@@ -1,0 +1,16 @@
+import AdapterKit
+import Experimentation
+import FuzzVendor
+import OFREPAdapter
+
+/// Has the adapter read an answer of its vendor's.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    readAnswer(start, count) { transport in
+        OFREPProvider(
+            configuration: OFREPConfiguration(baseURL: Endpoint(https: "flags.example.com"), changes: .none),
+            transport: transport
+        )
+    }
+    return 0
+}

@@ -1,0 +1,146 @@
+import AdapterKit
+import Experimentation
+import HTTPTypes
+import Synchronization
+
+/// A session with a vendor, as it went over the wire: to be kept in a file, and played back without a network.
+///
+/// Header fields of requests are left out, because they hold credentials, and so are cookies. Paths and bodies stay as they
+/// are, and may hold users' data.
+public struct Recording: Sendable, Hashable, Codable {
+    /// One exchange.
+    public struct Exchange: Sendable, Hashable, Codable {
+        /// The request's method, in capitals.
+        public var method: String
+        /// The request's path, with its query.
+        public var path: String
+        /// The request's body.
+        public var body: [UInt8]
+        /// The answer's status; `nil` where none came.
+        public var status: Int?
+        /// The answer's header fields.
+        public var fields: [Field] = []
+        /// The answer's body.
+        public var answer: [UInt8] = []
+        /// Why no answer came.
+        public var error: ErrorCode?
+    }
+
+    /// A header field.
+    public struct Field: Sendable, Hashable, Codable {
+        /// The name.
+        public var name: String
+        /// The value.
+        public var value: String
+    }
+
+    /// The exchanges, in the order in which they were over.
+    public var exchanges: [Exchange]
+
+    /// Creates a recording.
+    public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
+}
+
+/// A transport that writes down what goes through another one.
+///
+/// ```swift
+/// let recorder = RecordingTransport(DefaultTransport.make())
+/// let provider = VendorProvider(configuration: configuration, transport: recorder)
+/// …                                                            // a visit, with the real vendor
+/// try JSONEncoder().encode(recorder.recording).write(to: file)
+/// ```
+///
+/// ```swift
+/// let recording = try JSONDecoder().decode(Recording.self, from: Data(contentsOf: file))
+/// let provider = VendorProvider(configuration: configuration, transport: ScriptedTransport(playing: recording))
+/// ```
+public final class RecordingTransport: HTTPTransport {
+    private let inner: any HTTPTransport
+    private let exchanges = Mutex<[Recording.Exchange]>([])
+
+    /// Creates a transport over another one.
+    public init(_ inner: any HTTPTransport) { self.inner = inner }
+
+    /// What has gone through so far.
+    public var recording: Recording { Recording(exchanges: exchanges.withLock { $0 }) }
+
+    /// Sends a request by way of the other transport, and writes down what came of it.
+    ///
+    /// - Throws: What the other one throws.
+    public func send(
+        _ request: HTTPRequest,
+        body: [UInt8],
+        limits: HTTPLimits
+    ) async throws(ExperimentationError) -> HTTPReply {
+        var exchange = Recording.Exchange(method: request.method.rawValue, path: request.path ?? "", body: body)
+        do throws(ExperimentationError) {
+            let reply = try await inner.send(request, body: body, limits: limits)
+            exchange.status = reply.status
+            exchange.fields = reply.response.headerFields.filter { $0.name != .setCookie }
+                .map { Recording.Field(name: $0.name.rawName, value: $0.value) }
+            exchange.answer = reply.body
+            exchanges.withLock { $0.append(exchange) }
+            return reply
+        } catch {
+            exchange.error = error.code
+            exchanges.withLock { $0.append(exchange) }
+            throw error
+        }
+    }
+}
+
+extension ScriptedTransport {
+    /// Creates a transport that answers as it was recorded.
+    ///
+    /// A request gets the first answer that was recorded for its method, path and body and hasn't been given yet; after the
+    /// last, that one again. One that was never recorded fails with `ErrorCode.transport`.
+    ///
+    /// - Parameter recording: The recording.
+    public convenience init(playing recording: Recording) {
+        let reel = Reel(recording)
+        self.init { exchange in reel.answer(to: exchange) }
+    }
+
+    /// The answers by what was asked.
+    private final class Reel: Sendable {
+        struct Question: Hashable {
+            var method: String
+            var path: String
+            var body: [UInt8]
+        }
+        private let answers: Mutex<[Question: [Answer]]>
+
+        init(_ recording: Recording) {
+            let asked = Dictionary(grouping: recording.exchanges) {
+                Question(method: $0.method, path: $0.path, body: $0.body)
+            }
+            answers = Mutex(asked.mapValues { $0.map(\.scripted) })
+        }
+
+        func answer(to exchange: Exchange) -> Answer {
+            let question = Question(method: exchange.method, path: exchange.request.path ?? "", body: exchange.body)
+            return answers.withLock { answers in
+                guard let left = answers[question], let first = left.first else {
+                    return .failure(ExperimentationError(.transport, "the recording has no answer to this request"))
+                }
+                if left.count > 1 { answers[question]?.removeFirst() }
+                return first
+            }
+        }
+    }
+}
+
+extension Recording.Exchange {
+    /// The same as an answer of a script.
+    fileprivate var scripted: ScriptedTransport.Answer {
+        guard let status else {
+            return .failure(ExperimentationError(error ?? .transport, "as it was recorded"))
+        }
+        var headers = HTTPFields()
+        for field in fields {
+            if let name = HTTPField.Name(field.name) { headers.append(HTTPField(name: name, value: field.value)) }
+        }
+        let head = HTTPResponse(status: .init(code: min(max(status, 0), 999)), headerFields: headers)
+        return .reply(HTTPReply(response: head, body: answer))
+    }
+}

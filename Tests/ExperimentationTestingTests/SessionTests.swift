@@ -1,0 +1,87 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("What an application's tests do with a session")
+struct SessionTests {
+    @Test("one flag has another value while a body runs, and then the one before")
+    func override() async throws {
+        let provider = InMemoryProvider(flags: [InMemoryFlag("theme", "light"), InMemoryFlag("size", 1)])
+        let client = try await ExperimentationClient(provider: provider)
+        let session = client.session(for: User(id: "u-1", consent: .granted))
+        try await session.refresh()
+        await client.withFlag("theme", as: "dark") {
+            #expect(session.details("theme", default: "none").reason == .localOverride)
+            await client.withFlag("theme", as: "blue") { #expect(session.string("theme", default: "none") == "blue") }
+            #expect(session.string("theme", default: "none") == "dark")
+            #expect(session.int("size", default: 0) == 1)
+        }
+        #expect(session.string("theme", default: "none") == "light")
+        #expect(client.flagOverrides == [:])
+        await #expect(throws: CancellationError.self) {
+            try await client.withFlag("theme", as: "dark") { throw CancellationError() }
+        }
+        #expect(client.flagOverrides == [:])
+        await client.shutdown()
+    }
+
+    @Test("what happened is told in its order, in short, for everybody or for one")
+    func happenings() async throws {
+        let provider = InMemoryProvider()
+        let client = try await ExperimentationClient(provider: provider)
+        for id in ["u-1", "u-2"] {
+            let session = client.session(for: User(id: id, consent: .granted))
+            try await session.track(.screenView("cart"))
+            try await session.track(.custom("paid", value: 3))
+        }
+        try await client.flush()
+        let one: [Happening] = [.event("screenView", "cart"), .event("custom", "paid")]
+        #expect(provider.happenings(of: "u-2") == one)
+        #expect(provider.happenings().count == 4)
+        let assignment = Assignment(
+            experiment: Experiment(id: "checkout", name: "Checkout", kind: "ab"),
+            variation: Variation(id: "b", name: "B", isControl: false)
+        )
+        let exposure = TrackingEvent(.exposure(Exposure(assignment: assignment)))
+        #expect(Happening(exposure) == .exposure("checkout", "b"))
+        await client.shutdown()
+    }
+
+    @Test("a session that was recorded is played back, failures included, and nothing of the credentials is kept")
+    func playback() async throws {
+        let recorder = RecordingTransport(
+            ScriptedTransport([
+                .json(#"{"n":1}"#), .json(#"{"n":2}"#, status: 500), .failure(ExperimentationError(.timeout, "late")),
+                .status(304, headers: [.setCookie: "cookie-canary", .eTag: "7"]),
+            ])
+        )
+        func send(_ transport: any HTTPTransport, _ path: String) async -> String {
+            let request = HTTPRequest(
+                method: .get,
+                scheme: "https",
+                authority: "example.com",
+                path: path,
+                headerFields: [.authorization: "token-canary"]
+            )
+            do throws(ExperimentationError) {
+                let reply = try await transport.send(request, body: [], limits: HTTPLimits())
+                return "\(reply.status) \(reply.text) \(reply.response.headerFields[.eTag] ?? "")"
+            } catch {
+                return error.code.rawValue
+            }
+        }
+        let paths = ["/a", "/a", "/b?x=1", "/c"]
+        var lived: [String] = []
+        for path in paths { lived.append(await send(recorder, path)) }
+        let file = try JSONEncoder().encode(recorder.recording)
+        #expect(!String(decoding: file, as: UTF8.self).contains("canary"))
+        let player = ScriptedTransport(playing: try JSONDecoder().decode(Recording.self, from: file))
+        var played: [String] = []
+        // In another order between places; in the same order for each.
+        for path in ["/c", "/a", "/b?x=1", "/a", "/a", "/d"] { played.append(await send(player, path)) }
+        #expect(played == [lived[3], lived[0], lived[2], lived[1], lived[1], "TRANSPORT"])
+    }
+}

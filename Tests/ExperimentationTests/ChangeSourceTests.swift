@@ -1,0 +1,97 @@
+import ExperimentationTesting
+import Synchronization
+import Testing
+import Waiting
+
+@testable import Experimentation
+
+@Suite("A vendor that tells of changes")
+struct ChangeSourceTests {
+    /// A vendor that counts how often it is asked, and tells what a test says.
+    private final class Vendor: ExperimentationProvider, DecisionSource, ChangeSource {
+        let name = "telling"
+        let scope = "a"
+        let capabilities: Set<Capability> = [.flags]
+        let freshness = Freshness()
+        let asked = Mutex(0)
+        let output = Mutex<AsyncStream<ChangeNotice>.Continuation?>(nil)
+        let isClosed = Mutex(false)
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            var roles = ProviderRoles(decisions: .asked(self))
+            roles.changes = self
+            return roles
+        }
+
+        func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+            let count = asked.withLock { count in
+                count += 1
+                return count
+            }
+            return .decided(Decisions(flags: [(key: "count", resolution: Resolution(.int(count)))]))
+        }
+
+        func notices() -> AsyncStream<ChangeNotice> {
+            let (stream, continuation) = AsyncStream.makeStream(of: ChangeNotice.self)
+            continuation.onTermination = { [weak self] _ in self?.isClosed.withLock { $0 = true } }
+            output.withLock { $0 = continuation }
+            return stream
+        }
+
+        func tell(_ notice: ChangeNotice) { _ = output.withLock { $0 }?.yield(notice) }
+    }
+
+    @Test("is asked again for every session, which says what changed, without anybody's refreshing")
+    func changed() async throws {
+        let vendor = Vendor()
+        let client = try await ExperimentationClient(provider: vendor)
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        var changes = session.changes.makeAsyncIterator()
+        vendor.tell(.changed)
+        #expect(await changes.next() == DecisionChange(flags: ["count"], status: .ready))
+        #expect(session.int("count", default: 0) == 2)
+        await client.shutdown()
+    }
+
+    @Test("that isn't heard any more leaves the last values STALE, until there is an answer")
+    func unheard() async throws {
+        let vendor = Vendor()
+        let log = RecordingLog()
+        let client = try await ExperimentationClient(provider: vendor, environment: ClientEnvironment(log: log))
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        let error = ExperimentationError(.transport, "away")
+        vendor.tell(.unheard(error))
+        try await eventually("STALE") { session.status == .stale && client.status == .stale }
+        #expect(session.details("count", default: 0).value == 1)
+        #expect(session.details("count", default: 0).reason == .stale)
+        #expect(log.entries.contains { "\($0)".contains("away") })
+        vendor.tell(.changed)
+        try await eventually("READY") { session.status == .ready && client.status == .ready }
+        #expect(session.details("count", default: 0).value == 2)
+        await client.shutdown()
+    }
+
+    @Test("that isn't heard before there are any decisions changes no status")
+    func unheardAtFirst() async throws {
+        let vendor = Vendor()
+        let client = try await ExperimentationClient(provider: vendor)
+        let session = client.session(for: User(id: "u-1"))
+        vendor.tell(.unheard(ExperimentationError(.transport, "away")))
+        vendor.tell(.changed)
+        try await eventually("READY") { session.status == .ready }
+        #expect(client.status == .ready)
+        await client.shutdown()
+    }
+
+    @Test("is no longer listened to after the client's end")
+    func ends() async throws {
+        let vendor = Vendor()
+        let client = try await ExperimentationClient(provider: vendor)
+        await client.shutdown()
+        try await eventually("closed") { vendor.isClosed.withLock { $0 } }
+        vendor.tell(.changed)
+        #expect(vendor.asked.withLock { $0 } == 0)
+    }
+}

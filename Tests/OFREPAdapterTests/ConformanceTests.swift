@@ -1,0 +1,19 @@
+import ConformanceKit
+import ConformanceSubjects
+import OFREPAdapter
+import Testing
+
+@Suite("OFREP keeps the promises that it declares")
+struct ConformanceTests {
+    @Test(arguments: ConformanceCase.all)
+    func conforms(to conformanceCase: ConformanceCase) async {
+        let complaint = await OFREPSubject().complaint(about: conformanceCase)
+        #expect(complaint == nil)
+    }
+
+    @Test("told of changes, too", arguments: ConformanceCase.all)
+    func conformsListening(to conformanceCase: ConformanceCase) async {
+        let complaint = await OFREPSubject(changes: .events).complaint(about: conformanceCase)
+        #expect(complaint == nil)
+    }
+}

@@ -1,0 +1,177 @@
+import AdapterKit
+import Experimentation
+import Testing
+
+@testable import OFREPAdapter
+
+/// When streams are opened, and what is told of them: all by instants, nothing by a clock.
+@Suite("OFREP: what is done about event streams")
+struct ListeningTests {
+    private static let lost = ExperimentationError(.transport, "lost")
+    private let start = ContinuousClock.now
+    private let stream: OFREPStream
+    private let other: OFREPStream
+    private var listening = OFREPListening()
+
+    init() throws {
+        stream = try Samples.stream("https://events.example.com/a")
+        other = try Samples.stream("https://events.example.com/b")
+    }
+
+    private mutating func take(
+        _ input: OFREPListening.Input,
+        after seconds: Double,
+        jitter: Double = 1
+    ) -> [OFREPListening.Effect] {
+        listening.take(input, at: start.advanced(by: .seconds(seconds)), jitter: jitter)
+    }
+
+    /// How long until there is something to do, seen from a moment.
+    private func wait(from seconds: Double) -> Duration? {
+        listening.wake.map { start.advanced(by: .seconds(seconds)).duration(to: $0) }
+    }
+
+    @Test("a stream that is announced is opened once; one that no longer is, is closed")
+    mutating func announced() {
+        #expect(take(.announced([stream]), after: 0) == [.open(stream)])
+        #expect(take(.announced([stream]), after: 1) == [])
+        #expect(take(.opened(stream), after: 1) == [])
+        #expect(take(.announced([other]), after: 2) == [.close(stream), .open(other)])
+        #expect(take(.announced([]), after: 3) == [.close(other)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("no more than eight streams are open")
+    mutating func bounded() throws {
+        let streams = try (0..<20).map { try Samples.stream("https://events.example.com/\($0)") }
+        #expect(take(.announced(streams), after: 0) == streams.prefix(8).map { .open($0) })
+    }
+
+    @Test("events within 50 ms are one change, told by the last of them")
+    mutating func debounced() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        #expect(take(.event(stream, OFREPEvent(etag: "1")), after: 10) == [])
+        #expect(wait(from: 10) == .milliseconds(50))
+        #expect(take(.event(stream, OFREPEvent(etag: "2")), after: 10.03) == [])
+        #expect(take(.time, after: 10.05) == [.tellChange(OFREPEvent(etag: "2"))])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("a server that tells of a change after each question gets one a second")
+    mutating func storm() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        var told = 0
+        for step in 0..<1_000 {
+            let moment = 10 + Double(step) / 100
+            let effects = take(.event(stream, OFREPEvent()), after: moment) + take(.time, after: moment)
+            told += effects.count
+        }
+        #expect(told == 10)
+    }
+
+    @Test("a stream that breaks is opened again after 1, 2, 4 … 60 s, or half of it by chance", arguments: [1.0, 0])
+    mutating func backsOff(jitter: Double) {
+        _ = take(.announced([stream]), after: 0)
+        var waits: [Duration?] = []
+        var now = 0.0
+        for _ in 0..<8 {
+            _ = take(.ended(stream, .lost(Self.lost)), after: now, jitter: jitter)
+            var wait = 0.0
+            while take(.time, after: now + wait).contains(.open(stream)) == false { wait += 0.5 }
+            waits.append(.seconds(wait))
+            now += wait
+        }
+        let share = 0.5 + 0.5 * jitter
+        #expect(waits == [1.0, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0 * share) })
+    }
+
+    @Test("a stream that was open for a while begins again with 1 s; one that ends at once doesn't")
+    mutating func forgetsFailures() {
+        _ = take(.announced([stream]), after: 0)
+        for (opened, ended, wait) in [(0.0, 0.0, 1.0), (1, 1, 2), (3, 3, 4), (7, 12, 1)] {
+            _ = take(.time, after: opened)
+            _ = take(.opened(stream), after: opened)
+            _ = take(.time, after: opened + 1)
+            _ = take(.ended(stream, .lost(Self.lost)), after: ended)
+            #expect(self.wait(from: ended) == .seconds(wait), "opened at \(opened)")
+        }
+    }
+
+    @Test("what was missed while a stream was away is asked for when it is back, because of no event")
+    mutating func refetches() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.ended(stream, .lost(Self.lost)), after: 10)
+        #expect(take(.time, after: 11) == [.open(stream)])
+        #expect(take(.opened(stream), after: 12) == [.tellChange(nil)])
+    }
+
+    @Test("half a minute without a stream is told, once, and ends when all are open")
+    mutating func grace() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        var told: [Double] = []
+        func tells(_ effects: [OFREPListening.Effect], _ moment: Double) {
+            if effects.contains(.tellSilence(Self.lost)) { told.append(moment) }
+        }
+        tells(take(.ended(stream, .lost(Self.lost)), after: 100), 100)
+        for step in 1...120 {
+            let moment = 100 + Double(step)
+            let effects = take(.time, after: moment)
+            tells(effects, moment)
+            if effects.contains(.open(stream)) {
+                tells(take(.ended(stream, .lost(Self.lost)), after: moment), moment)
+            }
+        }
+        #expect(told == [130])
+        #expect(take(.time, after: 300) == [.open(stream)])
+        #expect(take(.opened(stream), after: 301) == [.tellChange(nil)])
+        #expect(take(.time, after: 400) == [])
+    }
+
+    @Test("a break that is over within the grace is never told as a silence")
+    mutating func shortBreak() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.ended(stream, .lost(Self.lost)), after: 10)
+        _ = take(.time, after: 11)
+        #expect(take(.opened(stream), after: 39) == [.tellChange(nil)])
+        #expect(take(.time, after: 1_000) == [])
+    }
+
+    @Test("a stream that refuses is told at once and never opened again")
+    mutating func refused() {
+        let error = ExperimentationError(.unauthorized, "no")
+        _ = take(.announced([stream]), after: 0)
+        #expect(take(.ended(stream, .refused(error)), after: 1) == [.tellSilence(error)])
+        #expect(listening.wake == nil)
+        #expect(take(.time, after: 100_000) == [])
+        #expect(take(.announced([stream]), after: 100_000) == [])
+    }
+
+    @Test("a stream that doesn't open within half a minute is given up and tried again")
+    mutating func hangs() {
+        _ = take(.announced([stream]), after: 0)
+        let effects = take(.time, after: 30)
+        #expect(effects.first == .close(stream))
+        #expect(wait(from: 30) == .seconds(1))
+    }
+
+    @Test("a server that asks for patience is given it")
+    mutating func patience() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.ended(stream, .lost(Self.lost, after: .seconds(20))), after: 0)
+        #expect(wait(from: 0) == .seconds(20))
+    }
+
+    @Test("what a stream tells that is no longer announced means nothing")
+    mutating func strangers() {
+        _ = take(.announced([stream]), after: 0)
+        #expect(take(.event(other, OFREPEvent()), after: 1) == [])
+        #expect(take(.opened(other), after: 1) == [])
+        #expect(take(.ended(other, .lost(Self.lost)), after: 1) == [])
+        #expect(take(.time, after: 2) == [])
+    }
+}

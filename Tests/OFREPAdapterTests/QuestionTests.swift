@@ -1,0 +1,219 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import HTTPTypes
+import Testing
+import Waiting
+
+@testable import OFREPAdapter
+
+@Suite("OFREP: questions and what is held of their answers")
+struct QuestionTests {
+    private func validators(_ transport: ScriptedTransport) -> [String?] {
+        transport.requests.map { $0.request.headerFields[.ifNoneMatch] }
+    }
+
+    @Test("a question has the user's id and attributes, and goes to the address below the base")
+    func question() async throws {
+        let transport = ScriptedTransport([Samples.answer("green")])
+        let client = try await Samples.client(transport) { $0.headers = ["X-Env": "test"] }
+        let session = client.session(for: User(id: "u-1", attributes: ["plan": "pro", "targetingKey": "x", "n": 1.5]))
+        try await session.refresh()
+        let request = try #require(transport.requests.first)
+        #expect(request.method == "POST")
+        #expect(request.path == "/app/ofrep/v1/evaluate/flags")
+        #expect(request.query == nil)
+        #expect(request.text == #"{"context":{"n":1.5,"plan":"pro","targetingKey":"u-1"}}"#)
+        #expect(request.request.headerFields[.contentType] == "application/json")
+        #expect(request.request.headerFields[.authorization] == "Bearer token-canary")
+        let details = session.details("color", default: "red")
+        #expect((details.value, details.variant, details.reason) == ("green", "v", .static))
+        await client.shutdown()
+    }
+
+    @Test("an answer that is confirmed is the last one; a new one replaces it whole")
+    func confirms() async throws {
+        let transport = ScriptedTransport([
+            Samples.answer("green", tag: "\"1\""), .status(304), Samples.answer("blue", tag: "\"2\""), .status(304),
+        ])
+        let client = try await Samples.client(transport)
+        let session = client.session(for: User(id: "u-1"))
+        var values: [String] = []
+        for _ in 0..<4 {
+            try await session.refresh()
+            values.append(session.string("color", default: "red"))
+        }
+        #expect(values == ["green", "green", "blue", "blue"])
+        #expect(validators(transport) == [nil, "\"1\"", "\"1\"", "\"2\""])
+        await client.shutdown()
+    }
+
+    @Test("a validator is never kept over a change of any attribute, and is back with none")
+    func attributes() async throws {
+        let transport = ScriptedTransport { exchange in
+            Samples.answer(exchange.text.contains("pro") ? "gold" : "green", tag: "\"same\"")
+        }
+        let client = try await Samples.client(transport)
+        let session = client.session(for: User(id: "u-1", attributes: ["plan": "free"]))
+        try await session.refresh()
+        try session.update(["plan": "pro"])
+        try await session.refresh()
+        #expect(session.string("color", default: "red") == "gold")
+        try await session.refresh()
+        try session.update(["plan": .null])
+        try await session.refresh()
+        session.identify(Identity(id: "u-2"))
+        try await session.refresh()
+        #expect(validators(transport) == [nil, nil, "\"same\"", nil, nil])
+        await client.shutdown()
+    }
+
+    @Test("an answer for older attributes that comes late is discarded")
+    func late() async throws {
+        let time = ManualTime()
+        let transport = LateTransport()
+        let client = try await Samples.client(transport, time: time)
+        let session = client.session(for: User(id: "u-1", attributes: ["plan": "free"]))
+        async let first: Void = { try? await session.refresh() }()
+        try await eventually("the first question") { transport.count == 1 }
+        try session.update(["plan": "pro"])
+        async let second: Void = { try? await session.refresh() }()
+        try await eventually("the second question") { transport.count == 2 }
+        transport.answer(1, "gold")
+        await second
+        #expect(session.string("color", default: "red") == "gold")
+        transport.answer(0, "green")
+        // The first call finds its answer worthless and asks again, with what is true now.
+        try await eventually("the third question") { transport.count == 3 }
+        transport.answer(2, "gold")
+        await first
+        #expect(session.string("color", default: "red") == "gold")
+        await client.shutdown()
+    }
+
+    @Test("a 429 pauses until its date: nobody is asked before", arguments: ["30", "2026-11-21T10:00:30Z"])
+    func patience(until date: String) async throws {
+        let time = ManualTime()
+        let transport = ScriptedTransport([
+            Samples.answer("green"), .status(429, headers: [.retryAfter: date]), Samples.answer("blue"),
+        ])
+        let client = try await Samples.client(transport, time: time)
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        #expect(await failure(of: session)?.code == .vendorFault)
+        time.advance(by: .seconds(29))
+        #expect(await failure(of: session)?.message.contains("isn't asked again for 1 s") == true)
+        #expect(await failure(of: client.session(for: User(id: "u-2"))) != nil)
+        #expect(transport.requests.count == 2)
+        #expect(session.details("color", default: "red").reason == .stale)
+        time.advance(by: .seconds(1))
+        try await session.refresh()
+        #expect(session.string("color", default: "red") == "blue")
+        await client.shutdown()
+    }
+
+    @Test("a 429 that names no date pauses for 1, 2, 4 … 60 s")
+    func patienceWithoutDate() {
+        var patience = OFREPPatience()
+        let reply = HTTPReply(response: HTTPResponse(status: 429))
+        let error = OFREPErrors.failure(of: reply, isConditional: false)
+        let now = ContinuousClock.now
+        var waits: [Int] = []
+        for _ in 0..<8 {
+            patience.note(reply, error, at: now, date: .distantPast)
+            waits.append((0..<100).first { patience.objection(at: now.advanced(by: .seconds($0))) == nil } ?? -1)
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60])
+    }
+
+    @Test(
+        "401 and 403 stop the questions for a quarter of an hour, then for longer, with one clear code",
+        arguments: [401, 403]
+    )
+    func refused(status: Int) async throws {
+        let time = ManualTime()
+        let transport = ScriptedTransport { _ in .status(status) }
+        let client = try await Samples.client(transport, changes: .polling, time: time)
+        let session = client.session(for: User(id: "u-1"))
+        #expect(await failure(of: session)?.code == .unauthorized)
+        #expect(client.status == .error)
+        // A change of attributes is no reason to ask again either.
+        try session.update(["plan": "pro"])
+        #expect(await failure(of: session)?.code == .unauthorized)
+        let asked = transport.requests.count
+        for _ in 0..<14 {
+            await time.waitForSleepers(1)
+            time.advance(by: .seconds(60))
+        }
+        #expect(transport.requests.count == asked)
+        time.advance(by: .seconds(61))
+        _ = await failure(of: session)
+        #expect(transport.requests.count == asked + 1)
+        time.advance(by: .seconds(1_700))
+        _ = await failure(of: session)
+        #expect(transport.requests.count == asked + 1)
+        await client.shutdown()
+    }
+
+    @Test("with polling the server is asked again, and sessions say which flags changed")
+    func polls() async throws {
+        let time = ManualTime()
+        let transport = ScriptedTransport([
+            Samples.answer("green", tag: "\"1\""), .status(304), Samples.answer("blue", tag: "\"2\""),
+        ])
+        let client = try await Samples.client(transport, changes: .polling, time: time) {
+            $0.pollingInterval = .seconds(30)
+        }
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        var changes = session.changes.makeAsyncIterator()
+        try await eventually("the change") {
+            time.advance(by: .seconds(10))
+            return session.string("color", default: "red") == "blue"
+        }
+        #expect(await changes.next() == DecisionChange(flags: ["color"], status: .ready))
+        await client.shutdown()
+    }
+
+    @Test("what is held is bounded in bytes, the answer used last stays, and a user can be forgotten")
+    func bounded() {
+        var answers = OFREPAnswers(limit: 1_000)
+        func answer(_ id: Int) -> OFREPAnswers.Answer {
+            OFREPAnswers.Answer(question: [UInt8(id)], decisions: .none, change: 0, weight: 100)
+        }
+        for id in 0..<10 { answers.keep(answer(id), of: "\(id)") }
+        #expect(answers.answer(to: [0], of: "0") != nil)
+        answers.keep(answer(10), of: "10")
+        #expect(answers.weight <= 1_000)
+        #expect(answers.answer(to: [0], of: "0") != nil)
+        #expect(answers.answer(to: [1], of: "1") == nil)
+        #expect(answers.answer(to: [10], of: "10") != nil)
+        #expect(answers.answer(to: [9], of: "10") == nil)
+        answers.forget("10")
+        #expect(answers.answer(to: [10], of: "10") == nil)
+        let weight = answers.weight
+        var huge = answer(11)
+        huge.weight = 2_000
+        answers.keep(huge, of: "11")
+        #expect(answers.weight == weight)
+    }
+
+    @Test("the token, the user's data and the addresses of streams never reach the log")
+    func discreet() async throws {
+        let log = RecordingLog()
+        let streams = #","eventStreams":[{"type":"sse","url":"http://x.example/?key=stream-canary"}]"#
+        let transport = ScriptedTransport([
+            Samples.answer("green", more: streams), .json(#"{"errorDetails":"u-canary"}"#, status: 400), .status(403),
+        ])
+        let client = try await Samples.client(transport, changes: .events, log: log)
+        let session = client.session(for: User(id: "u-canary", attributes: ["mail": "mail-canary"]))
+        try await session.refresh()
+        var text = ""
+        for _ in 0..<2 { text += await failure(of: session)?.description ?? "" }
+        text += log.entries.map { "\($0)" }.joined()
+        #expect(text.contains("1 of the server"))
+        #expect(!text.contains("canary"))
+        await client.shutdown()
+    }
+}
