@@ -22,7 +22,7 @@ struct ConnectivityTests {
         monitor.yield(.offline)
         try await eventually("the client to hear that it is offline") {
             try await session.track(.custom("probe"))
-            return try await !client.flush(within: .zero, retrying: false)
+            return try await client.flush(within: .zero, retrying: false) != .delivered
         }
         let waiting = try await client.ledger().pending
         #expect(waiting > 0)
