@@ -25,7 +25,11 @@ extension Gateway {
             try await responder.respond(request, writer)
         }
         let server = channel.server(
-            configuration: ServerConfiguration(address: .hostname(host, port: configuration.port), backlog: 1_024),
+            configuration: ServerConfiguration(
+                address: .hostname(host, port: configuration.port),
+                backlog: 1_024,
+                availableConnectionsDelegate: MaximumAvailableConnections(configuration.limits.connections)
+            ),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? 0
                 await running("http://\(host.contains(":") ? "[\(host)]" : host):\(port)")

@@ -93,6 +93,7 @@ public struct ConfigurationFile: Sendable {
         var configuration = GatewayConfiguration(tenants: tenants)
         configuration.host = try values.text("http.host")
         configuration.port = try values.whole("http.port")
+        configuration.limits.connections = try values.whole("http.connections")
         configuration.limits.headBytes = try values.whole("http.headBytes")
         configuration.limits.bodyBytes = try values.whole("http.bodyBytes")
         configuration.limits.bodyTime = .seconds(try values.number("http.bodySeconds"))

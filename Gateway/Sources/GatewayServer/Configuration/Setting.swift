@@ -20,6 +20,7 @@ struct Setting: Sendable {
     static let gateway: [Setting] = [
         Setting("http.host", .text("127.0.0.1"), "The address to listen on."),
         Setting("http.port", .whole(8_080, 0...65_535), "The port; any that is free if 0."),
+        Setting("http.connections", .whole(20_000, 1...1_000_000), "How many connections at once; more wait."),
         Setting("http.headBytes", .whole(16_384, 1_024...1_048_576), "The bytes of a request's line and fields."),
         Setting("http.bodyBytes", .whole(1_000_000, 1_024...100_000_000), "The bytes of a request's body."),
         Setting("http.bodySeconds", .number(10, 0.1...3_600), "How long a body may take."),

@@ -42,6 +42,8 @@ struct GatewayChannel: HTTPChannelHandler {
 
 /// How much a connection may hold and how long it may take.
 public struct ConnectionLimits: Sendable, Hashable {
+    /// How many connections there are at once; more wait to be accepted.
+    public var connections = 20_000
     /// The bytes of a request's line and of all its fields; more are answered with 400.
     public var headBytes = 16_384
     /// How many fields a request has at most; more are answered with 400.

@@ -1,5 +1,4 @@
 import Experimentation
-import Synchronization
 
 /// The type that a flag is declared with, in the words of OpenFeature's manifest.
 public enum FlagType: String, Sendable, Hashable, CaseIterable {
@@ -43,37 +42,6 @@ public enum FlagType: String, Sendable, Hashable, CaseIterable {
         case (.float, .int): value.doubleValue.map { .double($0) } ?? value
         case (.integer, .double): value.intValue.map { .int($0) } ?? value
         default: value
-        }
-    }
-}
-
-/// The types of a tenant's flags: those that its configuration declares, and those that were seen.
-///
-/// A vendor that is asked for each user shows one value at a time, so that a float may come as `10`; once a fraction has
-/// been seen the flag is a float for good.
-final class DeclaredTypes: Sendable {
-    private let declared: [String: FlagType]
-    private let seen = Mutex<[String: FlagType]>([:])
-    /// More keys than this aren't remembered.
-    private static let most = 10_000
-
-    /// Creates types.
-    ///
-    /// - Parameter declared: What the configuration says; it wins.
-    init(_ declared: [String: FlagType] = [:]) { self.declared = declared }
-
-    /// The type of a flag that may have these values.
-    func type(of key: String, values: some Sequence<FlagValue>) -> FlagType? {
-        if let type = declared[key] { return type }
-        let type = FlagType(of: values)
-        return seen.withLock { seen in
-            let known = seen[key]
-            guard let type else { return known }
-            if known == type { return known }
-            // Only this step is one-way; a flag that became a text is a text from now on.
-            if known == .float, type == .integer { return .float }
-            if known != nil || seen.count < Self.most { seen[key] = type }
-            return type
         }
     }
 }

@@ -15,10 +15,9 @@ final class Tenant: Sendable {
     init(_ configuration: TenantConfiguration, over connection: TenantConnection, now: ContinuousClock.Instant) {
         self.configuration = configuration
         self.connection = connection
-        let types = DeclaredTypes(configuration.types)
         evaluator = Evaluator(
             connection.client,
-            types: types,
+            types: DeclaredTypes(configuration.types, seen: connection.types),
             exposures: configuration.exposures,
             frame: Self.frame(configuration, provider: connection.client.providerName)
         )
@@ -59,8 +58,11 @@ final class Tenant: Sendable {
 
     /// The types of the tenant's flags, as far as they are known.
     func flagTypes() async -> [String: FlagType] {
+        // A vendor that is asked for each user publishes none: what was seen of its flags has to do.
+        guard let forms = await evaluator.forms() else {
+            return DeclaredTypes(configuration.types, seen: connection.types).known
+        }
         var types = configuration.types
-        guard let forms = await evaluator.forms() else { return types }
         for (key, type) in zip(forms.catalogue.keys, forms.types) {
             if let type { types[key] = type }
         }

@@ -16,6 +16,7 @@ final class TenantConnection: Sendable {
     let client: ExperimentationClient
     let intake: EventIntake
     let changes = ChangeStreams()
+    let types = SeenTypes()
     private let watching = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens vendor and store, without waiting for the vendor.

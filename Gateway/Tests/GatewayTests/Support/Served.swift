@@ -27,16 +27,26 @@ struct Served: Sendable {
         )
     }
 
-    /// Serves while `body` runs, and ends in order.
+    /// Serves a provider in memory while `body` runs, and ends in order.
     static func run<Value: Sendable>(
         _ provider: InMemoryProvider = InMemoryProvider(flags: Self.flags),
+        _ change: (inout GatewayConfiguration) -> Void = { _ in },
+        body: @escaping @Sendable (Served) async throws -> Value
+    ) async throws -> Value {
+        try await run(over: provider, provider, change, body: body)
+    }
+
+    /// Serves any provider while `body` runs, and ends in order.
+    static func run<Value: Sendable>(
+        over vendor: any ExperimentationProvider,
+        _ provider: InMemoryProvider = InMemoryProvider(),
         _ change: (inout GatewayConfiguration) -> Void = { _ in },
         body: @escaping @Sendable (Served) async throws -> Value
     ) async throws -> Value {
         var configuration = GatewayConfiguration(tenants: [tenant()])
         configuration.operatorTokens = [TokenDigest(of: "0perator")]
         change(&configuration)
-        let gateway = try await Gateway(configuration, environment: ClientEnvironment()) { _ in provider }
+        let gateway = try await Gateway(configuration, environment: ClientEnvironment()) { _ in vendor }
         let (addresses, announced) = AsyncStream.makeStream(of: String.self)
         let services = gateway.services { address in announced.yield(address) }
         let group = ServiceGroup(services: services, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
