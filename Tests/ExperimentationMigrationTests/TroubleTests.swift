@@ -53,7 +53,7 @@ struct TroubleTests {
         #expect(moves.new.record.delivered.map(\.id) == moves.old.record.delivered.map(\.id))
         let ledgers = try await second.ledgers()
         #expect(ledgers.values.map(\.delivered) == [5, 5])
-        #expect(ledgers.values.allSatisfy(\.isBalanced))
+        #expect(ledgers.values.allSatisfy { $0.isBalanced })
         await second.shutdown(within: .zero)
     }
 
