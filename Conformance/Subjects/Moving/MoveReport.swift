@@ -95,9 +95,11 @@ public struct MoveReport: Sendable {
         self.users = users
     }
 
-    /// Whether nobody saw another variation, no exposure was counted twice or not at all, and both books balance.
+    /// Whether nobody saw another variation, no exposure was lost, none was counted twice but by a kill, and both books balance.
     public var isGood: Bool {
-        changedVariant == 0 && unassigned == 0 && exposures.values.allSatisfy { $0.twice == 0 && $0.missing == 0 }
+        let isKilled = stages.contains(where: \.isKilled)
+        return changedVariant == 0 && unassigned == 0
+            && exposures.values.allSatisfy { ($0.twice == 0 || isKilled) && $0.missing == 0 }
             && ledgers.values.allSatisfy(\.ledger.isBalanced) && !ratios.values.contains(where: \.isAlarming)
     }
 }

@@ -12,6 +12,8 @@ struct MoveRun {
     private var told: [MoveReport.Stage] = []
     private var reports: [MigrationReport] = []
     private var destinations: [Destination] = []
+    /// Runs as it does, and is pushed on where somebody waits for minutes.
+    private let time = SuiteTime()
 
     /// A client with its cut from the store.
     private struct Process {
@@ -64,9 +66,12 @@ struct MoveRun {
 
     /// Waits until every shadow that was asked for is compared, and everything is delivered.
     private func settle(_ process: Process) async {
-        _ = try? await process.client.flush(within: .seconds(60))
-        for _ in 0..<200 where process.migration.isComparing {
-            try? await SystemTime().sleep(for: .milliseconds(20))
+        for _ in 0..<500 where process.migration.isComparing { try? await time.sleep(for: .milliseconds(20)) }
+        for _ in 0..<20 {
+            _ = try? await process.client.flush(within: .seconds(15))
+            if let ledger = try? await process.client.ledger(), ledger.pending == 0 { return }
+            // A killed process's lease, or a vendor's wish to be left alone, has to end first.
+            time.push(by: .seconds(600))
         }
     }
 
@@ -81,7 +86,8 @@ struct MoveRun {
         (plan.stage, plan.share) = (.off, 0)
         let client = try await ExperimentationClient(
             provider: MigratingProvider(from: old, to: new, plan: plan),
-            store: cut.clientStore
+            store: cut.clientStore,
+            environment: ClientEnvironment(time: time)
         )
         guard let migration = client.extras(as: Migration.self) else {
             throw SubjectError.broken("the migrating provider has no migration")
@@ -93,11 +99,15 @@ struct MoveRun {
 
     private mutating func kill() async {
         guard let process else { return }
+        // An exposure is recorded in a moment; one that isn't yet would be lost with any process.
+        _ = try? await process.client.ledger()
         reports.append(process.migration.report)
         process.cut.cut()
         // What is left of it ends by itself; nothing that it does reaches the store any more.
         await process.client.shutdown(within: .zero)
         self.process = nil
+        // The next one starts a while later, when what the dead one had leased is free again.
+        time.push(by: .seconds(600))
     }
 
     private func stage(_ side: MigrationSide) -> any SubjectStage { stages[side == .old ? 0 : 1] }
@@ -111,6 +121,8 @@ struct MoveRun {
         var visitors = 0
         var next = 0
         let (watch, client, world) = (watch, process.client, simulation.world)
+        // A vendor that decides by itself and can't be told deals anew when a user signs in, whoever is moved where.
+        let signsIn = process.migration.canTell(.old)
         await withTaskGroup(of: Void.self) { group in
             var inside = 0
             while next < simulation.users {
@@ -123,7 +135,7 @@ struct MoveRun {
                     inside -= 1
                 }
                 inside += 1
-                group.addTask { await watch.visit(user, step, client, world) }
+                group.addTask { await watch.visit(user, step, client, world, signsIn: signsIn) }
                 if visitors.isMultiple(of: 500) {
                     progress(.init(step: step + 1, steps: simulation.steps.count, users: visitors))
                 }
@@ -174,7 +186,7 @@ struct MoveRun {
             guard destinations.indices.contains(index) else { continue }
             let destination = destinations[index]
             report.ledgers[subject.name] = .init(
-                status: try await simulation.store.outbox.status(of: destination, now: SystemTime().now),
+                status: try await simulation.store.outbox.status(of: destination, now: time.now),
                 ledger: try await simulation.store.outbox.ledger(of: destination)
             )
         }

@@ -50,8 +50,8 @@ final class MoveWatch: Sendable {
     }
 
     /// A user comes, reads the flags of every experiment, perhaps buys, and goes.
-    func visit(_ user: Int, _ step: Int, _ client: ExperimentationClient, _ world: World) async {
-        let isSignedIn = user % 4 == 0 && step % 2 == 1
+    func visit(_ user: Int, _ step: Int, _ client: ExperimentationClient, _ world: World, signsIn: Bool) async {
+        let isSignedIn = signsIn && user % 4 == 0 && step % 2 == 1
         let session = client.session(
             for: User(
                 id: isSignedIn ? "person-\(user)" : "visit-\(user)",

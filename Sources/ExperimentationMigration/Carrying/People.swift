@@ -67,9 +67,15 @@ struct People: Sendable {
         try await state.removeAll(beginningWith: keys)
     }
 
-    /// How many users are remembered.
-    func count() async throws(ExperimentationError) -> Int {
-        try await state.keys(beginningWith: Self.prefix).count
+    /// How many users are remembered, and how many have which side.
+    func census() async throws(ExperimentationError) -> (all: Int, sides: [MigrationSide: Int]) {
+        let keys = try await state.keys(beginningWith: Self.prefix)
+        var sides: [MigrationSide: Int] = [:]
+        for key in keys {
+            guard let written = try await state.value(for: key), let side = Self.read(written).side else { continue }
+            sides[side, default: 0] += 1
+        }
+        return (keys.count, sides)
     }
 
     private static func alias(of id: String) -> String { aliases + StableKey(id).digest }

@@ -22,7 +22,7 @@ struct MigratingSource: DecisionSource {
                 return standing.stage.leader == nil ? .decided(off(party)) : .disabled
             }
             let dealt = answer.decisions.assignments
-            let isSticky = party.roles.assignments.isSticky
+            let isSticky = party.policy.isSticky
             let before = person
             let allocated = person.take(dealt, by: side, isSticky: isSticky, in: plan.mapping)
             if side == .old { person.isKnown = true }
@@ -77,9 +77,9 @@ struct MigratingSource: DecisionSource {
         let (told, _) = tell(.old, person, context)
         // While the old vendor is off nobody has a place there, and who comes now gets one from the new vendor.
         guard let answer = try await migration.old.answer(for: told) else { return }
-        let isSticky = migration.old.roles.assignments.isSticky
+        // What was imported is what the user has seen; the old vendor only fills in the rest.
         migration.tally.allocate(
-            person.take(answer.decisions.assignments, by: .old, isSticky: isSticky, in: plan.mapping)
+            person.take(answer.decisions.assignments, by: .old, isSticky: true, in: plan.mapping)
         )
         person.isKnown = true
     }
@@ -90,7 +90,7 @@ struct MigratingSource: DecisionSource {
         _ person: Person,
         _ context: EvaluationContext
     ) -> (EvaluationContext, Carried) {
-        let policy = migration.party(side).roles.assignments
+        let policy = migration.party(side).policy
         var carried = person.carried(to: side, policy: policy, in: plan.mapping)
         if plan.reassignment == .accepted {
             carried.overrides = []
@@ -98,7 +98,7 @@ struct MigratingSource: DecisionSource {
             carried.groups = []
         }
         var told = context
-        told.earlierAssignments = policy.isSticky ? context.earlierAssignments.merging(carried.earlier) { $1 } : [:]
+        told.earlierAssignments = context.earlierAssignments.merging(carried.earlier) { $1 }
         // What the device forces comes last, and so counts.
         told.overrides = policy.allowsOverrides ? carried.overrides + context.overrides : []
         return (told, carried)

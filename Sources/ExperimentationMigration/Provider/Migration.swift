@@ -79,9 +79,13 @@ public final class Migration: Sendable {
         return standing
     }
 
+    /// What a store has of the stage.
+    static func kept(in store: any StateStore) async throws(ExperimentationError) -> Standing? {
+        try await store.value(for: key).flatMap { try? JSONDecoder().decode(Standing.self, from: Data($0)) }
+    }
+
     private func reread(_ now: ContinuousClock.Instant) async throws(ExperimentationError) {
-        let bytes = try await store.value(for: Self.key)
-        let kept = bytes.flatMap { try? JSONDecoder().decode(Standing.self, from: Data($0)) }
+        let kept = try await Self.kept(in: store)
         state.withLock { state in
             state.read = now
             guard let kept, kept.planned == plan.stage, kept.plannedShare == plan.share else { return }
@@ -236,6 +240,9 @@ public final class Migration: Sendable {
 extension Migration {
     /// Whether a shadow is under way or waits.
     public var isComparing: Bool { shadows.counts.running > 0 || shadows.counts.waiting > 0 }
+
+    /// Whether a vendor can be told which variations users have: by its stickiness where it decides here, or by overrides.
+    public func canTell(_ side: MigrationSide) -> Bool { party(side).canBeTold }
 
     /// Which vendor gave an assignment that a session of this move shows; `nil` if none of them did.
     public static func side(of assignment: Assignment) -> MigrationSide? { MarkedCatalogues.side(of: assignment) }

@@ -50,8 +50,15 @@ final class Party: Sendable {
     /// The flags that the vendor last had for anybody.
     var lastKeys: [String] { keys.withLock { $0 } }
 
+    /// How the vendor can be told where users are to be: one that is asked for each user keeps places by itself, and can't.
+    var policy: AssignmentPolicy {
+        var policy = roles.assignments
+        policy.isSticky = policy.isSticky && rules != nil
+        return policy
+    }
+
     /// Whether the vendor can be told where users are to be: by its stickiness where it decides here, or by overrides.
-    var canBeTold: Bool { roles.assignments.allowsOverrides || (roles.assignments.isSticky && rules != nil) }
+    var canBeTold: Bool { policy.isSticky || policy.allowsOverrides }
 
     /// How long the vendor's answers are good.
     var freshness: Freshness {

@@ -17,7 +17,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
             How a move goes, stage by stage, is in docs/moving.md.
             """,
-        subcommands: [Simulate.self]
+        subcommands: [Plan.self, Import.self, Status.self, Simulate.self]
     )
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, markdown, json, html }
@@ -72,7 +72,7 @@ struct MigrateCommand: AsyncParsableCommand {
             }
             try OutputFile.expectWritable(output)
             var simulation = MoveSimulation(from: subjects[0], to: subjects[1], users: users)
-            if let plan { simulation.plan = try MigrationPlans.read(plan) }
+            if let plan { simulation.plan = try PlanFile(at: plan).plan }
             let report: MoveReport
             do {
                 report = try await simulation.run { progress in
@@ -87,17 +87,6 @@ struct MigrateCommand: AsyncParsableCommand {
             if !report.isGood {
                 throw Failure(.checkFailed, "the move didn't keep what it promises; the report says where")
             }
-        }
-    }
-}
-
-/// Plan files.
-enum MigrationPlans {
-    static func read(_ path: String) throws -> MigrationPlan {
-        do {
-            return try MigrationPlan(json: try InputFile.bytes(of: path), file: path)
-        } catch let error as ExperimentationError {
-            throw Failure(error)
         }
     }
 }

@@ -1,0 +1,90 @@
+import Experimentation
+
+/// What a vendor has, looked up before a move: the experiments of its rules or, where it is asked for each user, of what it
+/// answers to some.
+public struct VendorSurvey: Sendable {
+    /// The vendor's name.
+    public var name: String
+    /// The experiments.
+    public var experiments: [VendorExperiment]
+    /// Whether all of them are known: where a vendor is asked for each user, only those that the users were in.
+    public var isComplete: Bool
+    /// Whether the vendor can be told which variations users have.
+    public var canBeTold: Bool
+    /// Whether the vendor takes events, and exposures among them.
+    public var takesEvents: Bool
+
+    /// Asks a vendor.
+    ///
+    /// - Parameters:
+    ///   - provider: The vendor, not started.
+    ///   - users: Whom to ask for, where the vendor decides for each.
+    /// - Throws: Why there is no answer.
+    public init(of provider: any ExperimentationProvider, asking users: [User]) async throws(ExperimentationError) {
+        let party = try await Party(provider, .old, in: ProviderContext())
+        name = provider.name
+        canBeTold = party.canBeTold
+        takesEvents = party.roles.events != nil
+        var answers: [Decisions] = []
+        if case .asked = party.roles.decisions {
+            for user in users {
+                let answer = try await party.answer(for: EvaluationContext(user: user, date: SystemTime().now))
+                if let answer { answers.append(answer.decisions) }
+            }
+            experiments = VendorExperiment.all(in: answers)
+            isComplete = false
+        } else if party.roles.decisions != nil, let user = users.first {
+            let answer = try await party.answer(for: EvaluationContext(user: user, date: SystemTime().now))
+            experiments = answer.map { VendorExperiment.all(in: $0.decisions.catalogue) } ?? []
+            isComplete = true
+        } else {
+            experiments = []
+            isComplete = true
+        }
+        await party.roles.stop(SystemTime().instant)
+    }
+}
+
+/// What a move from one vendor to another would break, and what to do first.
+public struct MigrationOutlook: Sendable {
+    /// The plan with the mapping that was given or, where there was none, a first one to correct.
+    public var plan: MigrationPlan
+    /// What is wrong with the mapping.
+    public var faults: [PlanFault]
+    /// Experiments of the old vendor to map, or to finish before users are moved.
+    public var finishFirst: [String]
+    /// What the new vendor lacks, for a person.
+    public var losses: [String]
+
+    /// Looks at two vendors.
+    ///
+    /// - Parameters:
+    ///   - old: The vendor that is left.
+    ///   - new: The vendor that is moved to.
+    ///   - plan: What there is of a plan; with an empty mapping, a first one is made.
+    public init(from old: VendorSurvey, to new: VendorSurvey, plan: MigrationPlan = MigrationPlan()) {
+        self.plan = plan
+        if plan.mapping.experiments.isEmpty {
+            self.plan.mapping = Mapping(matching: old.experiments, with: new.experiments)
+        }
+        faults = self.plan.faults() + self.plan.mapping.faults(old: old.experiments, new: new.experiments)
+        var first = self.plan.mapping.unmapped(of: old.experiments).map(\.experiment.id)
+        losses = []
+        if !new.canBeTold {
+            first += self.plan.mapping.experiments.map(\.old.experiment)
+            losses.append("\(new.name) can't be told which variations users have")
+        }
+        if !new.takesEvents {
+            losses.append("\(new.name) takes no events: exposures and goals of its users are told to nobody")
+        }
+        for holdout in old.experiments where holdout.isHoldout {
+            losses.append("the holdout \(holdout.experiment.id) isn't carried: its users are dealt with like others")
+        }
+        if !old.isComplete {
+            losses.append(
+                "\(old.name) is asked for each user, so experiments that none of the users asked for is in aren't seen"
+            )
+        }
+        finishFirst = Array(Set(first)).sorted()
+    }
+}

@@ -1,0 +1,35 @@
+import ComparisonKit
+import ConformanceKit
+import Experimentation
+import ExperimentationMigration
+import Foundation
+
+/// A plan file, with the vendors that it names.
+struct PlanFile {
+    let plan: MigrationPlan
+    private let path: String
+    private let document: FlagValue
+
+    /// Reads a plan file.
+    init(at path: String) throws {
+        self.path = path
+        let bytes = try InputFile.bytes(of: path)
+        do {
+            plan = try MigrationPlan(json: bytes, file: path)
+            document = try SourceDocument(json: bytes, name: path).value
+        } catch let error as ExperimentationError {
+            throw Failure(error)
+        } catch let error as DocumentError {
+            throw Failure(error)
+        }
+    }
+
+    /// The vendor that is left or moved to, by the configuration file that the plan names; beside the plan, unless the path is whole.
+    func provider(_ member: String) throws -> any ExperimentationProvider {
+        guard case .object(let members) = document, let name = members[member]?.stringValue else {
+            throw Failure(.input, "\(path): \"\(member)\": missing; expected the path of a configuration file")
+        }
+        let url = URL(filePath: name, relativeTo: URL(filePath: path).deletingLastPathComponent())
+        return try Configuration(at: url.path).provider()
+    }
+}

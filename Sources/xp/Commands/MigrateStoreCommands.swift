@@ -1,0 +1,150 @@
+import ArgumentParser
+import Experimentation
+import ExperimentationMigration
+import Foundation
+
+extension MigrateCommand {
+    /// The command `xp migrate import`.
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take over assignments that live elsewhere.",
+            discussion: """
+                One record a line. A place that a user has already stays, so an import that was cut is simply begun again.
+
+                EXAMPLES
+                  xp migrate import --plan plan.json --input cache.jsonl --as visitor-cache --store app.db
+                  xp migrate import --plan plan.json --input - --as csv --store app.db < assignments.csv
+                """
+        )
+
+        @Option(help: ArgumentHelp("The plan.", valueName: "file"))
+        var plan: String
+
+        @Option(help: ArgumentHelp("The assignments; - for standard input.", valueName: "file"))
+        var input: String
+
+        @Option(
+            name: .customLong("as"),
+            help: ArgumentHelp(
+                "The shape of the lines: \(AssignmentFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
+                valueName: "format"
+            ),
+            transform: { name in
+                guard let format = AssignmentFormat(rawValue: name) else {
+                    let known = AssignmentFormat.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw ValidationError("--as: there is no \"\(name)\"; expected one of \(known)")
+                }
+                return format
+            }
+        )
+        var shape: AssignmentFormat
+
+        @Option(help: ArgumentHelp("The store file of the client that moves.", valueName: "file"))
+        var store: String
+
+        func validate() throws { try Stores.expectName(store) }
+
+        func run() async throws {
+            let file = try PlanFile(at: plan)
+            let provider = try file.provider("from")
+            let reader = try LineReader(input)
+            let target = try await Stores.open(store, for: provider)
+            let work = AssignmentImport(file.plan, as: shape, from: provider, into: target.state)
+            let report: ImportReport
+            do {
+                report = try await work.run {
+                    try await reader.next().map { $0.bytes ?? [] }
+                } progress: { lines in
+                    Terminal.progress("\(lines) lines")
+                }
+            } catch let error as ExperimentationError {
+                Terminal.endProgress()
+                throw Failure(.input, "\(input): \(error.message)")
+            }
+            Terminal.endProgress()
+            try Terminal.write(JSONLine.text(Self.document(report)) + "\n")
+            if !report.refused.isEmpty {
+                throw Failure(.checkFailed, "\(report.refused.values.reduce(0, +)) places or lines weren't taken")
+            }
+        }
+
+        private static func document(_ report: ImportReport) -> FlagValue {
+            [
+                "lines": .int(report.lines), "users": .int(report.users), "taken": .int(report.taken),
+                "known": .int(report.known), "refused": .object(report.refused.mapValues { .int($0) }),
+                "examples": .array(report.examples.map { .string($0) }),
+            ]
+        }
+    }
+
+    /// The command `xp migrate status`.
+    struct Status: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say where a move stands: stage, users, and both books.",
+            discussion: """
+                EXAMPLES
+                  xp migrate status --plan plan.json --store app.db
+                """
+        )
+
+        @Option(help: ArgumentHelp("The plan.", valueName: "file"))
+        var plan: String
+
+        @Option(help: ArgumentHelp("The store file of the client that moves.", valueName: "file"))
+        var store: String
+
+        @Option(help: "How to write it.")
+        var format: OutboxCommand.Format = .text
+
+        func validate() throws { try Stores.expectName(store) }
+
+        func run() async throws {
+            let file = try PlanFile(at: plan)
+            let provider = try file.provider("from")
+            let opened = try await Stores.openExisting(store, for: provider)
+            do {
+                let record = try await MigrationRecord(file.plan, from: provider, in: opened.state)
+                var ledgers: [(Destination, Ledger)] = []
+                for destination in try await opened.outbox.destinations() {
+                    ledgers.append((destination, try await opened.outbox.ledger(of: destination)))
+                }
+                try Terminal.write(format == .json ? json(record, ledgers) : text(record, ledgers))
+            } catch let error as ExperimentationError {
+                throw Failure(error)
+            }
+        }
+
+        private func json(_ record: MigrationRecord, _ ledgers: [(Destination, Ledger)]) -> String {
+            let document: FlagValue = [
+                "stage": .string(record.stage.rawValue), "share": .double(record.share), "users": .int(record.people),
+                "sides": .object(
+                    Dictionary(
+                        uniqueKeysWithValues: MigrationSide.allCases.map { ($0.rawValue, .int(record.sides[$0] ?? 0)) }
+                    )
+                ),
+                "ledgers": .array(
+                    ledgers.map { destination, ledger in
+                        [
+                            "provider": .string(destination.provider), "account": .string(destination.account),
+                            "ledger": ledger.document,
+                        ]
+                    }
+                ),
+            ]
+            return JSONLine.text(document) + "\n"
+        }
+
+        private func text(_ record: MigrationRecord, _ ledgers: [(Destination, Ledger)]) -> String {
+            var lines = [
+                "stage      \(record.stage)", "share      \(record.share)",
+                "users      \(record.people)  (old \(record.sides[.old] ?? 0), new \(record.sides[.new] ?? 0))",
+            ]
+            for (destination, ledger) in ledgers {
+                lines.append(
+                    "\(destination)  accepted \(ledger.accepted), delivered \(ledger.delivered), pending \(ledger.pending)"
+                )
+            }
+            return Terminal.plain(lines.joined(separator: "\n")) + "\n"
+        }
+    }
+}
