@@ -30,8 +30,10 @@ public struct SQLiteTable: Sendable, Hashable {
             configuration.busyMode = .timeout(1)
             let queue = try DatabaseQueue(path: file.path, configuration: configuration)
             defer { try? queue.close() }
+            // A name can't be bound, so it is quoted.
+            let quoted = "\"" + name.replacing("\"", with: "\"\"") + "\""
             return try queue.read { database in
-                try Table<Row>(name).order(Column.rowID).fetchAll(database).map { row in
+                try Row.fetchAll(database, sql: "SELECT * FROM \(quoted) ORDER BY rowid").map { row in
                     Dictionary(row.map { ($0, Self.value($1)) }, uniquingKeysWith: { first, _ in first })
                 }
             }
