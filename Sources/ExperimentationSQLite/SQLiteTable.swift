@@ -30,6 +30,7 @@ public struct SQLiteTable: Sendable, Hashable {
             configuration.busyMode = .timeout(1)
             let queue = try DatabaseQueue(path: file.path, configuration: configuration)
             defer { try? queue.close() }
+            // A name can't be bound, so it is quoted.
             let quoted = "\"" + name.replacing("\"", with: "\"\"") + "\""
             return try queue.read { database in
                 try Row.fetchAll(database, sql: "SELECT * FROM \(quoted) ORDER BY rowid").map { row in
