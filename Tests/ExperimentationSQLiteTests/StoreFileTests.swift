@@ -139,15 +139,15 @@ struct StoreFileTests {
     @Test("errors name the file as it was named, when it is opened and later")
     func namedAsTyped() async throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
-        let url = URL(filePath: "notes.db", relativeTo: folder.url)
+        let url = URL(filePath: "notes.db", relativeTo: URL(filePath: folder.url.path, directoryHint: .isDirectory))
         let store = try SQLiteStore(at: url)
         await store.close()
         let closed = await #expect(throws: ExperimentationError.self) { try await store.ledger() }
         #expect(closed?.message == "notes.db: it has been closed.")
         try FileManager.default.removeItem(at: url)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        let folder = #expect(throws: ExperimentationError.self) { try SQLiteStore(at: url) }
-        #expect(folder?.message.hasPrefix("notes.db") == true, "\(folder?.message ?? "")")
+        let error = #expect(throws: ExperimentationError.self) { try SQLiteStore(at: url) }
+        #expect(error?.message.hasPrefix("notes.db") == true, "\(error?.message ?? "")")
     }
 
     @Test("both durabilities are what the database says they are", arguments: zip(Durability.allCases, [1, 2]))
