@@ -82,7 +82,11 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         if done > 0 { stays.append(Line("\(done) of \(before.outcomes.count) steps of the story go as they did")) }
         let both = Capability.all.filter { before.capabilities.contains($0) && after.capabilities.contains($0) }
         if !both.isEmpty { stays.append(Line(both.map(\.rawValue).joined(separator: ", "))) }
-        let taken = TrackingEvent.types.filter { before.refusedEvents[$0] == nil && after.refusedEvents[$0] == nil }
+        // Only what an application tracks was asked about: exposures and signals aren't tracked.
+        let asked = Set(TrackingEvent.examples.map(\.type))
+        let taken = TrackingEvent.types.filter {
+            asked.contains($0) && before.refusedEvents[$0] == nil && after.refusedEvents[$0] == nil
+        }
         if before.capabilities.contains(.tracking), after.capabilities.contains(.tracking), !taken.isEmpty {
             stays.append(Line("Both take these events: \(taken.joined(separator: ", "))"))
         }
