@@ -46,7 +46,11 @@ bench: setup     ## Measures, in release mode, and prints the figures beside the
 	done
 
 docs: setup      ## Writes docs/comparison.md anew, and the reference of the libraries into .build/docs
-	@$(SWIFT) run -q xp compare --format markdown --output docs/comparison.md --without-timings
+	@tail="$$(sed -n '/^## From one to another/,$$p' docs/comparison.md)"; \
+	$(SWIFT) run -q xp compare --format markdown --output docs/comparison.md --without-timings && \
+	printf '\n%s\n' "$$tail" >> docs/comparison.md
+	@$(SWIFT) run -q xp compare --from flagship --to evergage --format markdown --output docs/comparison-flagship-evergage.md --without-timings
+	@$(SWIFT) run -q xp compare --from sigma --to flagship-bucketing --format markdown --output docs/comparison-sigma-flagship.md --without-timings
 	@$(SWIFT) package dump-symbol-graph --minimum-access-level public --skip-synthesized-members > /dev/null
 	@mkdir -p .build/docs && docc convert docs/reference.docc --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" \
 	  --fallback-display-name swift-experimentation --fallback-bundle-identifier swift-experimentation \

@@ -97,8 +97,8 @@ struct HTMLTests {
     @Test("differences are marked in words, not by colour alone")
     func marksDifferences() {
         let rows = Self.page.matches(of: /<tr class="(differs|same)" id="step-(\d+)">/)
-        #expect(rows.map { String($0.output.1) } == ["same", "differs", "differs", "differs", "differs"])
-        #expect(Self.page.matches(of: /<span class="mark">differs<\/span>/).count == 4)
+        #expect(rows.map { String($0.output.1) } == ["same", "same", "same", "differs", "differs"])
+        #expect(Self.page.matches(of: /<span class="mark">differs<\/span>/).count == 2)
     }
 
     @Test("the exchanges can be unfolded, and the failed ones are marked")

@@ -13,7 +13,8 @@ struct ReportTests {
         let text = Self.report.text(as: .text)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.filter { $0.count > 100 } == [])
-        #expect(text.contains("*  3  Which <colour> has the checkout?"))
+        #expect(text.contains("-  3  Which <colour> has the checkout?"))
+        #expect(text.contains("*  4  She buys"))
         #expect(text.contains("\"green\" SPLIT (v-2)"))
         #expect(text.contains("1 req ↑812 B ↓1.4 kB  2.10/9.75 ms"))
         #expect(text.contains("unsupported: South has no flags"))
@@ -95,7 +96,8 @@ struct ReportTests {
             #expect(columns == nil || columns == count, "\(line)")
             columns = count
         }
-        #expect(text.contains("| 3 • | Which &lt;colour>"))
+        #expect(text.contains("| 3 | Which &lt;colour>"))
+        #expect(text.contains("| 4 • | She buys"))
         #expect(text.contains("`delivery/order`: South orders by arrival ([more](docs/south.md#order))"))
     }
 

@@ -53,7 +53,7 @@ enum Agreeing {
             // The first round warms up.
             let rate = rates.dropFirst().sorted()[2]
             table.add("\(from.name) to \(to.name), on a core", rate, atLeast: 100_000, unit: "users/s")
-            table.add("\(from.name) to \(to.name), bytes that stay", Double(bytes), atMost: 1 << 20, unit: "B")
+            table.add("\(from.name) to \(to.name), bytes that stay", Double(bytes), atMost: 1_048_576, unit: "B")
         }
         if table.missedBars > 0 { exit(1) }
     }

@@ -13,7 +13,8 @@ struct HTMLReport {
 
     var text: String {
         let sections = [
-            swap.map { HTMLSwap($0).section } ?? "", glance, questions, HTMLSteps(comparison).section,
+            swap.map { HTMLSwap($0).firstScreen } ?? "", swap.map { HTMLSwap($0).section } ?? "", glance, questions,
+            HTMLSteps(comparison).section,
             charts, fidelity, matrix, limits,
             HTMLTranscripts(comparison).section,
         ]
@@ -37,7 +38,7 @@ struct HTMLReport {
         var links = [("glance", "At a glance"), ("steps", "Step by step"), ("charts", "Time and traffic")]
         links += [("matrix", "Capabilities"), ("wire", "On the wire")]
         if !comparison.questions.isEmpty { links.insert(("questions", "Questions"), at: 1) }
-        if swap != nil { links.insert(("swap", "What would change"), at: 0) }
+        if swap != nil { links = [("short", "In short"), ("swap", "What would change")] + links }
         return HTMLPage.navigation(links)
     }
 

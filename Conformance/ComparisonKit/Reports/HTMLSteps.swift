@@ -25,9 +25,12 @@ struct HTMLSteps {
             """
     }
 
+    private static let toldOtherwise = "<span class=\"badge\">told otherwise</span>"
+
     private func row(_ step: Comparison.StepName) -> String {
-        let differs = comparison.differs(at: step.number)
-        let mark = differs ? "<span class=\"mark\">differs</span>" : ""
+        let kind = comparison.kind(of: step.number)
+        let differs = kind == .different
+        let mark = differs ? "<span class=\"mark\">differs</span>" : kind == .told ? Self.toldOtherwise : ""
         let cells = comparison.vendors.enumerated().map { index, vendor in
             cell(vendor.outcome(of: step.number), vendor: vendor.name, color: index % 6)
         }

@@ -24,6 +24,7 @@ struct HTMLSwap {
             <div class="cards">
             \(list("No counterpart", missing))
             \(list("Calls that come to nothing", lostCalls))
+            \(list("What waits on the day of the switch", waiting))
             \(list("New with \(to)", swap.gained.map { "<code>\($0)</code>" }))
             \(list("Known deviations of \(to)", deviations))
             <article class="card"><h3>Traffic of the story</h3><p>\(from): \(swap.trafficBefore.sentence)<br>\
@@ -33,6 +34,23 @@ struct HTMLSwap {
             <caption>\(caption)</caption>
             <thead><tr><th scope="col">Step</th><th scope="col">\(from)</th><th scope="col">\(to)</th></tr></thead>
             <tbody>\(rows.joined(separator: "\n"))</tbody></table></div></section>
+            """
+    }
+
+    /// What matters, in four cards.
+    var firstScreen: String {
+        let cards = swap.summary.groups.map { title, group in
+            var items = group.lines.map { line in
+                let advice = line.advice.isEmpty ? "" : "<br><strong>\(HTML.escaped(line.advice))</strong>"
+                return HTML.escaped(line.what) + advice
+            }
+            if group.more > 0 { items.append("and \(group.more) more below") }
+            return list(title, items)
+        }
+        let title = "From \(HTML.escaped(swap.from)) to \(HTML.escaped(swap.to)), in short"
+        return """
+            <section id="short" aria-labelledby="short-title"><h2 id="short-title">\(title)</h2>
+            <div class="cards">\(cards.joined(separator: "\n"))</div></section>
             """
     }
 
@@ -47,6 +65,13 @@ struct HTMLSwap {
         let steps = swap.steps.count == 1 ? "1 step goes" : "\(swap.steps.count) steps go"
         let answers = swap.answers.count == 1 ? "1 question has" : "\(swap.answers.count) questions have"
         return swap.answers.isEmpty ? "\(steps) differently" : "\(answers) another answer, and \(steps) differently"
+    }
+
+    private var waiting: [String] {
+        swap.waiting.map { waiting in
+            let advice = waiting.advice.isEmpty ? "" : "<br><strong>\(HTML.escaped(waiting.advice))</strong>"
+            return "\(HTML.escaped(waiting.what)): \(HTML.escaped(waiting.fate))\(advice)"
+        }
     }
 
     private var lostCalls: [String] {

@@ -12,7 +12,10 @@ struct MarkdownReport {
     }
 
     var text: String {
-        var parts = ["# \(comparison.title)", comparison.summary, steps, totals, fidelity, questions, matrix]
+        var parts = [
+            "# \(comparison.title)", comparison.summary, swap.map(firstScreen) ?? "", steps, totals, fidelity,
+            questions, matrix,
+        ]
         let limits = gaps
         if !limits.isEmpty { parts.append(limits) }
         if let swap { parts.append(change(swap)) }
@@ -20,16 +23,37 @@ struct MarkdownReport {
     }
 
     private var steps: String {
-        var lines = ["## Step by step", "", "Rows in which the vendors differ are marked with •.", ""]
+        var lines = [
+            "## Step by step", "",
+            "• marks what differs among the vendors that have such a thing, ~ what is only told otherwise.", "",
+        ]
         lines += table(
             ["", "Step"] + comparison.vendors.map(\.name),
             comparison.steps.map { step in
                 [
-                    "\(step.number)\(comparison.differs(at: step.number) ? " •" : "")", step.title,
+                    "\(step.number)\(Self.mark(comparison.kind(of: step.number)))", step.title,
                 ] + comparison.vendors.map { cell($0.outcome(of: step.number)) }
             }
         )
         return lines.joined(separator: "\n")
+    }
+
+    private static func mark(_ kind: RowKind) -> String {
+        switch kind {
+        case .different: " •"
+        case .told: " ~"
+        case .same, .unsupported: ""
+        }
+    }
+
+    private func firstScreen(_ swap: Swap) -> String {
+        let groups = swap.summary.groups.map { title, group in
+            var items = group.lines.map { $0.advice.isEmpty ? $0.what : "\($0.what) ⇒ *\($0.advice)*" }
+            if items.isEmpty { items = ["nothing that the story shows"] }
+            if group.more > 0 { items.append("and \(group.more) more below") }
+            return section("### \(title)", items)
+        }
+        return (["## From \(swap.from) to \(swap.to), in short"] + groups).joined(separator: "\n\n")
     }
 
     private func cell(_ outcome: StepOutcome?) -> String {
@@ -108,6 +132,12 @@ struct MarkdownReport {
                 swap.lostCalls.map { lost in
                     "\(lost.calls.map { "`\($0)`" }.joined(separator: ", ")): \(lost.reason)"
                 }
+            )
+        )
+        add(
+            section(
+                "### What waits on the day of the switch",
+                swap.waiting.map { "\($0.what): \($0.fate)\($0.advice.isEmpty ? "" : " ⇒ *\($0.advice)*")" }
             )
         )
         add(section("### New", swap.gained.map { "`\($0)`" }))

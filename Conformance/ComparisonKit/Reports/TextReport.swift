@@ -20,26 +20,68 @@ struct TextReport {
     var text: String {
         var lines: [String] = [palette.bold(comparison.title)]
         lines += TextLayout.wrap(comparison.summary, to: Self.width)
+        if let swap { lines += firstScreen(swap) }
         let rounds = comparison.rounds == 1 ? "one round" : "\(comparison.rounds) rounds"
-        lines += ["", palette.dim("Scenario \(comparison.scenario), \(rounds). * marks what differs."), ""]
+        lines += [
+            "",
+            palette.dim(
+                "Scenario \(comparison.scenario), \(rounds). * differs, ~ told otherwise, - not all have it."
+            ), "",
+        ]
         for step in comparison.steps { lines += block(step) }
         lines += totals + fidelity + questions + capabilities + gaps
         if let swap { lines += change(swap) }
         return lines.joined(separator: "\n") + "\n"
     }
 
+    // MARK: The first screen
+
+    private func firstScreen(_ swap: Swap) -> [String] {
+        var lines = ["", palette.bold("From \(swap.from) to \(swap.to), in short")]
+        for (title, group) in swap.summary.groups {
+            lines += ["", title]
+            if group.lines.isEmpty { lines.append("  nothing that the story shows") }
+            for line in group.lines {
+                let text = line.advice.isEmpty ? line.what : "\(line.what) ⇒ \(line.advice)"
+                lines += TextLayout.wrap(text, to: Self.width - 4).enumerated().map { ($0 == 0 ? "  - " : "    ") + $1 }
+            }
+            if group.more > 0 { lines.append("  and \(group.more) more below") }
+        }
+        return lines
+    }
+
     // MARK: Steps
+
+    private static func mark(_ kind: RowKind) -> String {
+        switch kind {
+        case .same: " "
+        case .told: "~"
+        case .different: "*"
+        case .unsupported: "-"
+        }
+    }
 
     private func block(_ step: Comparison.StepName) -> [String] {
         let number = String(step.number).leftPadded(to: 3)
-        let mark = comparison.differs(at: step.number) ? "*" : " "
+        let mark = Self.mark(comparison.kind(of: step.number))
         var lines = [palette.bold("\(mark)\(number)  \(step.title)")]
         let outcomes = comparison.vendors.map { ($0.name, $0.outcome(of: step.number)) }
         let cells = Set(outcomes.map { cell($0.1).joined(separator: "|") })
         if cells.count == 1, comparison.vendors.count > 1, let first = outcomes.first {
             return lines + rows("all", first.1)
         }
-        for (name, outcome) in outcomes { lines += rows(name, outcome) }
+        // Those that have nothing like it for one reason share a line.
+        var folded: Set<String> = []
+        for (name, outcome) in outcomes where !folded.contains(name) {
+            guard outcome?.kind == .unsupported else {
+                lines += rows(name, outcome)
+                continue
+            }
+            let alike = outcomes.filter { $0.1?.kind == .unsupported && $0.1?.sentence == outcome?.sentence }.map(\.0)
+            folded.formUnion(alike)
+            let head = alike.joined(separator: ", ")
+            lines += head.count < nameWidth ? rows(head, outcome) : alike.flatMap { rows($0, outcome) }
+        }
         return lines
     }
 
@@ -173,6 +215,10 @@ struct TextReport {
         lines += list(
             "Calls that come to nothing:",
             swap.lostCalls.map { "\($0.calls.joined(separator: ", ")): \($0.reason)" }
+        )
+        lines += list(
+            "What waits on the day of the switch:",
+            swap.waiting.map { "\($0.what): \($0.fate)\($0.advice.isEmpty ? "" : " ⇒ \($0.advice)")" }
         )
         lines += list("New:", swap.gained.map(\.rawValue))
         lines += list("Known deviations of \(swap.to):", swap.deviations.map { "\($0.caseName): \($0.reason)" })

@@ -59,11 +59,6 @@ public struct Comparison: Sendable, Hashable, Codable {
         for index in copy.vendors.indices { copy.vendors[index].dropTimings() }
         return copy
     }
-
-    /// Whether the vendors did not all do the same at a step, in what an application can see.
-    public func differs(at step: Int) -> Bool {
-        Set(vendors.map { $0.outcome(of: step)?.visible }).count > 1
-    }
 }
 
 /// How the story went with one vendor.

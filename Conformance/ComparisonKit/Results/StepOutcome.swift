@@ -106,33 +106,4 @@ public struct StepOutcome: Sendable, Hashable, Codable {
         self.status = status
         self.exchanges = exchanges
     }
-
-    /// What an application can see of it; the wire and the time are left out.
-    var visible: Visible {
-        Visible(
-            kind: kind,
-            error: error,
-            value: evaluation?.value,
-            reason: evaluation?.reason,
-            flagError: evaluation?.error,
-            variation: assignment?.variation,
-            accepted: events.accepted,
-            delivered: events.delivered,
-            pending: events.pending,
-            purged: events.purged
-        )
-    }
-
-    struct Visible: Hashable {
-        var kind: Kind
-        var error: String?
-        var value: FlagValue?
-        var reason: String?
-        var flagError: String?
-        var variation: String?
-        var accepted: Int
-        var delivered: Int
-        var pending: Int
-        var purged: Int
-    }
 }

@@ -19,6 +19,10 @@ public struct Swap: Sendable, Hashable, Codable {
     public var gained: [Capability]
     /// The new vendor's known deviations from the neutral contract that the old one doesn't have.
     public var deviations: [KnownDeviation]
+    /// All of it on one screen.
+    public var summary: SwapSummary
+    /// What waits on the day of the switch.
+    public var waiting: [Waiting]
     /// The traffic of the whole story before.
     public var trafficBefore: Traffic
     /// The traffic of the whole story after.
@@ -30,10 +34,26 @@ public struct Swap: Sendable, Hashable, Codable {
         public var step: Int
         /// What happens, for a person.
         public var title: String
+        /// What kind of difference it is.
+        public var kind: Kind
         /// How it went with the vendor before.
         public var before: String
         /// How it went with the vendor after.
         public var after: String
+
+        /// What kind of difference a step shows.
+        public enum Kind: String, Sendable, Hashable, Codable {
+            /// It goes wrong, and did not.
+            case breaks
+            /// The user sees something else.
+            case value
+            /// The user sees the same, for another reason.
+            case told
+            /// The vendor after has nothing like it.
+            case missing
+            /// The vendor before has nothing like it.
+            case gained
+        }
     }
 
     /// A question that has another answer.
@@ -57,15 +77,22 @@ public struct Swap: Sendable, Hashable, Codable {
 
 extension Comparison {
     /// Works out what would change between two of the vendors; `nil` if one of them isn't here.
-    public func swap(from: String, to: String) -> Swap? {
+    ///
+    /// - Parameters:
+    ///   - from: The vendor before.
+    ///   - to: The vendor after.
+    ///   - running: The experiments that run on the day of the switch.
+    /// - Returns: The differences.
+    public func swap(from: String, to: String, running: [RunningExperiment] = []) -> Swap? {
         guard let before = story(of: from), let after = story(of: to) else { return nil }
         let rows = steps.compactMap { step -> Swap.Row? in
             let one = before.outcome(of: step.number)
             let other = after.outcome(of: step.number)
-            guard one?.visible != other?.visible else { return nil }
+            guard let kind = Swap.kind(one, other) else { return nil }
             return Swap.Row(
                 step: step.number,
                 title: step.title,
+                kind: kind,
                 before: one?.sentence ?? "not reached",
                 after: other?.sentence ?? "not reached"
             )
@@ -79,7 +106,7 @@ extension Comparison {
             .filter { before.capabilities.contains($0) && !after.capabilities.contains($0) }
             .map { Swap.Call(capability: $0, reason: after.reasons[$0.rawValue] ?? "\(to) has nothing like it") }
         let known = Set(before.deviations.map(\.caseName))
-        return Swap(
+        var swap = Swap(
             from: from,
             to: to,
             steps: rows,
@@ -88,8 +115,27 @@ extension Comparison {
             lostCalls: Swap.lostCalls(from: before, to: after, missing: missing),
             gained: Capability.all.filter { after.capabilities.contains($0) && !before.capabilities.contains($0) },
             deviations: after.deviations.filter { !known.contains($0.caseName) },
+            summary: SwapSummary(),
+            waiting: Swap.waiting(from: before, to: after),
             trafficBefore: before.traffic,
             trafficAfter: after.traffic
         )
+        swap.summary = SwapSummary(swap, from: before, to: after, running)
+        return swap
+    }
+}
+
+extension Swap {
+    /// What kind of difference two outcomes of one step are; `nil` if they are none.
+    static func kind(_ before: StepOutcome?, _ after: StepOutcome?) -> Row.Kind? {
+        switch (before?.kind, after?.kind) {
+        case (.unsupported, .unsupported): return nil
+        case (_, .unsupported): return .missing
+        case (.unsupported, _): return .gained
+        case (.done, nil), (.done, .failed), (.done, .broken): return .breaks
+        default: break
+        }
+        if before?.seen != after?.seen { return .value }
+        return before?.evaluation?.reason == after?.evaluation?.reason ? nil : .told
     }
 }

@@ -102,7 +102,11 @@ struct CompareCommand: AsyncParsableCommand {
         }
         Terminal.endProgress()
         if isWithoutTimings { comparison = comparison.withoutTimings }
-        let swap = from.flatMap { from in to.flatMap { comparison.swap(from: from, to: $0) } }
+        var swap: Swap?
+        if let from, let to {
+            let running = await scenario.world.runningExperiments(from: subjects[0], to: subjects[1])
+            swap = comparison.swap(from: from, to: to, running: running)
+        }
         let report = ComparisonReport(comparison, swap: swap)
         let text = report.text(
             as: reportFormat,

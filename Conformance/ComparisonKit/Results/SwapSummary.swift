@@ -1,0 +1,122 @@
+import ConformanceKit
+import Experimentation
+
+/// A change of vendors on one screen: what breaks, what changes without a word, what stays, what gets better.
+public struct SwapSummary: Sendable, Hashable, Codable {
+    /// What the application does now and can't do then.
+    public var breaks: Group
+    /// What goes on, with another outcome and without an error.
+    public var changes: Group
+    /// What goes on as it is.
+    public var stays: Group
+    /// What there is then and isn't now.
+    public var gains: Group
+
+    /// Some lines of one kind.
+    public struct Group: Sendable, Hashable, Codable {
+        /// The lines; running experiments first.
+        public var lines: [Line]
+        /// How many more there would be.
+        public var more: Int
+
+        /// The most lines that a group has.
+        public static let most = 5
+
+        init(_ all: [Line] = []) {
+            lines = Array(all.prefix(Self.most))
+            more = max(0, all.count - Self.most)
+        }
+    }
+
+    /// Something, and what to do about it.
+    public struct Line: Sendable, Hashable, Codable {
+        /// What it is.
+        public var what: String
+        /// What to do; empty if nothing is to be done.
+        public var advice: String
+
+        init(_ what: String, _ advice: String = "") {
+            self.what = what
+            self.advice = advice
+        }
+    }
+
+    /// The groups with their titles, in the order of the screen.
+    public var groups: [(title: String, group: Group)] {
+        [("Breaks", breaks), ("Changes silently", changes), ("Stays", stays), ("Gets better", gains)]
+    }
+
+    /// Nothing yet.
+    init() { (breaks, changes, stays, gains) = (Group(), Group(), Group(), Group()) }
+
+    init(_ swap: Swap, from before: VendorStory, to after: VendorStory, _ experiments: [RunningExperiment]) {
+        var breaks = experiments.filter { $0.advice == .finishFirst }.map {
+            Line("Experiment \"\($0.name)\": \($0.reason)", "finish it before the switch")
+        }
+        breaks += swap.lostCalls.map {
+            Line(
+                "\($0.calls.joined(separator: ", ")): \($0.reason)",
+                "remove the calls, or keep \(swap.from) beside \(swap.to) for them"
+            )
+        }
+        breaks += swap.steps.filter { $0.kind == .breaks }.map {
+            Line("\($0.title): \($0.before) → \($0.after)", "see step \($0.step)")
+        }
+        self.breaks = Group(breaks)
+
+        var changes = experiments.filter { $0.advice == .importFirst }.map {
+            Line("Experiment \"\($0.name)\": \($0.reason)", "hand the assignments over, with session.honor")
+        }
+        changes += swap.steps.filter { $0.kind == .value }.map {
+            Line("\($0.title): \($0.before) → \($0.after)", "check what reads it")
+        }
+        changes += Self.lostFields(before, after)
+        changes += swap.answers.map {
+            Line("\($0.question.title): \($0.before) → \($0.after)", "decide whether that will do")
+        }
+        self.changes = Group(changes)
+
+        var stays = experiments.filter { $0.advice == .carryOn }.map { Line("Experiment \"\($0.name)\": \($0.reason)") }
+        let differing = Set(swap.steps.map(\.step))
+        let done = after.outcomes.filter { $0.kind == .done && !differing.contains($0.step) }.count
+        if done > 0 { stays.append(Line("\(done) of \(before.outcomes.count) steps of the story go as they did")) }
+        let both = Capability.all.filter { before.capabilities.contains($0) && after.capabilities.contains($0) }
+        if !both.isEmpty { stays.append(Line(both.map(\.rawValue).joined(separator: ", "))) }
+        // Only what an application tracks was asked about: exposures and signals aren't tracked.
+        let asked = Set(TrackingEvent.examples.map(\.type))
+        let taken = TrackingEvent.types.filter {
+            asked.contains($0) && before.refusedEvents[$0] == nil && after.refusedEvents[$0] == nil
+        }
+        if before.capabilities.contains(.tracking), after.capabilities.contains(.tracking), !taken.isEmpty {
+            stays.append(Line("Both take these events: \(taken.joined(separator: ", "))"))
+        }
+        self.stays = Group(stays)
+
+        var gains = swap.gained.map { Line("\($0.rawValue)") }
+        let new = TrackingEvent.types.filter { before.refusedEvents[$0] != nil && after.refusedEvents[$0] == nil }
+        if !new.isEmpty { gains.append(Line("\(swap.to) takes these events: \(new.joined(separator: ", "))")) }
+        if swap.trafficAfter.requests < swap.trafficBefore.requests {
+            gains.append(Line("\(swap.trafficAfter.requests) requests in place of \(swap.trafficBefore.requests)"))
+        }
+        self.gains = Group(gains)
+    }
+
+    /// Fields that the vendor before has and the one after hasn't, of events that both take.
+    private static func lostFields(_ before: VendorStory, _ after: VendorStory) -> [Line] {
+        var types: [String: [String]] = [:]
+        for old in before.fidelity where old.arrivedAs != nil {
+            guard let new = after.fidelity.first(where: { $0.type == old.type && $0.arrivedAs != nil }) else {
+                continue
+            }
+            for (field, fate) in old.fields where fate == .kept && new.fields[field] != .kept {
+                types[field, default: []].append(old.type)
+            }
+        }
+        return types.sorted { $0.key < $1.key }.map { field, types in
+            let all =
+                types.count == before.fidelity.count(where: { $0.arrivedAs != nil })
+                ? "every event" : types.joined(separator: ", ")
+            return Line("The \(field) of \(all) doesn't arrive as it is", "carry it in another field, or do without")
+        }
+    }
+}

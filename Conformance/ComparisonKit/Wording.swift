@@ -1,0 +1,66 @@
+/// How numbers are written for people, the same in every report and every country.
+public enum Wording {
+    /// A number of bytes: `812 B`, `1.4 kB`, `3.2 MB`.
+    public static func bytes(_ count: Int) -> String {
+        if count < 1000 { return "\(count) B" }
+        if count < 1_000_000 { return tenths(count, 1000) + " kB" }
+        return tenths(count, 1_000_000) + " MB"
+    }
+
+    /// Milliseconds with as many digits as mean something.
+    public static func milliseconds(_ value: Double) -> String {
+        guard value.isFinite, value >= 0, value < 1e9 else { return "–" }
+        if value >= 100 { return String(Int(value.rounded())) }
+        if value < 0.01 { return "0" }
+        return value >= 10 ? tenths(Int((value * 10).rounded()), 10) : hundredths(value)
+    }
+
+    /// A count that may be impossible to tell.
+    public static func figure(_ count: Int?) -> String { count.map(String.init) ?? "can't be told" }
+
+    /// A share from 0 to 1 in per cent: `0 %`, `49.8 %`, `< 0.1 %`.
+    public static func percent(_ share: Double) -> String {
+        guard share.isFinite, share > 0 else { return "0 %" }
+        let tenths = Int((min(share, 1) * 1000).rounded())
+        if tenths == 0 { return "< 0.1 %" }
+        // Not quite everybody must not read as everybody.
+        if tenths == 1000 { return share < 1 ? "> 99.9 %" : "100 %" }
+        return "\(tenths / 10)\(tenths % 10 == 0 ? "" : ".\(tenths % 10)") %"
+    }
+
+    /// A probability: `0.42`, `0.0004`, `< 1e-6`.
+    public static func probability(_ p: Double) -> String {
+        guard p.isFinite else { return "–" }
+        if p < 1e-6 { return "< 1e-6" }
+        if p < 0.001 {
+            let millionths = Int((p * 1e6).rounded())
+            let digits = String(millionths)
+            return "0." + String(repeating: "0", count: 6 - digits.count) + digits
+        }
+        let thousandths = min(1000, Int((p * 1000).rounded()))
+        let digits = String(thousandths % 1000)
+        return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+
+    /// A count with its thousands apart: `1,000,000`.
+    public static func count(_ count: Int) -> String {
+        var digits = Array(String(count.magnitude))
+        var place = digits.count - 3
+        while place > 0 {
+            digits.insert(",", at: place)
+            place -= 3
+        }
+        return (count < 0 ? "-" : "") + String(digits)
+    }
+
+    private static func tenths(_ count: Int, _ unit: Int) -> String {
+        let tenths = (count * 10 + unit / 2) / unit
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    private static func hundredths(_ value: Double) -> String {
+        let count = Int((value * 100).rounded())
+        let rest = count % 100
+        return "\(count / 100).\(rest < 10 ? "0" : "")\(rest)"
+    }
+}

@@ -1,0 +1,80 @@
+import ComparisonKit
+import ConformanceKit
+import Experimentation
+import Foundation
+import Testing
+
+@Suite("The first screen of a swap")
+struct SwapSummaryTests {
+    private static let running = [
+        RunningExperiment(name: "Prices", advice: .finishFirst, reason: "half of its users would change"),
+        RunningExperiment(name: "Checkout", advice: .importFirst, reason: "assignments are taken over"),
+        RunningExperiment(name: "Search", advice: .carryOn, reason: "everybody keeps their variation"),
+    ]
+
+    private static var swap: Swap? { MadeUp.comparison.swap(from: "north", to: "south", running: running) }
+
+    @Test("it says what breaks, what changes, what stays and what is new, running experiments first")
+    func groups() throws {
+        let summary = try #require(Self.swap?.summary)
+        #expect(summary.breaks.lines.first?.what == "Experiment \"Prices\": half of its users would change")
+        #expect(summary.breaks.lines.first?.advice == "finish it before the switch")
+        #expect(summary.breaks.lines.contains { $0.what.contains("track(.purchase)") })
+        #expect(summary.changes.lines.first?.what == "Experiment \"Checkout\": assignments are taken over")
+        #expect(
+            summary.stays.lines.map(\.what).prefix(2) == [
+                "Experiment \"Search\": everybody keeps their variation", "1 of 5 steps of the story go as they did",
+            ]
+        )
+        #expect(summary.gains.lines.map(\.what).contains("campaigns"))
+    }
+
+    @Test("a group has at most five lines, says how many more there are, and what to do about each that breaks")
+    func atMostFive() throws {
+        let many = (1...9).map { RunningExperiment(name: "\($0)", advice: .finishFirst, reason: "it ends") }
+        let swap = try #require(MadeUp.comparison.swap(from: "north", to: "south", running: many))
+        #expect(swap.summary.breaks.lines.count == 5)
+        #expect(swap.summary.breaks.more >= 4)
+        for group in [swap.summary.breaks, swap.summary.changes] {
+            #expect(group.lines.allSatisfy { !$0.advice.isEmpty })
+        }
+    }
+
+    @Test("it is the first thing in every format", arguments: ["text", "markdown", "html"])
+    func first(format: String) throws {
+        let format = try #require(ComparisonReport.Format(rawValue: format))
+        let text = ComparisonReport(MadeUp.comparison, swap: Self.swap).text(as: format)
+        let titles = ["Breaks", "Changes silently", "Stays", "Gets better"]
+        let places = try titles.map { try #require(text.range(of: $0)).lowerBound }
+        #expect(places == places.sorted())
+        let steps = try #require(text.range(of: "Her decisions are fetched")).lowerBound
+        #expect(places.allSatisfy { $0 < steps })
+    }
+
+    @Test("what waits on the day of the switch is named, with what happens to it and what to do")
+    func waiting() throws {
+        let waiting = try #require(Self.swap?.waiting)
+        #expect(
+            waiting.map(\.what) == [
+                "Events in the outbox", "Events held for consent", "Sticky assignments", "Lists of forced users",
+            ]
+        )
+        #expect(waiting[0].fate == "they stay owed to north, and south never gets them")
+        #expect(waiting[2].fate == "south takes none over: users are drawn again")
+    }
+
+    @Test("a step is told apart by what the user sees, among those that have such a thing")
+    func kinds() {
+        #expect(
+            (1...5).map { MadeUp.comparison.kind(of: $0) } == [
+                .same, .unsupported, .unsupported, .different, .different,
+            ]
+        )
+        var comparison = MadeUp.comparison
+        comparison.vendors[1] = comparison.vendors[0]
+        comparison.vendors[1].outcomes[2].evaluation?.reason = "CACHED"
+        comparison.vendors[1].outcomes[2].evaluation?.variant = "variant of this world alone"
+        comparison.vendors[1].outcomes[3].events.pending = 9
+        #expect((1...5).map { comparison.kind(of: $0) } == [.same, .same, .told, .same, .same])
+    }
+}
