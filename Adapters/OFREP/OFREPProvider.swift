@@ -30,7 +30,9 @@ public struct OFREPProvider: ExperimentationProvider {
     /// The address and whatever lets this application in: it may decide which flags there are.
     public var scope: String { configuration.account }
 
-    /// Flags; the protocol has no more. Metadata is handed on, but the suite can show that of experiments only.
+    /// Flags; the protocol has no more.
+    ///
+    /// Metadata is handed on, but the suite can show that of experiments only.
     public let capabilities: Set<Capability> = [.flags, .objectFlags, .targeting, .offlineStart]
 
     /// Checks the settings.
