@@ -30,8 +30,10 @@ public struct OFREPProvider: ExperimentationProvider {
     /// The address and whatever lets this application in: it may decide which flags there are.
     public var scope: String { configuration.account }
 
-    /// Flags and what is said of them; the protocol has no more.
-    public let capabilities: Set<Capability> = [.flags, .objectFlags, .flagMetadata, .targeting, .offlineStart]
+    /// Flags; the protocol has no more.
+    ///
+    /// Metadata is handed on, but the suite can show that of experiments only.
+    public let capabilities: Set<Capability> = [.flags, .objectFlags, .targeting, .offlineStart]
 
     /// Checks the settings.
     ///

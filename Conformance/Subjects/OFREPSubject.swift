@@ -30,6 +30,7 @@ public struct OFREPSubject: ConformanceSubject {
         return Dictionary(uniqueKeysWithValues: eventful.map { ($0, noEvents) })
             .merging(experimental.map { ($0, noExperiments) }) { $1 }
             .merging([
+                .flagMetadata: "the server's metadata is handed on, but the suite asks for that of an experiment",
                 .localEvaluation: "OFREP's server decides; its rules aren't published",
                 .identityLinking: "OFREP has one id for each user, and nothing to link",
                 .campaigns: "OFREP has no campaigns",

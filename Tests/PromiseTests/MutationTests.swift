@@ -43,7 +43,7 @@ struct MutationTests {
     )
     func neighbours(_ vendor: Vendor) async throws {
         let whole = try JSON.parse(vendor.answer(flags: 6))
-        let list = vendor == .sigma ? "feature_flags" : "campaigns"
+        let list = [.sigma: "feature_flags", .ofrep: "flags"][vendor] ?? "campaigns"
         let flags = try #require(whole.objectValue?[list]?.arrayValue)
         let transport = SwitchedTransport { _ in .status(500) }
         let roles = try await vendor.provider(transport).start(in: ProviderContext(environment: .still()))

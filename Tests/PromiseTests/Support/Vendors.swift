@@ -6,6 +6,7 @@ import ExperimentationTesting
 import FlagshipAdapter
 import Foundation
 import HTTPTypes
+import OFREPAdapter
 import SigmaAdapter
 import Synchronization
 import Testing
@@ -53,12 +54,12 @@ final class SwitchedTransport: HTTPTransport {
     }
 }
 
-/// The four vendors, Flagship in both its modes, with all that a test needs to play them.
+/// The vendors, Flagship in both its modes, with all that a test needs to play them.
 enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case flagshipAsked, flagshipComputed, sigma, engage, evergage
+    case flagshipAsked, flagshipComputed, sigma, engage, evergage, ofrep
 
     /// The ones that decide about flags.
-    static let deciding: [Vendor] = [.flagshipAsked, .flagshipComputed, .sigma]
+    static let deciding: [Vendor] = [.flagshipAsked, .flagshipComputed, .sigma, .ofrep]
     /// The ones that take events.
     static let tracking: [Vendor] = [.flagshipAsked, .engage, .evergage]
 
@@ -86,6 +87,15 @@ enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .engage: engage(transport, secrets)
         case .evergage:
             EvergageProvider(configuration: Self.shop, transport: transport)
+        case .ofrep:
+            OFREPProvider(
+                configuration: OFREPConfiguration(
+                    baseURL: Endpoint(https: "flags.example.com"),
+                    token: secrets.key,
+                    headers: ["X-Tenant": secrets.token]
+                ),
+                transport: transport
+            )
         }
     }
 
@@ -123,6 +133,8 @@ enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
                  "variations":[{"id":"v\#(number)","allocation":100,"reference":false,
                  "modifications":{"type":"FLAG","value":{"f\#(number)":"v\#(version)"}}}]}]}
                 """#
+            case .ofrep:
+                #"{"key":"f\#(number)","value":"v\#(version)","variant":"v","reason":"STATIC"}"#
             default:
                 #"""
                 {"name":"f\#(number)","type":"string","rules":[{"is_default":true,"value":"v\#(version)",
@@ -133,6 +145,7 @@ enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
         return switch self {
         case .flagshipAsked: #"{"visitorId":"ada","campaigns":[\#(parts)]}"#
         case .flagshipComputed: #"{"panic":false,"campaigns":[\#(parts)]}"#
+        case .ofrep: #"{"flags":[\#(parts)]}"#
         default: #"{"use_geo":false,"feature_flags":[\#(parts)],"experiments":[]}"#
         }
     }
