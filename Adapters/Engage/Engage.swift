@@ -31,7 +31,7 @@ public struct Engage: Sendable {
     /// - Parameter client: A client of an ``EngageProvider``.
     /// - Throws: ``ErrorCode/unsupported`` by the client of another vendor.
     public init(of client: ExperimentationClient) throws(ExperimentationError) {
-        guard let engage = client.extras as? Engage else {
+        guard let engage = client.extras(as: Engage.self) else {
             throw ExperimentationError(.unsupported, "\(client.providerName) is not Engage.")
         }
         self = engage

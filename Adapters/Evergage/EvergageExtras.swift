@@ -38,7 +38,7 @@ extension EvergageProvider {
     ///
     /// - Parameter client: A client of this vendor.
     public static func reach(_ client: ExperimentationClient) async throws(ExperimentationError) {
-        guard let sink = client.extras as? EvergageEventSink else {
+        guard let sink = client.extras(as: EvergageEventSink.self) else {
             throw ExperimentationError(.unsupported, "\(client.providerName) is not Evergage.")
         }
         let action = EvergageAction(

@@ -91,7 +91,7 @@ extension Evergage {
         }
         guard generation == self.generation else { return await client.shutdown(within: .zero) }
         knownAnonymousID = anonymousID
-        events = client.extras as? EvergageEventSink
+        events = client.extras(as: EvergageEventSink.self)
         self.client = client
         let session = client.session(for: User(id: anonymousID, anonymousID: anonymousID, consent: consent))
         events?.surfaces.open(session: session.id)

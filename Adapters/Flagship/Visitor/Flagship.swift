@@ -42,7 +42,7 @@ public final class Flagship: Sendable {
         environment: ClientEnvironment
     ) {
         self.client = client
-        service = client?.extras as? FlagshipService
+        service = client?.extras(as: FlagshipService.self)
         self.environmentID = environmentID
         self.options = options
         self.environment = environment

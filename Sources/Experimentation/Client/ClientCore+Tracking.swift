@@ -4,10 +4,13 @@ extension ClientCore {
     /// How many events wait for delivery, those held for consent left out.
     func waitingForDelivery() async throws(ExperimentationError) -> Int { try await outbox.status().deliverable }
 
+    /// Checks that an event has somewhere to go.
+    func check(_ event: TrackingEvent) throws(ExperimentationError) { try roles.check(event, of: provider.name) }
+
     /// Whether the vendor takes an exposure; the first that it doesn't take is logged.
-    func takesExposure(_ event: TrackingEvent, to sink: any EventSink) -> Bool {
+    func takesExposure(_ event: TrackingEvent) -> Bool {
         do throws(ExperimentationError) {
-            try sink.check(event)
+            try check(event)
             return true
         } catch {
             if !hasToldOfExposures.exchange(true, ordering: .relaxed) {
@@ -23,16 +26,16 @@ extension ClientCore {
 
     /// Checks that the vendor takes the exposure of an assignment.
     func checkExposure(of assignment: Assignment) throws(ExperimentationError) {
-        guard let sink = roles.events else { throw .unsupported("exposures", by: provider.name) }
-        try sink.check(TrackingEvent(.exposure(Exposure(assignment: assignment))))
+        guard roles.takesEvents else { throw .unsupported("exposures", by: provider.name) }
+        try check(TrackingEvent(.exposure(Exposure(assignment: assignment))))
     }
 
     /// Accepts an event of a user without a session.
     func accept(_ envelope: Envelope, consent: Consent) async throws(ExperimentationError) {
-        guard let sink = roles.events else { throw .unsupported("events", by: provider.name) }
+        guard roles.takesEvents else { throw .unsupported("events", by: provider.name) }
         try envelope.event.validate()
         try envelope.attributeChanges.validate()
-        try sink.check(envelope.event)
+        try check(envelope.event)
         if consent == .denied, !envelope.event.isConsentSignal { throw .consentDenied }
         if let brake, !envelope.event.isConsentSignal { try await brake.pass(waitingForDelivery) }
         try await outbox.outcome(of: outbox.enter(envelope, consent: consent, isStated: true))
@@ -40,11 +43,11 @@ extension ClientCore {
 
     /// Notes the exposure of a user without a session, once in a while or each time.
     func noteExposure(_ exposure: Exposure, _ user: User, isRepeatable: Bool) {
-        guard user.consent != .denied, let sink = roles.events else { return }
+        guard user.consent != .denied, roles.takesEvents else { return }
         let isNew = exposures.insert(ExposureKey(userID: user.id, assignment: exposure.assignment))
         guard isNew || isRepeatable else { return }
         let event = TrackingEvent(.exposure(exposure))
-        guard takesExposure(event, to: sink) else { return }
+        guard takesExposure(event) else { return }
         let envelope = Envelope(
             id: environment.makeID(),
             identity: user.identity,

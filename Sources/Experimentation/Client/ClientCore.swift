@@ -71,9 +71,7 @@ final class ClientCore: Sendable {
         self.options = options
         self.environment = environment
         var roles = roles
-        if let batching = options.batching, let events = roles.events {
-            roles.events = RebatchedSink(sink: events, batching: batching)
-        }
+        if let batching = options.batching { roles.rebatch(batching) }
         self.roles = roles
         kept = KeptState(
             store: store.state,
@@ -94,6 +92,7 @@ final class ClientCore: Sendable {
             routes: (roles.events.map { sink in
                 [EventRoute(to: provider.destination, by: sink, needsConsent: roles.needsConsent)]
             } ?? []) + roles.furtherRoutes,
+            isFirstAsked: roles.events != nil,
             environment: environment,
             events: events,
             accepted: { overflow.look() }
@@ -234,6 +233,16 @@ extension ExperimentationError {
             "The store is full: \(count) events were given up to make room so far. "
                 + "Give it more room, or have track wait or refuse by ClientOptions.backPressure."
         )
+    }
+}
+
+extension ProviderRoles {
+    /// Puts the application's batch policy in place of the vendor's, wherever events go.
+    fileprivate mutating func rebatch(_ batching: BatchPolicy) {
+        events = events.map { RebatchedSink(sink: $0, batching: batching) }
+        for index in furtherRoutes.indices {
+            furtherRoutes[index].sink = RebatchedSink(sink: furtherRoutes[index].sink, batching: batching)
+        }
     }
 }
 

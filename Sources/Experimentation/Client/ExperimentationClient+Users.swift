@@ -6,8 +6,7 @@ extension ExperimentationClient {
     ///
     /// What isn't supported is refused by ``UserSession/track(_:at:on:)`` with the reason; here nothing is accepted.
     public func supports(_ event: TrackingEvent) -> Bool {
-        guard let sink = core.roles.events else { return false }
-        return (try? event.validate()) != nil && (try? sink.check(event)) != nil
+        (try? event.validate()) != nil && (try? core.check(event)) != nil
     }
 
     /// Whether the vendor takes a kind of event, for those whose content isn't known yet: an exposure, for example.

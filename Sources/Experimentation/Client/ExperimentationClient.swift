@@ -104,6 +104,13 @@ public final class ExperimentationClient: Sendable {
     /// What only this vendor has; its adapter says of what type it is, and has a shorter way to it.
     public var extras: (any Sendable)? { core.roles.extras }
 
+    /// What only one vendor has, found by its type, also where the provider is made of several; `nil` if there is none.
+    public func extras<Extras: Sendable>(as type: Extras.Type = Extras.self) -> Extras? {
+        if let own = core.roles.extras as? Extras { return own }
+        for further in core.roles.furtherExtras { if let found = further as? Extras { return found } }
+        return nil
+    }
+
     /// The provider's status.
     public var status: ProviderStatus { core.status.status }
 

@@ -75,7 +75,7 @@ extension UserSession {
             return true
         }
         let signal = TrackingEvent(.consentChanged(granted: consent == .granted))
-        if isOwed, let sink = core.roles.events, (try? sink.check(signal)) != nil {
+        if isOwed, (try? core.check(signal)) != nil {
             do throws(ExperimentationError) {
                 try await track(signal)
             } catch {
@@ -100,7 +100,7 @@ extension UserSession {
     func stateConsent(of state: inout State) {
         let (userID, consent) = (state.user.id, state.user.consent)
         state.statementFailure = nil
-        guard consent != .unknown, core.roles.events != nil else { return }
+        guard consent != .unknown, core.roles.takesEvents else { return }
         if consent == .denied {
             state.forgetTracking()
             core.cache.forget(userID)

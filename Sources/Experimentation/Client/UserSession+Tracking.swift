@@ -73,9 +73,9 @@ extension UserSession {
 
     /// Checks what can be checked of an event and its user.
     private func check(_ event: TrackingEvent) throws(ExperimentationError) {
-        guard let sink = core.roles.events else { throw .unsupported("events", by: core.provider.name) }
+        guard core.roles.takesEvents else { throw .unsupported("events", by: core.provider.name) }
         try event.validate()
-        try sink.check(event)
+        try core.check(event)
         let user = user
         try user.validate()
         if user.consent == .denied, !event.isConsentSignal { throw .consentDenied }
@@ -164,11 +164,11 @@ extension UserSession {
         default defaultValue: FlagValue?,
         isRepeatable: Bool
     ) {
-        guard let sink = core.roles.events else { return mark(assignment, at: place) }
+        guard core.roles.takesEvents else { return mark(assignment, at: place) }
         let event = TrackingEvent(
             .exposure(Exposure(assignment: assignment, flagKey: key, value: value, defaultValue: defaultValue))
         )
-        guard core.takesExposure(event, to: sink) else { return mark(assignment, at: place) }
+        guard core.takesExposure(event) else { return mark(assignment, at: place) }
         // Whether it is new is decided in one place; the snapshot's mark only spares the way here.
         let isWanted = state.withLock { state in
             guard state.user.consent != .denied else { return false }

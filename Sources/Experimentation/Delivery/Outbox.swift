@@ -11,6 +11,8 @@ final class Outbox: Sendable {
     let store: any OutboxStore
     let kept: KeptState
     let routes: [EventRoute]
+    /// Whether the first route was asked about an event before it comes here.
+    private let isFirstAsked: Bool
     let deliverers: [Deliverer]
     let tasks: [Task<Void, Never>]
     let intake: Intake
@@ -23,6 +25,7 @@ final class Outbox: Sendable {
     ///   - store: Where events are kept.
     ///   - kept: Where it is noted what a failing store owes.
     ///   - routes: Where events go, the one that decides whether an event is taken first; each destination once.
+    ///   - isFirstAsked: Whether there is one that decides; otherwise each is asked for itself.
     ///   - environment: Time, chance, names and messages.
     ///   - events: Told of what deliveries bring.
     ///   - accepted: Called whenever events have been accepted; quick.
@@ -30,6 +33,7 @@ final class Outbox: Sendable {
         store: any OutboxStore,
         kept: KeptState,
         routes: [EventRoute],
+        isFirstAsked: Bool = true,
         environment: ClientEnvironment,
         events: DeliveryEvents,
         accepted: @escaping @Sendable () -> Void = {}
@@ -48,6 +52,7 @@ final class Outbox: Sendable {
         self.store = store
         self.kept = kept
         self.routes = routes
+        self.isFirstAsked = isFirstAsked
         self.owed = owed
         self.environment = environment
         self.deliverers = deliverers
@@ -154,8 +159,7 @@ final class Outbox: Sendable {
     func event(_ envelope: Envelope, _ consent: Consent) -> NewEvent {
         let mayBeHeld = consent == .unknown && !envelope.event.isConsentSignal
         let taking = routes.enumerated().filter { index, route in
-            // The first was asked before the event came here.
-            index == 0 || (try? route.sink.check(envelope.event)) != nil
+            (isFirstAsked && index == 0) || (try? route.sink.check(envelope.event)) != nil
         }
         return NewEvent(
             envelope,
@@ -167,7 +171,9 @@ final class Outbox: Sendable {
 
     /// Forbids deliveries for a reason, or takes it back.
     func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) async {
-        for deliverer in deliverers { await deliverer.set(hold, isOn) }
+        for (route, deliverer) in zip(routes, deliverers) where hold != .disabled || route.heedsKillSwitch {
+            await deliverer.set(hold, isOn)
+        }
     }
 
     /// Tries again after a refusal of everything: the application says that the reason is gone.

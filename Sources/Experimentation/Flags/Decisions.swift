@@ -73,7 +73,7 @@ public struct Decisions: Sendable {
     public var assignments: [Assignment] { assignmentIndices.map { catalogue.assignments[$0] } }
 
     /// The same as indices into the catalogue's assignments.
-    var assignmentIndices: [Int] {
+    package var assignmentIndices: [Int] {
         var found = Set(flagless)
         for flag in catalogue.keys.indices where choices[flag] != 0 {
             let place = catalogue.outcome(flag, choices[flag] - 1).pointee.place

@@ -31,6 +31,8 @@ public struct EventRoute: Sendable {
     public var sink: any EventSink
     /// Whether unknown consent holds events back.
     public var needsConsent: Bool
+    /// Whether the provider's kill switch stops deliveries on this route; otherwise the sink has a switch of its own, or none.
+    public var heedsKillSwitch = true
 
     /// Creates a route.
     public init(to destination: Destination, by sink: any EventSink, needsConsent: Bool = false) {

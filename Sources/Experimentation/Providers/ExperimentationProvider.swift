@@ -19,6 +19,10 @@ public protocol ExperimentationProvider: Sendable {
     /// The finer points of what is supported, for the matrix and for the conformance suite.
     var capabilities: Set<Capability> { get }
 
+    /// Whose the events are, and what is kept between runs: an account named after ``name`` and ``scope``, unless the
+    /// provider stands for another's account.
+    var destination: Destination { get }
+
     /// Makes what plays the vendor's roles; the client calls it once, before anything else.
     ///
     /// Checks the settings and opens what it needs. It doesn't wait for the vendor: that the vendor can't be reached is
@@ -31,7 +35,7 @@ public protocol ExperimentationProvider: Sendable {
 }
 
 extension ExperimentationProvider {
-    /// Where this provider's events go.
+    /// The account named after ``name`` and ``scope``.
     public var destination: Destination { Destination(provider: name, scope: scope) }
 }
 
@@ -55,8 +59,9 @@ public struct ProviderRoles: Sendable {
     public var events: (any EventSink)?
     /// Where events go besides: each has its own order, attempts, pauses and accounts.
     ///
-    /// An event that a further sink's ``EventSink/check(_:)`` refuses isn't owed to it. Destinations are distinct, and none
-    /// is the provider's own.
+    /// An event that a further sink's ``EventSink/check(_:)`` refuses isn't owed to it. Where there are ``events``, these
+    /// decide whether an event is accepted at all, and none of the routes leads to the provider's own destination; where there
+    /// are none, an event is accepted that one of the routes takes. Destinations are distinct.
     public var furtherRoutes: [EventRoute] = []
     /// How an anonymous user becomes a known one, where that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
@@ -68,6 +73,8 @@ public struct ProviderRoles: Sendable {
     public var needsConsent: Bool
     /// What only this vendor has, for ``ExperimentationClient/extras``.
     public var extras: (any Sendable)?
+    /// What only others have that stand behind this provider, for ``ExperimentationClient/extras(as:)``.
+    public var furtherExtras: [any Sendable] = []
     /// Removes what the provider keeps of a user by itself, without a trace.
     ///
     /// Called when a user denies consent; after a failure, and in a later run if need be, it is called again until it

@@ -6,6 +6,8 @@ public struct ProviderContext: Sendable {
     ///
     /// Keys belong to this account of this vendor; nothing of another is seen or written.
     public let state: any StateStore
+    /// The whole of the client's store, of which ``state`` is a part.
+    private let store: any StateStore
 
     /// Creates a context that isn't a client's, for tests of a provider by itself.
     ///
@@ -15,11 +17,18 @@ public struct ProviderContext: Sendable {
     public init(environment: ClientEnvironment = ClientEnvironment(), state: any StateStore = InMemoryStateStore()) {
         self.environment = environment
         self.state = state
+        store = state
     }
 
     /// Creates the context of a provider's account in a client's store.
     package init(of provider: any ExperimentationProvider, in store: any StateStore, _ environment: ClientEnvironment) {
-        let account = Digest.hex(provider.name, provider.scope).prefix(32)
-        self.init(environment: environment, state: ScopedStateStore(store, prefix: "\(account)/provider/"))
+        self.environment = environment
+        self.store = store
+        state = ScopedStateStore(store, prefix: "\(provider.destination.account.prefix(32))/provider/")
+    }
+
+    /// The context of a provider that stands behind another one: it finds what it kept under a client of its own.
+    package func context(of provider: any ExperimentationProvider) -> ProviderContext {
+        ProviderContext(of: provider, in: store, environment)
     }
 }

@@ -1,7 +1,7 @@
 /// Values by key, of which only as many are kept as weigh no more than a limit: the ones that were used last.
 ///
 /// Both looking up and letting go take constant time: the keys stand in a list in the order of their use.
-struct RecentlyUsed<Value> {
+package struct RecentlyUsed<Value> {
     private struct Node {
         var key: ExactText
         var value: Value
@@ -21,12 +21,12 @@ struct RecentlyUsed<Value> {
     private(set) var weight = 0
 
     /// Creates an empty collection of values that weigh no more than a limit together; one is always kept.
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
     var count: Int { nodes.count }
 
     /// The value for a key, which is the one used last from now on.
-    mutating func use(_ key: ExactText) -> Value? {
+    package mutating func use(_ key: ExactText) -> Value? {
         guard let place = places[key] else { return nil }
         unlink(place)
         link(place)
@@ -39,7 +39,7 @@ struct RecentlyUsed<Value> {
     }
 
     /// Keeps a value, as the one used last, and lets go of those unused for longest while there is too much.
-    mutating func keep(_ value: Value, for key: ExactText, weighing weight: Int) {
+    package mutating func keep(_ value: Value, for key: ExactText, weighing weight: Int) {
         if let place = places[key] { remove(at: place) }
         nodes.append(Node(key: key, value: value, weight: weight))
         places[key] = nodes.count - 1
@@ -48,7 +48,7 @@ struct RecentlyUsed<Value> {
         while self.weight > limit, nodes.count > 1 { remove(at: oldest) }
     }
 
-    mutating func remove(_ key: ExactText) {
+    package mutating func remove(_ key: ExactText) {
         if let place = places[key] { remove(at: place) }
     }
 
