@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "Experimentation", targets: ["Experimentation"]),
         .library(name: "AdapterKit", targets: ["AdapterKit"]),
         .library(name: "ExperimentationSQLite", targets: ["ExperimentationSQLite"]),
+        .library(name: "ExperimentationComposition", targets: ["ExperimentationComposition"]),
         .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
         .library(name: "VendorCatalog", targets: ["VendorCatalog"]),
         .library(name: "ConformanceKit", targets: ["ConformanceKit"]),
@@ -62,10 +63,17 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
         ),
+        .target(
+            name: "ExperimentationComposition",
+            dependencies: [
+                "Experimentation", "AdapterKit", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
         .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
         .target(
             name: "VendorCatalog",
-            dependencies: ["Experimentation", "AdapterKit"] + vendors.map { .target(name: "\($0)Adapter") }
+            dependencies: ["Experimentation", "AdapterKit", "ExperimentationComposition"]
+                + vendors.map { .target(name: "\($0)Adapter") }
         ),
 
         // MARK: Conformance
@@ -91,8 +99,8 @@ let package = Package(
         .target(
             name: "ConformanceSubjects",
             dependencies: [
-                "Experimentation", "AdapterKit", "ExperimentationTesting", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "VendorCatalog",
+                "Experimentation", "AdapterKit", "ExperimentationComposition", "ExperimentationTesting",
+                "ConformanceKit", "ComparisonKit", "MockVendors", "VendorCatalog",
             ] + vendors.map { .target(name: "\($0)Adapter") },
             path: "Conformance/Subjects"
         ),
@@ -102,7 +110,7 @@ let package = Package(
             name: "xp",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "ConformanceSubjects", "VendorCatalog",
+                "MockVendors", "ConformanceSubjects", "VendorCatalog", "ExperimentationComposition",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -123,6 +131,13 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Fixtures"]
+        ),
+        .testTarget(
+            name: "ExperimentationCompositionTests",
+            dependencies: [
+                "ExperimentationComposition", "ExperimentationTesting", "ConformanceKit", "ConformanceSubjects",
+                "MockVendors", "VendorCatalog", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ] + vendors.map { .target(name: "\($0)Adapter") }
         ),
         .testTarget(
             name: "ExperimentationTestingTests",

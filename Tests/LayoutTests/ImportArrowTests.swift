@@ -33,15 +33,20 @@ struct ImportArrowTests {
                 allowed: platform.union(["Experimentation", "AdapterKit", "HTTPTypes"])
             ),
             Arrow(
+                folder: "Sources/ExperimentationComposition",
+                allowed: platform.union(["Experimentation", "AdapterKit", "HTTPTypes"])
+            ),
+            Arrow(
                 folder: "Sources/xp",
                 allowed: platform.union(kits).union([
                     "ExperimentationSQLite", "ConformanceKit", "ComparisonKit", "MockVendors", "ConformanceSubjects",
-                    "ArgumentParser", "Yams", "VendorCatalog",
+                    "ArgumentParser", "Yams", "VendorCatalog", "ExperimentationComposition",
                 ])
             ),
             Arrow(
                 folder: "Sources/VendorCatalog",
-                allowed: foundation.union(["Experimentation", "AdapterKit"]).union(everyAdapter)
+                allowed: foundation.union(["Experimentation", "AdapterKit", "ExperimentationComposition"])
+                    .union(everyAdapter)
             ),
             Arrow(folder: "Conformance/ConformanceKit", allowed: foundation.union(["Experimentation"])),
             Arrow(
@@ -53,6 +58,7 @@ struct ImportArrowTests {
                 folder: "Conformance/Subjects",
                 allowed: platform.union(kits).union(everyAdapter).union([
                     "ConformanceKit", "ComparisonKit", "MockVendors", "HTTPTypes", "VendorCatalog",
+                    "ExperimentationComposition",
                 ])
             ),
         ]

@@ -56,7 +56,7 @@ struct PublicNameTests {
     private static let folders =
         [
             "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite",
-            "Sources/ExperimentationTesting",
+            "Sources/ExperimentationTesting", "Sources/ExperimentationComposition",
         ]
         + ["Sources/VendorCatalog", "Adapters"]
 

@@ -65,7 +65,10 @@ private struct Rooms {
 struct RoomTests {
     @Test(
         "no room of a module knows one that knows it, directly or by way of others",
-        arguments: ["Sources/Experimentation", "Sources/AdapterKit", "Sources/xp", "Conformance/ComparisonKit"]
+        arguments: [
+            "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationComposition", "Sources/xp",
+            "Conformance/ComparisonKit",
+        ]
             + Tree.vendors.map { "Adapters/\($0)" }
     )
     func oneDirection(folder: String) throws {
