@@ -17,6 +17,7 @@ struct CompareCommand: AsyncParsableCommand {
               xp compare --scenario docs/scenarios/black-friday.yaml --rounds 20
               xp compare --scenario login --vendor flagship --vendor evergage
               xp compare --from sigma --to flagship --format html --output report.html
+              xp compare --vendor sigma --vendor evergage --config composed.yaml
 
             SCENARIOS THAT COME WITH xp
             \(Scenario.shipped.map { "  \($0.name): \($0.title)" }.joined(separator: "\n"))
@@ -33,6 +34,9 @@ struct CompareCommand: AsyncParsableCommand {
         help: ArgumentHelp("A vendor to show; all if none is named.", valueName: "name")
     )
     var vendors: [String] = []
+
+    @Option(help: ArgumentHelp("Several vendors as one, shown beside the others.", valueName: "file"))
+    var config: String?
 
     @Option(help: ArgumentHelp("The vendor in use, to see what would change.", valueName: "name"))
     var from: String?
@@ -62,13 +66,17 @@ struct CompareCommand: AsyncParsableCommand {
         guard from == nil || vendors.isEmpty else {
             throw ValidationError("--vendor can't stand beside --from and --to")
         }
+        guard from == nil || config == nil else {
+            throw ValidationError("--config can't stand beside --from and --to")
+        }
     }
 
     func run() async throws {
         let scenario = try readScenario()
         let names = from.map { [$0, to ?? ""] } ?? vendors
         try OutputFile.expectWritable(output)
-        let subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
+        var subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
+        if let config { subjects.append(try Configuration(at: config).composedSubject()) }
         var runner = ComparisonRunner(rounds: isWithoutTimings ? 1 : rounds)
         runner.pace = isWithoutTimings ? .together : .oneAfterAnother
         let rounds = runner.rounds
