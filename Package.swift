@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "Experimentation", targets: ["Experimentation"]),
         .library(name: "AdapterKit", targets: ["AdapterKit"]),
         .library(name: "ExperimentationSQLite", targets: ["ExperimentationSQLite"]),
+        .library(name: "ExperimentationComposition", targets: ["ExperimentationComposition"]),
         .library(name: "ExperimentationTesting", targets: ["ExperimentationTesting"]),
         .library(name: "ExperimentationTelemetry", targets: ["ExperimentationTelemetry"]),
         .library(name: "ExperimentationMigration", targets: ["ExperimentationMigration"]),
@@ -69,6 +70,12 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
         ),
+        .target(
+            name: "ExperimentationComposition",
+            dependencies: [
+                "Experimentation", "AdapterKit", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
         .target(name: "ExperimentationTesting", dependencies: ["Experimentation", "AdapterKit"]),
         .target(name: "ExperimentationMigration", dependencies: ["Experimentation"]),
         .target(
@@ -77,7 +84,8 @@ let package = Package(
         ),
         .target(
             name: "VendorCatalog",
-            dependencies: ["Experimentation", "AdapterKit"] + vendors.map { .target(name: "\($0)Adapter") }
+            dependencies: ["Experimentation", "AdapterKit", "ExperimentationComposition"]
+                + vendors.map { .target(name: "\($0)Adapter") }
         ),
 
         .target(name: "ExperimentationObservation", dependencies: ["Experimentation"]),
@@ -115,8 +123,8 @@ let package = Package(
         .target(
             name: "ConformanceSubjects",
             dependencies: [
-                "Experimentation", "AdapterKit", "ExperimentationTesting", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "VendorCatalog", "ExperimentationMigration",
+                "Experimentation", "AdapterKit", "ExperimentationComposition", "ExperimentationTesting",
+                "ConformanceKit", "ComparisonKit", "MockVendors", "VendorCatalog", "ExperimentationMigration",
             ] + vendors.map { .target(name: "\($0)Adapter") },
             path: "Conformance/Subjects"
         ),
@@ -127,6 +135,7 @@ let package = Package(
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
                 "MockVendors", "ConformanceSubjects", "VendorCatalog", "FlagManifest", "ExperimentationMigration",
+                "ExperimentationComposition",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -147,6 +156,13 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Fixtures"]
+        ),
+        .testTarget(
+            name: "ExperimentationCompositionTests",
+            dependencies: [
+                "ExperimentationComposition", "ExperimentationTesting", "ConformanceKit", "ConformanceSubjects",
+                "MockVendors", "VendorCatalog", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ] + vendors.map { .target(name: "\($0)Adapter") }
         ),
         .testTarget(
             name: "ExperimentationTestingTests",

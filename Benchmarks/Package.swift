@@ -41,6 +41,16 @@ let package = Package(
             ]
         ),
         .executableTarget(
+            name: "bench-composition",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ExperimentationComposition", package: "swift-experimentation"),
+                .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
+                .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+            ]
+        ),
+        .executableTarget(
             name: "bench-reading",
             dependencies: [
                 "BenchmarkHarness",

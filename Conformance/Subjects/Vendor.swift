@@ -65,6 +65,10 @@ public struct Vendor: Sendable {
     /// The vendor with a name, or `nil`.
     public static func named(_ name: String) -> Vendor? { all.first { $0.name == name } }
 
+    /// What a configuration file may name: the vendors, several as one, and destinations that belong to no vendor.
+    public static let configurable: [Vendor] =
+        all + VendorCatalog.compositionNames.map { Vendor($0, subjects: []) }
+
     /// Every subject that can be played: each vendor's, then the in-memory provider.
     public static var everySubject: [any ConformanceSubject] { all.flatMap(\.subjects) + [InMemorySubject()] }
 }

@@ -2,6 +2,7 @@ import AdapterKit
 import EngageAdapter
 import EvergageAdapter
 import Experimentation
+import ExperimentationComposition
 import FlagshipAdapter
 import OFREPAdapter
 import SigmaAdapter
@@ -16,6 +17,11 @@ import SigmaAdapter
 public enum VendorCatalog {
     /// The names, in the order of every report.
     public static let names = ["flagship", "sigma", "engage", "evergage", "ofrep"]
+
+    /// What a configuration may name besides: several vendors as one, and destinations that belong to no vendor.
+    public static let compositionNames = ["composed", "file", "webhook"]
+
+    private static var known: String { (names + compositionNames).joined(separator: ", ") }
 
     /// Makes the provider that a configuration file describes: `vendor` and its settings, every endpoint included.
     ///
@@ -54,7 +60,6 @@ public enum VendorCatalog {
         file: String,
         environment: [String: String] = [:]
     ) throws(ExperimentationError) -> any ExperimentationProvider {
-        let known = names.joined(separator: ", ")
         guard case .object(var members) = configuration else {
             throw ExperimentationError(.configuration, "\(file): expected an object with \"vendor\" and its settings")
         }
@@ -72,7 +77,7 @@ public enum VendorCatalog {
     /// Makes a vendor's provider from its settings, and refuses settings that nobody reads.
     ///
     /// - Parameters:
-    ///   - name: One of ``names``.
+    ///   - name: One of ``names`` or of ``compositionNames``.
     ///   - settings: The settings, without the vendor's name.
     /// - Returns: A provider that hasn't been started.
     /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
@@ -88,8 +93,13 @@ public enum VendorCatalog {
         case "engage": provider = EngageProvider(configuration: try EngageConfiguration(reading: &settings))
         case "evergage": provider = EvergageProvider(configuration: try EvergageConfiguration(reading: &settings))
         case "ofrep": provider = OFREPProvider(configuration: try OFREPConfiguration(reading: &settings))
+        case "file": provider = FileProvider(configuration: try FileConfiguration(reading: &settings))
+        case "webhook": provider = WebhookProvider(configuration: try WebhookConfiguration(reading: &settings))
+        case "composed":
+            provider = try ComposedProvider(reading: &settings) { (name, settings) throws(ExperimentationError) in
+                try Self.provider(named: name, settings: settings)
+            }
         default:
-            let known = names.joined(separator: ", ")
             throw ExperimentationError(
                 .configuration,
                 "\(settings.file): \"vendor\": there is no \"\(name)\"; expected one of \(known)"

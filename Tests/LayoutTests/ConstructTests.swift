@@ -17,7 +17,7 @@ struct ConstructTests {
 
     static let folders =
         ["Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite"]
-        + ["Sources/ExperimentationTesting", "Adapters", "Conformance"]
+        + ["Sources/ExperimentationTesting", "Sources/ExperimentationComposition", "Adapters", "Conformance"]
 
     static let bans: [Ban] = [
         Ban(pattern: #"@unchecked\s+Sendable"#, word: "@unchecked", reason: "the compiler no longer looks for races"),

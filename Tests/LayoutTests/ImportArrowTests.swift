@@ -36,10 +36,15 @@ struct ImportArrowTests {
             Arrow(folder: "Sources/ExperimentationTelemetry", allowed: ["Experimentation", "Logging"]),
             Arrow(folder: "Sources/ExperimentationMigration", allowed: foundation.union(["Experimentation"])),
             Arrow(
+                folder: "Sources/ExperimentationComposition",
+                allowed: platform.union(["Experimentation", "AdapterKit", "HTTPTypes"])
+            ),
+            Arrow(
                 folder: "Sources/xp",
                 allowed: platform.union(kits).union([
                     "ExperimentationSQLite", "ConformanceKit", "ComparisonKit", "MockVendors", "ConformanceSubjects",
                     "ArgumentParser", "Yams", "VendorCatalog", "FlagManifest", "ExperimentationMigration",
+                    "ExperimentationComposition",
                 ])
             ),
             Arrow(folder: "Sources/ExperimentationObservation", allowed: ["Experimentation", "Observation"]),
@@ -48,7 +53,8 @@ struct ImportArrowTests {
             Arrow(folder: "Sources/GenerateFlagKeys", allowed: ["Foundation", "PackagePlugin"]),
             Arrow(
                 folder: "Sources/VendorCatalog",
-                allowed: foundation.union(["Experimentation", "AdapterKit"]).union(everyAdapter)
+                allowed: foundation.union(["Experimentation", "AdapterKit", "ExperimentationComposition"])
+                    .union(everyAdapter)
             ),
             Arrow(folder: "Conformance/ConformanceKit", allowed: foundation.union(["Experimentation"])),
             Arrow(
@@ -61,6 +67,7 @@ struct ImportArrowTests {
                 allowed: platform.union(kits).union(everyAdapter).union([
                     "ConformanceKit", "ComparisonKit", "MockVendors", "HTTPTypes", "VendorCatalog",
                     "ExperimentationMigration",
+                    "ExperimentationComposition",
                 ])
             ),
         ]

@@ -17,6 +17,7 @@ struct PackageTests {
         "Experimentation": [],
         "AdapterKit": ["swift-http-types"],
         "ExperimentationSQLite": ["GRDB.swift"],
+        "ExperimentationComposition": ["swift-http-types"],
         "ExperimentationTesting": ["swift-http-types"],
         "ExperimentationTelemetry": ["swift-log"],
         "VendorCatalog": ["swift-http-types"],

@@ -56,7 +56,7 @@ struct PublicNameTests {
     private static let folders =
         [
             "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite",
-            "Sources/ExperimentationTesting", "Sources/ExperimentationTelemetry",
+            "Sources/ExperimentationTesting", "Sources/ExperimentationTelemetry", "Sources/ExperimentationComposition",
         ]
         + ["Sources/VendorCatalog", "Adapters"]
 

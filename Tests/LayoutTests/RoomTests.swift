@@ -66,7 +66,8 @@ struct RoomTests {
     @Test(
         "no room of a module knows one that knows it, directly or by way of others",
         arguments: [
-            "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationMigration", "Sources/xp",
+            "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationMigration",
+            "Sources/ExperimentationComposition", "Sources/xp",
             "Conformance/ComparisonKit",
         ]
             + Tree.vendors.map { "Adapters/\($0)" }

@@ -15,7 +15,8 @@ struct VocabularyTests {
         "no vendor's word stands in a folder that serves all vendors",
         arguments: [
             "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite",
-            "Sources/ExperimentationTesting", "Conformance/ConformanceKit", "Conformance/ComparisonKit",
+            "Sources/ExperimentationTesting", "Sources/ExperimentationComposition", "Conformance/ConformanceKit",
+            "Conformance/ComparisonKit",
             "Conformance/MockVendors/Kit",
         ]
     )

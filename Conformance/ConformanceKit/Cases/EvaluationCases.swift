@@ -315,7 +315,7 @@ extension ConformanceCase {
             probe.expect(declares(.flags, .experiments), equals: roles.decisions != nil, "decisions and their role")
             probe.expect(
                 declares(.tracking, .exposures, .consentSignal),
-                equals: roles.events != nil,
+                equals: roles.takesEvents,
                 "events and their role"
             )
             probe.expect(declares(.identityLinking), equals: roles.identity != nil, "linking and its role")

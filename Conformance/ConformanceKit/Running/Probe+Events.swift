@@ -10,7 +10,8 @@ extension Probe {
     /// - Throws: ``CaseDoesNotApply`` if the vendor takes none of them.
     public func event(_ number: Int) async throws -> TrackingEvent {
         let provider = try await provider()
-        guard let sink = try await roles().events else {
+        let roles = try await roles()
+        guard roles.takesEvents else {
             fail("\(subject.name) has no role for events")
             throw CaseStopped()
         }
@@ -22,7 +23,7 @@ extension Probe {
         ]
         for candidate in candidates {
             do throws(ExperimentationError) {
-                try sink.check(candidate)
+                try roles.check(candidate, of: provider.name)
                 return candidate
             } catch {
                 continue
@@ -31,7 +32,7 @@ extension Probe {
         // Otherwise an adapter that has forgotten all its words would look like a modest one.
         try require(
             !subject.capabilities.contains(.tracking)
-                || ConformanceCase.examples.contains { (try? sink.check($0)) != nil },
+                || ConformanceCase.examples.contains { (try? roles.check($0, of: provider.name)) != nil },
             "\(subject.name) declares \"\(Capability.tracking)\" and refuses every event"
         )
         throw CaseDoesNotApply("\(provider.name) has no word for any of the suite's plain events")

@@ -73,6 +73,9 @@ public struct SettingsReader: Sendable {
     /// Whether a key is there, with a value other than null.
     public mutating func has(_ key: String) -> Bool { value(key) != nil }
 
+    /// The keys that are there, in their order; for settings that are named by whoever writes them.
+    public var keys: [String] { fields.keys.sorted() }
+
     /// The raw value; `nil` if it isn't there or null.
     public mutating func value(_ key: String) -> FlagValue? {
         known.insert(key)
@@ -87,6 +90,22 @@ public struct SettingsReader: Sendable {
         guard let value = value(key) else { return nil }
         guard case .object(let inner) = value else { throw mismatch(key, "an object", value) }
         return SettingsReader(inner, file: file, path: "\(path)\(key).", environment: environment)
+    }
+
+    /// The readers of a list of sections, whose messages name the key and the place; empty if there is none.
+    ///
+    /// Each section's own ``finish()`` is the caller's to call.
+    public mutating func sections(_ key: String) throws(ExperimentationError) -> [SettingsReader] {
+        guard let value = value(key) else { return [] }
+        guard case .array(let values) = value else { throw mismatch(key, "a list of objects", value) }
+        var readers: [SettingsReader] = []
+        for (index, value) in values.enumerated() {
+            guard case .object(let inner) = value else { throw mismatch("\(key)[\(index)]", "an object", value) }
+            readers.append(
+                SettingsReader(inner, file: file, path: "\(path)\(key)[\(index)].", environment: environment)
+            )
+        }
+        return readers
     }
 
     /// Reads a section, an empty one if there is none, and refuses what is left over in it.

@@ -23,6 +23,7 @@ struct CompareCommand: AsyncParsableCommand {
               xp compare --from sigma --to flagship --format html --output report.html
               xp compare --from sigma --to flagship-bucketing --users 100000
               xp compare --from config.json --to bucketing.json --input users.jsonl
+              xp compare --vendor sigma --vendor evergage --config composed.yaml
 
             SCENARIOS THAT COME WITH xp
             \(Scenario.shipped.map { "  \($0.name): \($0.title)" }.joined(separator: "\n"))
@@ -45,6 +46,9 @@ struct CompareCommand: AsyncParsableCommand {
         help: ArgumentHelp("A vendor to show; all if none is named.", valueName: "name")
     )
     var vendors: [String] = []
+
+    @Option(help: ArgumentHelp("Several vendors as one, shown beside the others.", valueName: "file"))
+    var config: String?
 
     @Option(help: ArgumentHelp("The vendor in use, to see what would change.", valueName: "name"))
     var from: String?
@@ -80,6 +84,9 @@ struct CompareCommand: AsyncParsableCommand {
         guard !agreement.isAsked || from != nil else {
             throw ValidationError("--users and --input: expected --from and --to beside them")
         }
+        guard from == nil || config == nil else {
+            throw ValidationError("--config can't stand beside --from and --to")
+        }
     }
 
     func run() async throws {
@@ -91,7 +98,8 @@ struct CompareCommand: AsyncParsableCommand {
         }
         let scenario = try readScenario(scenario ?? Scenario.checkout.name)
         let names = from.map { [$0, to ?? ""] } ?? vendors
-        let subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
+        var subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
+        if let config { subjects.append(try Configuration(at: config).composedSubject()) }
         var runner = ComparisonRunner(rounds: isWithoutTimings ? 1 : rounds)
         runner.pace = isWithoutTimings ? .together : .oneAfterAnother
         let rounds = runner.rounds

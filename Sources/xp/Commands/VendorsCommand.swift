@@ -2,6 +2,7 @@ import ArgumentParser
 import ConformanceKit
 import ConformanceSubjects
 import Experimentation
+import ExperimentationComposition
 
 /// The command `xp vendors`.
 struct VendorsCommand: AsyncParsableCommand {
@@ -9,9 +10,12 @@ struct VendorsCommand: AsyncParsableCommand {
         commandName: "vendors",
         abstract: "List the vendors with what their adapters can do.",
         discussion: """
+            With a configuration, what it describes is listed: of a composition the whole first, then its vendors.
+
             EXAMPLES
               xp vendors
               xp vendors --format json
+              xp vendors --config composed.yaml
             """
     )
 
@@ -20,71 +24,46 @@ struct VendorsCommand: AsyncParsableCommand {
     @Option(help: "How to write the matrix.")
     var format: Format = .text
 
+    @Option(help: ArgumentHelp("A configuration whose vendors are listed instead of all.", valueName: "file"))
+    var config: String?
+
     func run() async throws {
+        let matrix = CapabilityMatrix(columns: try config.map { try columns(of: Configuration(at: $0)) } ?? everyVendor)
         switch format {
-        case .text: try Terminal.write(text)
-        case .json: try Terminal.write(JSONLine.pretty(document))
-        case .markdown: try Terminal.write(markdown)
+        case .text: try Terminal.write(matrix.text)
+        case .json: try Terminal.write(JSONLine.pretty(matrix.document))
+        case .markdown: try Terminal.write(matrix.markdown)
         }
     }
 
-    private var document: FlagValue {
-        [
-            "capabilities": .array(Capability.all.map { .string($0.rawValue) }),
-            "vendors": .array(
-                Vendor.all.map { vendor in
-                    [
-                        "name": .string(vendor.name),
-                        "capabilities": .array(
-                            Capability.all.filter(vendor.capabilities.contains).map { .string($0.rawValue) }
-                        ),
-                        "unsupported": .object(
-                            Dictionary(
-                                Capability.all.filter { !vendor.capabilities.contains($0) }.map {
-                                    ($0.rawValue, .string(reason($0, vendor)))
-                                },
-                                uniquingKeysWith: { $1 }
-                            )
-                        ),
-                        "modes": .array(vendor.subjects.map { .string($0.name) }),
-                    ]
-                }
-            ),
-        ]
+    private var everyVendor: [CapabilityMatrix.Column] {
+        Vendor.all.map { vendor in
+            CapabilityMatrix.Column(
+                name: vendor.name,
+                capabilities: vendor.capabilities,
+                reasons: vendor.reasons,
+                modes: vendor.subjects.map(\.name)
+            )
+        }
     }
 
-    private func reason(_ capability: Capability, _ vendor: Vendor) -> String {
-        vendor.reasons[capability] ?? "\(vendor.name) has nothing like it"
+    private func columns(of configuration: Configuration) throws -> [CapabilityMatrix.Column] {
+        let provider = try configuration.provider()
+        guard let composed = provider as? ComposedProvider else { return [column(provider, as: provider.name)] }
+        var whole = column(composed, as: composed.name)
+        let names = composed.vendors.map(\.name).joined(separator: ", ")
+        for capability in Capability.all where !whole.capabilities.contains(capability) {
+            whole.reasons[capability] = "none of \(names) has it where the tables ask for it"
+        }
+        return [whole] + composed.vendors.map { column($0.provider, as: $0.name) }
     }
 
-    private var text: String {
-        let width = Capability.all.map(\.rawValue.count).max() ?? 0
-        let names = Vendor.all.map(\.name)
-        func line(_ head: String, _ cells: [String]) -> String {
-            let columns = zip(cells, names).map { cell, name in
-                cell + String(repeating: " ", count: max(0, name.count - cell.count))
-            }
-            let first = head + String(repeating: " ", count: max(0, width - head.count))
-            return ([first] + columns).joined(separator: "  ")
-        }
-        let rows = Capability.all.map { capability in
-            line(capability.rawValue, Vendor.all.map { $0.capabilities.contains(capability) ? "yes" : "–" })
-        }
-        return ([line("", names)] + rows).map { line in
-            String(line.reversed().drop { $0 == " " }.reversed())
-        }
-        .joined(separator: "\n") + "\n"
-    }
-
-    private var markdown: String {
-        let head = ["|  | " + Vendor.all.map(\.name).joined(separator: " | ") + " |"]
-        let rule = ["|---|" + String(repeating: "---|", count: Vendor.all.count)]
-        let rows = Capability.all.map { capability in
-            let cells = Vendor.all.map { vendor in
-                vendor.capabilities.contains(capability) ? "✓" : reason(capability, vendor).replacing("|", with: "\\|")
-            }
-            return "| `\(capability.rawValue)` | " + cells.joined(separator: " | ") + " |"
-        }
-        return (head + rule + rows).joined(separator: "\n") + "\n"
+    private func column(_ provider: any ExperimentationProvider, as name: String) -> CapabilityMatrix.Column {
+        CapabilityMatrix.Column(
+            name: name,
+            capabilities: provider.capabilities,
+            reasons: Vendor.named(provider.name)?.reasons ?? [:],
+            modes: [name]
+        )
     }
 }

@@ -2,6 +2,7 @@ import AdapterKit
 import ComparisonKit
 import ConformanceSubjects
 import Experimentation
+import ExperimentationComposition
 import Foundation
 
 /// A configuration file: the vendor and its settings.
@@ -15,11 +16,11 @@ struct Configuration: Sendable {
         guard case .object(var members) = document.value else {
             throw Failure(.input, "\(path): expected an object with \"vendor\" and its settings")
         }
-        let known = Vendor.all.map(\.name).joined(separator: ", ")
+        let known = Vendor.configurable.map(\.name).joined(separator: ", ")
         guard let name = members.removeValue(forKey: "vendor")?.stringValue else {
             throw Failure(.input, "\(path): \"vendor\": missing or not a text; expected one of \(known)")
         }
-        guard let vendor = Vendor.named(name) else {
+        guard let vendor = Vendor.configurable.first(where: { $0.name == name }) else {
             let place = document.lines["vendor"].map { "\(path):\($0)" } ?? path
             throw Failure(.input, "\(place): \"vendor\": there is no \"\(name)\"; expected one of \(known)")
         }
@@ -51,6 +52,14 @@ struct Configuration: Sendable {
         } catch let error as ExperimentationError {
             throw Failure(.input, error.message)
         }
+    }
+
+    /// Makes the vendors of a composition play against their mocks, by the composition's tables.
+    func composedSubject() throws -> ComposedSubject {
+        guard let composed = try provider() as? ComposedProvider else {
+            throw Failure(.input, "\(vendor.name) is no composition; name it by --vendor")
+        }
+        return ComposedSubject(playing: composed)
     }
 
     /// Makes a client over a store.

@@ -1,0 +1,164 @@
+import Experimentation
+import Synchronization
+
+/// Vendors at least one of which is asked for each user: all are asked at once, and who fails keeps the last good answer.
+final class ComposedDecisionSource: DecisionSource {
+    /// Where a vendor's decisions come from.
+    enum Origin: Sendable {
+        case asked(any DecisionSource)
+        case computed(PartRules)
+
+        var freshness: Freshness {
+            switch self {
+            case .asked(let source): source.freshness
+            case .computed(let rules): rules.source.freshness
+            }
+        }
+    }
+
+    /// What a vendor has to say for a user.
+    private enum Answer: Sendable {
+        case decided(Decisions, failure: ExperimentationError? = nil)
+        case notReady(ExperimentationError)
+        case off
+    }
+
+    private let parts: Parts
+    private let origins: [Origin]
+    private let log: any LogSink
+    /// The last good answers for the users who were asked about last.
+    private let lastGood: Mutex<RecentlyUsed<[Decisions?]>>
+    let freshness: Freshness
+    /// For how many users the last good answers are remembered.
+    private static let remembered = 1_000
+
+    /// Creates a source.
+    ///
+    /// - Parameters:
+    ///   - parts: The vendors.
+    ///   - origins: Where the decisions of each that decides come from, in their order.
+    ///   - log: Told of vendors that give no good answer.
+    init(_ parts: Parts, _ origins: [Origin], log: any LogSink) {
+        self.parts = parts
+        self.origins = origins
+        self.log = log
+        lastGood = Mutex(RecentlyUsed(limit: Self.remembered))
+        freshness = Freshness(of: origins.map(\.freshness))
+    }
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        let id = ExactText(context.user.id)
+        let before = lastGood.withLock { $0.use(id) }
+        let answers = await origins.indices.asyncMap { [self] in await answer(of: $0, context) }
+        if parts.deciding.allSatisfy(\.killSwitch.isOn) { return .disabled }
+        let failures = answers.compactMap { answer -> ExperimentationError? in
+            switch answer {
+            case .failure(let error): error
+            case .success(.decided(_, let failure)): failure
+            case .success: nil
+            }
+        }
+        if failures.count == answers.count, let first = failures.first { throw first }
+        let said = zip(answers, origins.indices).map { answer, index -> Answer in
+            switch answer {
+            case .success(let said): return said
+            case .failure(let error): return before?[index].map { .decided($0, failure: error) } ?? .notReady(error)
+            }
+        }
+        if origins.count > 1 {
+            let good = said.map { if case .decided(let decisions, _) = $0 { decisions } else { Decisions?.none } }
+            lastGood.withLock { $0.keep(good, for: id, weighing: 1) }
+        }
+        return .decided(merged(said))
+    }
+
+    /// Forgets what is remembered of a user.
+    func forget(_ userID: String) { lastGood.withLock { $0.remove(ExactText(userID)) } }
+
+    private func answer(
+        of index: Int,
+        _ context: EvaluationContext
+    ) async -> Result<Answer, ExperimentationError> {
+        let part = parts.deciding[index]
+        do throws(ExperimentationError) {
+            switch origins[index] {
+            case .asked(let source):
+                switch try await source.decisions(for: part.context(context)) {
+                case .disabled:
+                    await part.killSwitch.set(true)
+                    return .success(.off)
+                case .decided(let decisions):
+                    await part.killSwitch.set(false)
+                    return .success(.decided(decisions))
+                }
+            case .computed(let rules):
+                switch try await rules.current() {
+                case nil:
+                    await part.killSwitch.set(true)
+                    return .success(.off)
+                case let rules?:
+                    await part.killSwitch.set(false)
+                    let decisions = rules.ruleset.decisions(for: part.context(context))
+                    if let failure = rules.failure { report(failure, of: part) }
+                    return .success(.decided(decisions, failure: rules.failure))
+                }
+            }
+        } catch {
+            report(error, of: part)
+            return .failure(error)
+        }
+    }
+
+    private func report(_ error: ExperimentationError, of part: Part) {
+        log.log(.warning, "composition.refresh", "No decisions from \(part.name), the others go on: \(error)")
+    }
+
+    /// Lays what the vendors say over each other, for one user.
+    private func merged(_ said: [Answer]) -> Decisions {
+        var assignments: [Assignment] = []
+        var places: [[Int: Int]] = []
+        var keys = parts.table.names
+        for (part, answer) in zip(parts.deciding, said) {
+            guard case .decided(let decisions, _) = answer else {
+                places.append([:])
+                continue
+            }
+            let indices = decisions.assignmentIndices
+            places.append(
+                Dictionary(zip(indices, assignments.count...), uniquingKeysWith: { one, _ in one })
+            )
+            assignments += indices.map { decisions.catalogue.assignments[$0].decided(by: part.name) }
+            keys += decisions.keys
+        }
+        var seen: Set<[UInt8]> = []
+        var flags: [(key: String, resolution: Resolution)] = []
+        for key in keys where seen.insert(Array(key.utf8)).inserted {
+            if let resolution = resolution(of: key, said, places) { flags.append((key, resolution)) }
+        }
+        return Decisions(flags: flags, assignments: assignments)
+    }
+
+    private func resolution(of key: String, _ said: [Answer], _ places: [[Int: Int]]) -> Resolution? {
+        let found = parts.table.fallback.first(in: parts.line(for: key)) { index -> Said<Resolution> in
+            switch said[index] {
+            case .notReady: return .notReady
+            case .off: return .off
+            case .decided(let decisions, let failure):
+                guard let own = decisions[key] else { return .absent }
+                var resolution = own.decided(
+                    by: parts.deciding[index].name,
+                    isStale: failure != nil,
+                    assignmentsFrom: 0
+                )
+                resolution.assignment = own.assignment.flatMap { places[index][$0] }
+                return own.error == nil ? .value(resolution) : .faulty(resolution)
+            }
+        }
+        return switch found {
+        case .value(let resolution), .faulty(let resolution): resolution
+        case .notReady: .notReady
+        case .off: .off
+        case .absent: nil
+        }
+    }
+}

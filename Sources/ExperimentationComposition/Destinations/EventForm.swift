@@ -1,0 +1,28 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+/// How the neutral destinations write an event: as `xp track` reads it, by `docs/schemas/event.schema.json`.
+enum EventForm {
+    /// An event as a JSON object; its id is the same in every repetition.
+    static func value(of envelope: Envelope) throws(ExperimentationError) -> FlagValue {
+        var user: [String: FlagValue] = ["id": .string(envelope.identity.id)]
+        if let anonymousID = envelope.identity.anonymousID { user["anonymousId"] = .string(anonymousID) }
+        if envelope.identity.isAuthenticated { user["authenticated"] = true }
+        if !envelope.attributeChanges.isEmpty { user["attributes"] = .object(envelope.attributeChanges.values) }
+        var members: [String: FlagValue] = [
+            "id": .string(envelope.id), "user": .object(user), "event": try value(of: envelope.event),
+            "at": .string(envelope.date.iso8601Milliseconds),
+        ]
+        if !envelope.session.isEmpty { members["session"] = .string(envelope.session) }
+        if let surface = envelope.surface { members["surface"] = .string(surface) }
+        return .object(members)
+    }
+
+    private static func value(of event: TrackingEvent) throws(ExperimentationError) -> FlagValue {
+        guard let encoded = try? JSONEncoder().encode(event) else {
+            throw ExperimentationError(.invalidArgument, "an event of the type \"\(event.type)\" can't be written")
+        }
+        return try JSON.parse(encoded)
+    }
+}

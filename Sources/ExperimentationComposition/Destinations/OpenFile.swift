@@ -1,0 +1,133 @@
+import Experimentation
+import Foundation
+import Synchronization
+
+/// The file that is being written: opened when there is something to write, and again when somebody took it away.
+final class OpenFile: Sendable {
+    private struct State {
+        var descriptor: Int32 = -1
+        var size = 0
+        /// In which period the file was last written.
+        var period = 0
+    }
+
+    private let path: String
+    private let largest: Int
+    private let seconds: Double
+    private let state = Mutex(State())
+
+    init(_ configuration: FileConfiguration) {
+        path = configuration.path
+        largest = configuration.largest
+        seconds = configuration.period / .seconds(1)
+    }
+
+    deinit { close() }
+
+    /// Writes whole lines; what can't be written leaves no part of itself.
+    func append(_ lines: [UInt8], at now: Date) throws(FileFailure) {
+        let failure = state.withLock { state -> FileFailure? in
+            do throws(FileFailure) {
+                try prepare(&state, for: lines.count, at: now)
+                try write(lines, &state)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Closes the file.
+    func close() { state.withLock { Self.close(&$0) } }
+
+    private static func close(_ state: inout State) {
+        if state.descriptor >= 0 { SystemFile.closed(state.descriptor) }
+        state.descriptor = -1
+    }
+
+    private func period(of date: Date) -> Int {
+        Int(exactly: (date.timeIntervalSince1970 / seconds).rounded(.down)) ?? 0
+    }
+
+    private func prepare(_ state: inout State, for count: Int, at now: Date) throws(FileFailure) {
+        if state.descriptor >= 0, !SystemFile.leads(path, to: state.descriptor) { Self.close(&state) }
+        if state.descriptor < 0 { try open(&state) }
+        let isFull = state.size > 0 && state.size + count > largest
+        if isFull || (state.size > 0 && state.period != period(of: now)) { try rotate(&state, at: now) }
+        state.period = period(of: now)
+    }
+
+    private func open(_ state: inout State) throws(FileFailure) {
+        let folder = URL(filePath: path).deletingLastPathComponent()
+        // What is wrong with the folder shows at once by the file that can't be opened in it.
+        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let changed = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+        let descriptor = SystemFile.opened(path)
+        guard descriptor >= 0, let size = SystemFile.size(descriptor) else {
+            throw FileFailure(step: "opened", code: SystemFile.failure)
+        }
+        state = State(descriptor: descriptor, size: size, period: changed.map { period(of: $0) } ?? 0)
+        try dropTornLine(&state)
+    }
+
+    /// Cuts off what a crash left of a line: its event isn't delivered yet and comes again.
+    private func dropTornLine(_ state: inout State) throws(FileFailure) {
+        var end = state.size
+        while end > 0 {
+            let start = max(0, end - 4_096)
+            guard let bytes = SystemFile.read(end - start, at: start, of: state.descriptor) else {
+                throw FileFailure(step: "read", code: SystemFile.failure)
+            }
+            if let last = bytes.lastIndex(of: UInt8(ascii: "\n")) {
+                end = start + last + 1
+                break
+            }
+            end = start
+        }
+        guard end < state.size else { return }
+        guard SystemFile.cut(state.descriptor, to: end) else {
+            throw FileFailure(step: "cut", code: SystemFile.failure)
+        }
+        state.size = end
+    }
+
+    private func rotate(_ state: inout State, at now: Date) throws(FileFailure) {
+        Self.close(&state)
+        let file = URL(filePath: path)
+        let stamp = now.iso8601Milliseconds.filter { $0 != "-" && $0 != ":" }
+        let base = file.deletingPathExtension().path + "-" + stamp
+        let ending = file.pathExtension.isEmpty ? "" : "." + file.pathExtension
+        // Two files may end within one millisecond; the names stay in the order of their ends.
+        let names = [base + ending] + (2...999).map { "\(base)_\($0)\(ending)" }
+        guard let name = names.first(where: { !SystemFile.isThere($0) }) else {
+            throw FileFailure(step: "put aside", code: EEXIST)
+        }
+        guard SystemFile.renamed(path, to: name) else {
+            throw FileFailure(step: "put aside", code: SystemFile.failure)
+        }
+        try open(&state)
+    }
+
+    private func write(_ lines: [UInt8], _ state: inout State) throws(FileFailure) {
+        var written = 0
+        while written < lines.count {
+            let count = SystemFile.written(lines, from: written, to: state.descriptor)
+            let code = count < 0 ? SystemFile.failure : ENOSPC
+            if count < 0, code == EINTR { continue }
+            guard count > 0 else { throw undone(FileFailure(step: "written", code: code), &state) }
+            written += count
+        }
+        guard SystemFile.synced(state.descriptor) else {
+            throw undone(FileFailure(step: "synced", code: SystemFile.failure), &state)
+        }
+        state.size += lines.count
+    }
+
+    /// Takes back what was written of a batch; the file is opened anew the next time.
+    private func undone(_ failure: FileFailure, _ state: inout State) -> FileFailure {
+        _ = SystemFile.cut(state.descriptor, to: state.size)
+        Self.close(&state)
+        return failure
+    }
+}

@@ -1,0 +1,48 @@
+import AdapterKit
+import Experimentation
+
+/// Where a ``WebhookProvider`` sends, and how it is known there.
+public struct WebhookConfiguration: Sendable, Hashable {
+    /// Where batches are sent.
+    public var endpoint: Endpoint
+    /// What signatures are made with; `nil` for none.
+    ///
+    /// A secret that begins with `whsec_` is Base64 behind that, any other the bytes of its text.
+    public var secret: Secret?
+    /// How long a request takes at most.
+    public var timeout: Duration
+    /// Whether events wait until their user consents.
+    public var needsConsent: Bool
+    /// When events are sent.
+    public var batching: BatchPolicy
+
+    /// Creates settings.
+    ///
+    /// - Parameters:
+    ///   - endpoint: Where batches are sent.
+    ///   - secret: What signatures are made with.
+    public init(endpoint: Endpoint, secret: Secret? = nil) {
+        self.endpoint = endpoint
+        self.secret = secret
+        timeout = .seconds(10)
+        needsConsent = false
+        batching = BatchPolicy(count: 20, largest: 100, bytes: 1_000_000, interval: .seconds(5), attempts: 5)
+    }
+
+    /// Reads the settings of a configuration file; `docs/schemas/configuration-webhook.schema.json` lists them.
+    ///
+    /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
+    public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        self.init(endpoint: try settings.endpoint("endpoint"), secret: try settings.optionalSecret("secret"))
+        timeout = try settings.seconds("timeout", default: timeout, in: .milliseconds(10)...(.seconds(600)))
+        needsConsent = try settings.bool("needsConsent", default: needsConsent)
+        try batching.read(&settings)
+    }
+
+    func validate() throws(ExperimentationError) {
+        if timeout <= .zero { throw ExperimentationError(.configuration, "timeout: expected more than nothing") }
+        if secret != nil, key == nil {
+            throw ExperimentationError(.configuration, "secret: what follows whsec_ must be Base64, and not empty")
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import HTTPTypes
+
+/// A batch of events as a request, signed by the rules of Standard Webhooks 1.0.
+///
+/// The same events in the same order have the same `webhook-id`, so that a receiver can tell a repetition.
+struct WebhookRequests: Sendable {
+    let configuration: WebhookConfiguration
+
+    /// Makes the request of a batch.
+    ///
+    /// - Parameters:
+    ///   - events: The events in their written form.
+    ///   - id: The batch's name.
+    ///   - now: When it is sent.
+    /// - Returns: The request and its body.
+    /// - Throws: `ErrorCode.invalidArgument` for what JSON can't hold.
+    func batch(
+        _ events: [FlagValue],
+        id: String,
+        at now: Date
+    ) throws(ExperimentationError) -> (request: HTTPRequest, body: [UInt8]) {
+        let body = try JSON.encode(["id": .string(id), "events": .array(events)])
+        let time = String(Int(exactly: now.timeIntervalSince1970.rounded(.down)) ?? 0)
+        var fields: HTTPFields = [.contentType: "application/json", .accept: "application/json"]
+        var named = ["webhook-id": id, "webhook-timestamp": time, "idempotency-key": id]
+        if let key = configuration.key { named["webhook-signature"] = Self.signature(id, time, body, key: key) }
+        for (name, value) in named { if let name = HTTPField.Name(name) { fields[name] = value } }
+        return (configuration.endpoint.request(.post, headers: fields), body)
+    }
+
+    /// The signature of a message.
+    static func signature(_ id: String, _ time: String, _ body: [UInt8], key: [UInt8]) -> String {
+        let code = KeyedDigest.sha256(Array("\(id).\(time).".utf8) + body, key: key)
+        return "v1," + Data(code).base64EncodedString()
+    }
+}
+
+extension WebhookConfiguration {
+    /// The bytes that signatures are made with; `nil` if there is no secret, or none that can be read.
+    var key: [UInt8]? {
+        guard let text = secret?.reveal() else { return nil }
+        guard text.hasPrefix("whsec_") else { return Array(text.utf8) }
+        return Data(base64Encoded: String(text.dropFirst(6))).flatMap { $0.isEmpty ? nil : Array($0) }
+    }
+}

@@ -1,0 +1,90 @@
+import Experimentation
+
+/// A vendor's sink behind the table: it is offered what the table sends there, and exposures in the form that suits it.
+struct RoutedSink: EventSink {
+    /// What the table says, and what there is to know of the vendors.
+    struct Rules: Sendable {
+        var table: EventTable
+        var exposures: ExposureEvent
+        /// The vendors that take the exposures of their own experiments.
+        var takeOwnExposures: Set<String>
+    }
+
+    let part: Part
+    let sink: any EventSink
+    let rules: Rules
+    let parts: Parts
+    /// How long events wait before it is looked again whether the vendor is on.
+    private static let offWait: Duration = .seconds(30)
+
+    var batching: BatchPolicy { sink.batching }
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        guard let translated = translated(event) else {
+            throw ExperimentationError(.unsupported, "No vendor is named for an event of the type \"\(event.type)\".")
+        }
+        try sink.check(translated)
+    }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        if part.killSwitch.isOn { return DeliveryReport(.outage(after: Self.offWait), isDisabled: parts.areOff) }
+        var places: [Int] = []
+        var events: [Envelope] = []
+        var report = DeliveryReport(noAnswerTo: batch.count)
+        for (place, envelope) in batch.enumerated() {
+            guard let event = accepted(envelope.event) else {
+                report[place] = .rejected(
+                    "\(part.name) has no form for an event of the type \"\(envelope.event.type)\""
+                )
+                continue
+            }
+            var envelope = envelope
+            if case .exposure = envelope.event.kind { envelope.event = event }
+            events.append(envelope)
+            places.append(place)
+        }
+        if events.isEmpty { return report }
+        var own = await sink.deliver(events)
+        if own.isDisabled {
+            await part.killSwitch.set(true)
+            own.isDisabled = parts.areOff
+        }
+        report.add(own, at: places)
+        return report
+    }
+
+    /// What of an event is offered to the vendor; `nil` if nothing is.
+    private func translated(_ event: TrackingEvent) -> TrackingEvent? {
+        switch event.kind {
+        case .consentChanged: return event
+        case .native where part.roles.extras != nil: return event
+        case .exposure(let exposure):
+            let isOwn = exposure.assignment.provider == part.name
+            if isOwn, rules.takeOwnExposures.contains(part.name) { return form(of: exposure, in: event) }
+            guard rules.table.sends(event.type, to: part.name) else { return nil }
+            // Its own vendor counts it; another one is told only if it is named, or counts what everybody did.
+            let isCounted = exposure.assignment.provider.map { rules.takeOwnExposures.contains($0) } ?? false
+            if isCounted, part.countsOnlyItsOwn, !rules.table.names(event.type, for: part.name) { return nil }
+            return form(of: exposure, in: event)
+        default: return rules.table.sends(event.type, to: part.name) ? event : nil
+        }
+    }
+
+    /// What is sent of an event that was accepted, perhaps by a composition whose table was another.
+    private func accepted(_ event: TrackingEvent) -> TrackingEvent? {
+        guard case .exposure(let exposure) = event.kind else { return event }
+        return form(of: exposure, in: event)
+    }
+
+    /// An exposure as the vendor takes it: as such if it is of its own experiment or if it takes anybody's, else as an event.
+    private func form(of exposure: Exposure, in event: TrackingEvent) -> TrackingEvent {
+        let isOwn = exposure.assignment.provider.map { $0 == part.name } ?? true
+        guard isOwn ? rules.takeOwnExposures.contains(part.name) : !part.countsOnlyItsOwn else {
+            return rules.exposures.event(for: exposure)
+        }
+        guard part.countsOnlyItsOwn else { return event }
+        var exposure = exposure
+        exposure.assignment = exposure.assignment.asGiven
+        return TrackingEvent(.exposure(exposure), attributes: event.attributes)
+    }
+}

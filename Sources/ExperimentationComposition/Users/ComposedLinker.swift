@@ -1,0 +1,46 @@
+import Experimentation
+import Foundation
+
+/// Links a user at every vendor where that takes steps of its own; each goes its own way, and a vendor that fails holds up
+/// no other.
+struct ComposedLinker: IdentityLinker {
+    /// The vendors that link, with their names.
+    let linkers: [(name: String, linker: any IdentityLinker)]
+
+    func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
+        var own = (try? JSONDecoder().decode([String: LinkProgress].self, from: Data(progress.notes))) ?? [:]
+        let begun = LinkProgress(from: progress.from, to: progress.to, criteria: progress.criteria)
+        var failure: ExperimentationError?
+        for (name, linker) in linkers {
+            let before = own[name] ?? begun
+            if before.isComplete { continue }
+            do throws(ExperimentationError) {
+                own[name] = try await linker.advance(before)
+                return try after(progress, own)
+            } catch {
+                failure = failure ?? error.of(name)
+            }
+        }
+        if let failure { throw failure }
+        return try after(progress, own)
+    }
+
+    private func after(
+        _ progress: LinkProgress,
+        _ own: [String: LinkProgress]
+    ) throws(ExperimentationError) -> LinkProgress {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let notes = try? encoder.encode(own) else {
+            throw ExperimentationError(.store, "The progress of a linking can't be written.")
+        }
+        var next = progress
+        next.notes = Array(notes)
+        next.isComplete = linkers.allSatisfy { own[$0.name]?.isComplete ?? false }
+        // The ids that survive are the first vendor's to say that chooses any; the others go by what they were asked for.
+        if next.isComplete {
+            next.to = linkers.lazy.compactMap { own[$0.name]?.to }.first { $0 != progress.to } ?? progress.to
+        }
+        return next
+    }
+}

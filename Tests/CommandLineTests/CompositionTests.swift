@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@Suite("Several vendors on the command line")
+struct CompositionTests {
+    private static let text = """
+        vendor: composed
+        decisions: sigma
+        exposures: {event: "experiment_viewed {experiment} {variation}"}
+        vendors:
+          sigma: {projectToken: any}
+          evergage: {account: acme.us-1, dataset: engage}
+        """
+
+    private func file(_ text: String = text) throws -> String {
+        try Tool.file(text, "composed.yaml", in: Tool.folder())
+    }
+
+    @Test("xp vendors prints what the whole and its parts can do")
+    func vendors() async throws {
+        let result = try await Tool.run(["vendors", "--config", file(), "--format", "json"])
+        #expect(result.status == 0, "\(result.errors)")
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "vendors").problems(of: document) == [])
+        let vendors = try #require(document["vendors"]?.array)
+        #expect(vendors.compactMap { $0["name"]?.string } == ["composed", "evergage", "sigma"])
+        let whole = vendors.first?["capabilities"]?.array?.compactMap(\.string) ?? []
+        #expect(Set(whole).isSuperset(of: ["flags", "holdouts", "tracking", "campaigns", "exposures"]))
+    }
+
+    @Test("xp compare plays a composition as a column of its own, beside its parts")
+    func compare() async throws {
+        let arguments = ["--vendor", "sigma", "--vendor", "evergage", "--without-timings", "--format", "json"]
+        let result = try await Tool.run(["compare", "--config", file()] + arguments)
+        #expect(result.status == 0, "\(result.errors)")
+        let vendors = try #require(try JSONValue(result.output)["comparison"]?["vendors"]?.array)
+        #expect(vendors.compactMap { $0["name"]?.string } == ["sigma", "evergage", "composed"])
+        #expect(vendors.last?["lost"]?.number == 0)
+    }
+
+    @Test("a table that can't be is one line with the key that is wrong")
+    func bad() async throws {
+        let result = try await Tool.run(["vendors", "--config", file(Self.text + "\nevents: {purchase: nobody}")])
+        #expect(result.status == 66)
+        #expect(
+            result.complaint.hasSuffix(#""events.purchase": there is no vendor "nobody"; there are evergage, sigma"#)
+        )
+    }
+}

@@ -1,0 +1,102 @@
+import Experimentation
+import ExperimentationComposition
+import Testing
+import VendorCatalog
+
+@Suite("A composition as a file")
+struct ConfigurationTests {
+    private static let vendors = #"""
+        "vendors":{"sigma":{"projectToken":{"env":"TOKEN"}},"evergage":{"account":"acme.us-1","dataset":"engage"},
+        "warehouse":{"vendor":"file","path":"/tmp/events.jsonl"}}
+        """#
+
+    private func composed(_ rest: String) throws(ExperimentationError) -> ComposedProvider {
+        let json = #"{"vendor":"composed",\#(rest)\#(Self.vendors)}"#
+        let provider = try VendorCatalog.provider(json: Array(json.utf8), file: "c.json", environment: ["TOKEN": "t"])
+        guard let composed = provider as? ComposedProvider else { throw ExperimentationError(.general, "another") }
+        return composed
+    }
+
+    @Test("says who decides, which events go where, and how exposures are told")
+    func reading() throws {
+        let provider = try composed(
+            #"""
+            "name":"shop","decisions":{"rows":[{"flags":["a","b"],"from":"sigma"},{"prefix":"x_","from":["sigma"]}],
+            "others":"sigma","fallback":"first-successful"},
+            "events":{"purchase":["evergage","warehouse"],"*":"warehouse"},
+            "exposures":{"event":"seen","fields":{"experiment":"test"}},
+            """#
+        )
+        #expect(provider.name == "shop")
+        #expect(
+            provider.vendors.map { [$0.name, $0.provider.name] } == [
+                ["evergage", "evergage"], ["sigma", "sigma"], ["warehouse", "file"],
+            ]
+        )
+        #expect(
+            provider.decisions
+                == DecisionTable(
+                    [.flags(["a", "b"], from: "sigma"), .prefix("x_", from: "sigma")],
+                    others: ["sigma"],
+                    fallback: .firstSuccessful
+                )
+        )
+        #expect(provider.events == ["purchase": ["evergage", "warehouse"], "*": ["warehouse"]])
+        #expect(provider.exposures == ExposureEvent(name: "seen", fields: [.experiment: "test"]))
+    }
+
+    @Test("a vendor or a list of vendors is the short form of a table")
+    func shortForms() throws {
+        let provider = try composed(#""decisions":"sigma","events":["evergage","warehouse"],"#)
+        #expect(provider.decisions == .from("sigma") && provider.events == .to("evergage", "warehouse"))
+        let bare = try composed("")
+        #expect(bare.decisions == DecisionTable() && bare.events == EventTable())
+    }
+
+    static let bad: [(String, String)] = [
+        (
+            #""decisions":"nobody","#,
+            #"c.json: "decisions": there is no vendor "nobody"; there are evergage, sigma, warehouse"#
+        ),
+        (#""decisions":7,"#, #"c.json: "decisions": expected a list of texts, found a whole number"#),
+        (
+            #""decisions":{"rows":[{"flags":["a"],"from":"sigma"},{"flags":["a"],"from":"evergage"}]},"#,
+            #"c.json: "decisions": the flag "a" is claimed twice: by sigma and by evergage"#
+        ),
+        (
+            #""decisions":{"rows":[{"flags":["a"],"prefix":"b","from":"sigma"}]},"#,
+            #"c.json: "decisions.rows[0].flags": a row has flags or a prefix, not both"#
+        ),
+        (
+            #""decisions":{"rows":[{"flags":["a"],"from":"sigma","to":1}]},"#,
+            #"c.json: "decisions.rows[0].to": no such setting; there are flags, from, prefix"#
+        ),
+        (
+            #""decisions":{"fallback":"last"},"#,
+            #"c.json: "decisions.fallback": expected one of first-match, first-successful"#
+        ),
+        (
+            #""events":{"purchase":"nobody"},"#,
+            #"c.json: "events.purchase": there is no vendor "nobody"; there are evergage, sigma, warehouse"#
+        ),
+        (
+            #""exposures":{"fields":{"colour":"c"}},"#,
+            #"c.json: "exposures.fields.colour": no such setting; there are experiment, experimentName, flag, group, isControl, provider, variation, variationName"#
+        ),
+    ]
+
+    @Test("names the key that is wrong", arguments: bad)
+    func refused(rest: String, line: String) {
+        #expect(throws: ExperimentationError(.configuration, line)) { try composed(rest) }
+    }
+
+    @Test("names the key of a vendor's own setting")
+    func ownSetting() {
+        let json = #"{"vendor":"composed","vendors":{"warehouse":{"vendor":"file"}}}"#
+        #expect(
+            throws: ExperimentationError(.configuration, #"c.json: "vendors.warehouse.path": missing; expected a text"#)
+        ) {
+            try VendorCatalog.provider(json: Array(json.utf8), file: "c.json")
+        }
+    }
+}

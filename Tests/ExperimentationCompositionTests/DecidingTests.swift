@@ -1,0 +1,182 @@
+import Experimentation
+import ExperimentationComposition
+import ExperimentationTesting
+import Testing
+
+/// How two vendors decide: both by rules, or one of them asked for each user.
+enum Way: String, CaseIterable, Sendable { case computed, mixed }
+
+@Suite("Decisions of several vendors")
+struct DecidingTests {
+    private let a = Vendors.deciding("a", ["both": "a", "only-a": "1", "x_flag": "a"])
+    private let b = Vendors.deciding("b", ["both": "b", "only-b": "2", "x_flag": "b"])
+
+    private func provider(_ way: Way, _ table: DecisionTable) throws -> ComposedProvider {
+        try ComposedProvider(of: [way == .mixed ? a.asked : a, b], decisions: table)
+    }
+
+    private func session(_ way: Way, _ table: DecisionTable) async throws -> UserSession {
+        let client = try await ExperimentationClient(provider: provider(way, table))
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        return session
+    }
+
+    @Test(
+        "the first in the line answers, the next where it has no such flag, and metadata says who",
+        arguments: Way.allCases
+    )
+    func line(way: Way) async throws {
+        let session = try await session(way, .from("b", "a"))
+        let read = ["both", "only-a", "only-b"].map { key in
+            let details = session.details(key, default: "")
+            return [details.value, details.metadata["provider"]?.stringValue]
+        }
+        #expect(read == [["b", "b"], ["1", "a"], ["2", "b"]])
+        #expect(session.details("nobody", default: true).errorCode == .flagNotFound)
+    }
+
+    @Test(
+        "a name counts before a prefix, a longer prefix before a shorter, and both before the rest",
+        arguments: Way.allCases
+    )
+    func rows(way: Way) async throws {
+        let table = DecisionTable(
+            [.flags(["both"], from: "b"), .prefix("x", from: "a"), .prefix("x_", from: "b")],
+            others: ["a"]
+        )
+        let session = try await session(way, table)
+        #expect(["both", "x_flag", "only-a"].map { session.string($0, default: "") } == ["b", "b", "1"])
+        #expect(session.details("only-b", default: "").errorCode == .flagNotFound)
+    }
+
+    @Test(
+        "a vendor that gives nothing is an error in a line of first match, and passed over in one of first success",
+        arguments: Way.allCases
+    )
+    func fallback(way: Way) async throws {
+        a.inner.setFailure(ExperimentationError(.transport, "away"))
+        let strict = try await session(way, .from("a", "b"))
+        #expect(strict.details("both", default: "none").errorCode == .providerNotReady)
+        let tolerant = try await session(way, .from("a", "b", fallback: .firstSuccessful))
+        #expect(tolerant.string("both", default: "none") == "b")
+    }
+
+    @Test(
+        "a flag that a table names says that its vendor isn't ready, and not that there is none",
+        arguments: Way.allCases
+    )
+    func namedFlags(way: Way) async throws {
+        a.inner.setFailure(ExperimentationError(.transport, "away"))
+        let table = DecisionTable([.flags(["only-a"], from: "a")], others: ["b"])
+        let session = try await session(way, table)
+        #expect(session.details("only-a", default: "").errorCode == .providerNotReady)
+        #expect(session.string("only-b", default: "") == "2")
+    }
+
+    @Test(
+        "who fails later keeps the last good values and says that they are stale; the others go on",
+        arguments: Way.allCases
+    )
+    func staleness(way: Way) async throws {
+        let session = try await session(way, .from("a", "b"))
+        a.inner.setFailure(ExperimentationError(.transport, "away"))
+        b.inner.replace(flags: [InMemoryFlag("only-b", "3")])
+        try await session.refresh(force: true)
+        let read = ["both", "only-b"].map { key in
+            let details = session.details(key, default: "")
+            return [details.value, details.reason.rawValue]
+        }
+        #expect(read == [["a", "STALE"], ["3", "STATIC"]])
+        b.inner.setFailure(ExperimentationError(.transport, "away"))
+        await #expect(throws: ExperimentationError.self) { try await session.refresh(force: true) }
+        #expect(session.details("only-b", default: "").reason == .stale)
+        a.inner.setFailure(nil)
+        b.inner.setFailure(nil)
+        try await session.refresh(force: true)
+        #expect(session.details("both", default: "").reason == .static)
+    }
+
+    @Test(
+        "a vendor that switches itself off disables its own flags alone; when all do, so does the whole",
+        arguments: Way.allCases
+    )
+    func killSwitches(way: Way) async throws {
+        let client = try await ExperimentationClient(provider: provider(way, .from("a", "b")))
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        a.inner.setDisabled(true)
+        try await session.refresh(force: true)
+        #expect(session.details("both", default: "none").reason == .disabled)
+        let tolerant = try await self.session(way, .from("a", "b", fallback: .firstSuccessful))
+        #expect(tolerant.string("both", default: "none") == "b")
+        #expect(client.status == .ready)
+        b.inner.setDisabled(true)
+        try await session.refresh(force: true)
+        #expect(client.status == .disabled)
+        a.inner.setDisabled(false)
+        try await session.refresh(force: true)
+        #expect(client.status == .ready && session.string("both", default: "") == "a")
+    }
+
+    @Test("experiments come from whoever has them, each with a note of who decided", arguments: Way.allCases)
+    func experiments(way: Way) async throws {
+        a.inner.replace(flags: [], experiments: [Vendors.experiment("one", flag: "f", value: "a")])
+        b.inner.replace(flags: [], experiments: [Vendors.experiment("two", flag: "f", value: "b")])
+        let session = try await session(way, .from("b", "a"))
+        #expect(session.string("f", default: "") == "b")
+        let places = session.assignments.map { [$0.experiment.id, $0.metadata["provider"]?.stringValue] }
+        #expect(places == [["one", "a"], ["two", "b"]])
+    }
+
+    @Test("an override reaches only vendors that let themselves be overruled")
+    func overrides() async throws {
+        a.inner.replace(flags: [], experiments: [Vendors.experiment("one")])
+        b.inner.replace(flags: [], experiments: [Vendors.experiment("one")])
+        let strict = b.changing { $0.assignments.allowsOverrides = false }
+        let client = try await ExperimentationClient(provider: ComposedProvider(of: [a, strict]))
+        try await client.force(.exclude(experiment: "one"))
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        #expect(session.assignments.map { $0.metadata["provider"]?.stringValue } == ["b"])
+    }
+
+    @Test("rules of an earlier run are there without a network, each vendor's with its validator")
+    func restoring() async throws {
+        let store = ClientStore.inMemory()
+        let provider = try provider(.computed, .from("a", "b"))
+        let first = try await ExperimentationClient(provider: provider, store: store)
+        try await first.refresh()
+        await first.shutdown()
+        for vendor in [a, b] { vendor.inner.setFailure(ExperimentationError(.transport, "away")) }
+        let second = try await ExperimentationClient(provider: provider, store: store)
+        let details = second.details("only-b", default: "", for: User(id: "ada"))
+        #expect(details.value == "2" && details.reason == .cached)
+    }
+
+    @Test("a client of the vendor alone and a composition that adds destinations share what is kept")
+    func sameAccount() async throws {
+        let store = ClientStore.inMemory()
+        let alone = try await ExperimentationClient(provider: a, store: store)
+        try await alone.refresh()
+        await alone.shutdown()
+        a.inner.setFailure(ExperimentationError(.transport, "away"))
+        let composed = try ComposedProvider(of: [a, Vendors.taking("t")])
+        let client = try await ExperimentationClient(provider: composed, store: store)
+        #expect(client.string("only-a", default: "", for: User(id: "ada")) == "1")
+    }
+
+    @Test("one flag without a session goes the same line as a whole session")
+    func withoutSession() async throws {
+        let client = try await ExperimentationClient(provider: provider(.computed, .from("b", "a")))
+        try await client.refresh()
+        let user = User(id: "ada")
+        #expect(
+            client.string("both", default: "", for: user) == "b"
+                && client.string("only-a", default: "", for: user) == "1"
+        )
+        b.inner.setDisabled(true)
+        try await client.refresh(force: true)
+        #expect(client.details("both", default: "", for: user).reason == .disabled)
+    }
+}

@@ -1,0 +1,141 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import ExperimentationComposition
+
+@Suite("Events in a file")
+struct FileTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "events-\(UUID().uuidString)")
+    private let time = ManualTime()
+    private var path: String { folder.appending(path: "events.jsonl").path }
+
+    private func deliver(_ names: [String], with change: (inout FileConfiguration) -> Void = { _ in }) async throws
+        -> DeliveryReport
+    {
+        var configuration = FileConfiguration(path: path)
+        // The file's own time is the machine's, whatever time a test sets.
+        configuration.period = .seconds(1_000_000_000)
+        change(&configuration)
+        let environment = ClientEnvironment(time: time)
+        let roles = try await FileProvider(configuration: configuration).start(
+            in: ProviderContext(environment: environment)
+        )
+        let events = names.map { name in
+            Envelope(id: "id-\(name)", identity: Identity(id: "ada"), event: .custom(name), date: time.now)
+        }
+        let report = try #require(await roles.events?.deliver(events))
+        await roles.stop(time.instant)
+        return report
+    }
+
+    private func names(in file: String = "events.jsonl") throws -> [String] {
+        try String(contentsOf: folder.appending(path: file), encoding: .utf8).split(separator: "\n").map { line in
+            try JSON.parse(String(line)).objectValue?["event"]?.objectValue?["name"]?.stringValue ?? "?"
+        }
+    }
+
+    private var files: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+    }
+
+    @Test("a batch is so many lines in the form that xp track reads, behind those that are there")
+    func lines() async throws {
+        #expect(try await deliver(["a", "b"]).verdicts(count: 2) == [.delivered, .delivered])
+        _ = try await deliver(["c"])
+        #expect(try names() == ["a", "b", "c"])
+        let first = try String(contentsOf: folder.appending(path: "events.jsonl"), encoding: .utf8).prefix {
+            $0 != "\n"
+        }
+        #expect(
+            first
+                == #"{"at":"2026-11-21T10:00:00.000Z","event":{"name":"a","type":"custom"},"id":"id-a","user":{"id":"ada"}}"#
+        )
+    }
+
+    @Test("a file that would grow too long is put aside, and nothing is in two files")
+    func rotationBySize() async throws {
+        for name in ["a", "b", "c"] {
+            _ = try await deliver([name, String(repeating: name, count: 900)]) { $0.largest = 1_200 }
+        }
+        #expect(files.count == 3 && files.last == "events.jsonl")
+        let all = try files.flatMap { file in try names(in: file) }
+        #expect(all.map(\.first) == ["a", "a", "b", "b", "c", "c"])
+    }
+
+    @Test("a file is put aside when its period is over")
+    func rotationByTime() async throws {
+        let provider = FileProvider(configuration: FileConfiguration(path: path))
+        let roles = try await provider.start(in: ProviderContext(environment: ClientEnvironment(time: time)))
+        for name in ["a", "b", "c"] {
+            let event = Envelope(id: name, identity: Identity(id: "ada"), event: .custom(name), date: time.now)
+            _ = await roles.events?.deliver([event])
+            time.advance(by: .seconds(name == "a" ? 60 : 86_400))
+        }
+        #expect(files.count == 2)
+        #expect(try names(in: files[0]) == ["a", "b"])
+        #expect(try names() == ["c"])
+    }
+
+    @Test("what a crash left of a line is cut off before the next one")
+    func tornLine() async throws {
+        _ = try await deliver(["a"])
+        let handle = try #require(FileHandle(forWritingAtPath: path))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data(#"{"at":"2026"#.utf8))
+        try handle.close()
+        _ = try await deliver(["b"])
+        #expect(try names() == ["a", "b"])
+    }
+
+    @Test("a file that somebody took away is begun anew")
+    func movedAway() async throws {
+        let provider = FileProvider(configuration: FileConfiguration(path: path))
+        let roles = try await provider.start(in: ProviderContext(environment: ClientEnvironment(time: time)))
+        for name in ["a", "b"] {
+            let event = Envelope(id: name, identity: Identity(id: "ada"), event: .custom(name), date: time.now)
+            _ = await roles.events?.deliver([event])
+            if name == "a" { try FileManager.default.moveItem(atPath: path, toPath: path + ".taken") }
+        }
+        #expect(try names() == ["b"])
+        #expect(try names(in: "events.jsonl.taken") == ["a"])
+    }
+
+    @Test("a full disk is an outage: the events wait, and the ledger says so")
+    func fullDisk() async throws {
+        guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+        let log = RecordingLog()
+        let client = try await ExperimentationClient(
+            provider: FileProvider(configuration: FileConfiguration(path: path)),
+            environment: ClientEnvironment(time: time, log: log)
+        )
+        try await client.session(for: User(id: "ada")).track(.custom("a"))
+        #expect(try await client.flush(retrying: false) != .delivered)
+        #expect(try await client.ledger() == Ledger(accepted: 1, pending: 1))
+        #expect(log.entries.contains { $0.message == "the events' file can't be written: No space left on device" })
+        try FileManager.default.removeItem(atPath: path)
+        time.advance(by: .seconds(600))
+        #expect(try await client.flush(retrying: false) == .delivered)
+        #expect(try names() == ["a"])
+    }
+
+    @Test("a folder in the file's place stops deliveries until somebody mends it; nothing is lost")
+    func folderInPlace() async throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let verdict = try await deliver(["a"])[0]
+        #expect(
+            verdict == .stop(ExperimentationError(.configuration, "the events' file can't be opened: Is a directory"))
+        )
+    }
+
+    @Test("settings that can't work are refused at the start", arguments: ["", "/tmp/"])
+    func badPath(path: String) async {
+        await #expect(throws: ExperimentationError.self) {
+            _ = try await FileProvider(configuration: FileConfiguration(path: path)).start(in: ProviderContext())
+        }
+    }
+}
