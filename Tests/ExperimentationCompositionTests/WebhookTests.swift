@@ -102,12 +102,18 @@ struct WebhookTests {
         (.json("{}"), [.delivered, .delivered]),
         (.body("ok", type: "text/plain"), [.delivered, .delivered]),
         (.json(#"{"rejected":["id-1"]}"#), [.delivered, .rejected("the receiver refuses it")]),
-        (.body("<!doctype html><p>Log in", type: "text/html"), [.outage(), .outage()]),
-        (.body("\n <html>", type: "application/octet-stream"), [.outage(), .outage()]),
-        (.status(302), [.outage(), .outage()]),
-        (.status(503), [.outage(), .outage()]),
+        (
+            .body("<!doctype html><p>Log in", type: "text/html"),
+            [.outage(because: .foreign), .outage(because: .foreign)]
+        ),
+        (
+            .body("\n <html>", type: "application/octet-stream"),
+            [.outage(because: .foreign), .outage(because: .foreign)]
+        ),
+        (.status(302), [.outage(because: .answered(302)), .outage(because: .answered(302))]),
+        (.status(503), [.outage(because: .answered(503)), .outage(because: .answered(503))]),
         (.status(400), [.failed("the vendor answered 400"), .failed("the vendor answered 400")]),
-        (.failure(ExperimentationError(.timeout, "late")), [.outage(), .outage()]),
+        (.failure(ExperimentationError(.timeout, "late")), [.outage(because: .timeout), .outage(because: .timeout)]),
     ]
 
     @Test("an answer says what became of each event; a page is no acceptance", arguments: answers.indices)

@@ -76,12 +76,16 @@ struct ChangeSourceTests {
     @Test("that isn't heard before there are any decisions changes no status")
     func unheardAtFirst() async throws {
         let vendor = Vendor()
-        let client = try await ExperimentationClient(provider: vendor)
+        let log = RecordingLog()
+        let client = try await ExperimentationClient(provider: vendor, environment: ClientEnvironment(log: log))
         let session = client.session(for: User(id: "u-1"))
         vendor.tell(.unheard(ExperimentationError(.transport, "away")))
+        try await eventually("the warning") { log.entries.contains { "\($0)".contains("away") } }
+        #expect(session.status == .notReady && client.status == .notReady)
+        // A session that was never refreshed shows its defaults until it is.
         vendor.tell(.changed)
-        try await eventually("READY") { session.status == .ready }
-        #expect(client.status == .ready)
+        try await session.refresh()
+        #expect(session.status == .ready && client.status == .ready)
         await client.shutdown()
     }
 

@@ -47,7 +47,7 @@ public struct Swap: Sendable, Hashable, Codable {
             case breaks
             /// The user sees something else.
             case value
-            /// The user sees the same, for another reason.
+            /// The user sees the same, for another reason or with a caveat.
             case told
             /// The vendor after has nothing like it.
             case missing
@@ -136,6 +136,8 @@ extension Swap {
         default: break
         }
         if before?.seen != after?.seen { return .value }
-        return before?.evaluation?.reason == after?.evaluation?.reason ? nil : .told
+        // A caveat tells the same value otherwise: whoever compares is to know of it.
+        let isToldAlike = before?.evaluation?.reason == after?.evaluation?.reason && before?.note == after?.note
+        return isToldAlike ? nil : .told
     }
 }

@@ -102,7 +102,7 @@ enum WebhookAnswer {
     /// | any other status | as `DeliveryVerdict.of(_:now:)` has it |
     static func report(on batch: [Envelope], _ reply: HTTPReply, now: Date) -> DeliveryReport {
         guard (200...299).contains(reply.status) else { return DeliveryReport(DeliveryVerdict.of(reply, now: now)) }
-        if isPage(reply) { return DeliveryReport(.outage()) }
+        if isPage(reply) { return DeliveryReport(.outage(because: .foreign)) }
         let named = (try? JSON.parse(reply.body))?.objectValue?["rejected"]?.arrayValue ?? []
         let rejected = Set(named.compactMap(\.stringValue))
         if rejected.isEmpty { return DeliveryReport(.delivered) }
