@@ -1,6 +1,6 @@
 import AdapterKit
 import BenchmarkHarness
-import Experimentation
+@_spi(StoredForm) import Experimentation
 import ExperimentationSQLite
 import Foundation
 import HTTPTypes
@@ -66,7 +66,7 @@ struct Delivery {
     // MARK: Accepting
 
     static func accepting(_ table: inout Table) async throws {
-        let body = try EnvelopeCoding.encode(envelope(1))
+        let body = try envelope(1).stored()
         for durability in Durability.allCases {
             let isQuick = durability == .process
             let count = isQuick ? 20_000 : 3_000
@@ -209,7 +209,7 @@ struct Delivery {
             var body: [UInt8] = [0x5B]
             for envelope in batch {
                 if body.count > 1 { body.append(0x2C) }
-                guard let event = try? EnvelopeCoding.encode(envelope) else { return false }
+                guard let event = try? envelope.stored() else { return false }
                 body += event
             }
             body.append(0x5D)
