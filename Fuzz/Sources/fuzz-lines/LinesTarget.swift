@@ -16,7 +16,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     _ = try? reader.texts("assignments")
     guard reader.has("event") else { return 0 }
     let read = try? TrackingEvent(document: reader.value("event"), named: reader.document, at: "event")
-    guard let event = read, (try? event.validate()) != nil else { return 0 }
+    guard let event = read, event.isStorable else { return 0 }
     let envelope = Envelope(
         id: "1",
         identity: user.identity,

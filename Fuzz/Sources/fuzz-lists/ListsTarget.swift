@@ -5,11 +5,12 @@ import Experimentation
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
-    var configuration = EngageConfiguration(
+    let settings = try? EngageConfiguration(
         host: "https://example.com",
         credentials: .init(clientID: "i", clientSecret: "s", refreshToken: "r"),
         listID: ""
     )
+    guard var configuration = settings else { fatalError("a plain address isn't taken") }
     let names = configuration.attributes
     let registry = EngageRegistry(generators: ["Generator": { "g" }])
     do throws(ExperimentationError) {

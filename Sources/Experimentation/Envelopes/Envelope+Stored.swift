@@ -8,3 +8,8 @@ extension Envelope {
         self = try EnvelopeCoding.decode(bytes)
     }
 }
+
+extension TrackingEvent {
+    /// Whether a client would accept the event, whatever its vendor has a word for.
+    @_spi(StoredForm) public var isStorable: Bool { (try? validate()) != nil }
+}
