@@ -46,4 +46,33 @@ struct CompositionTests {
             result.complaint.hasSuffix(#""events.purchase": there is no vendor "nobody"; there are evergage, sigma"#)
         )
     }
+
+    @Test("a row to a vendor that has no word for the event is refused at the start, with the file and the key")
+    func withoutWord() async throws {
+        let path = try file(Self.text + "\nevents: {purchase: sigma}")
+        let result = try await Tool.run(["track", "--config", path], input: "")
+        #expect(result.status == 66)
+        #expect(result.errors.contains("xp: \(path): \"events.purchase\": sigma takes no events\n"), "\(result.errors)")
+    }
+
+    @Test("events that a full disk doesn't take wait, and what is wrong with the file is said")
+    func fullDisk() async throws {
+        let path = try file(
+            """
+            vendor: composed
+            decisions: sigma
+            events: {"*": file}
+            vendors: {sigma: {projectToken: any}, file: {path: /dev/full}}
+            """
+        )
+        let line = #"{"user":{"id":"u","consent":true},"event":{"type":"custom","name":"e"}}"#
+        let store = URL(filePath: path).deletingLastPathComponent().appending(path: "events.db").path
+        let arguments = ["track", "--config", path, "--store", store, "--deadline", "1"]
+        let result = try await Tool.run(arguments, input: line)
+        #expect(result.status == 69)
+        #expect(
+            result.errors.contains("the events' file can't be written: No space left on device"),
+            "\(result.errors)"
+        )
+    }
 }

@@ -203,7 +203,6 @@ struct ContextTests {
         await mainActorTurn()
         #expect(lost != nil)
         app.time.advance(by: .seconds(2))
-        let end = ContinuousClock.now.advanced(by: .seconds(20))
         try await eventually("the end of the context") { lost == nil }
         #expect(lost == nil)
     }

@@ -300,7 +300,6 @@ struct NetworkTests {
         let app = try await App(configuration: configuration)
         for number in 1...12 { try app.global.trackAction("E\(number)") }
         let delivery = Task { await app.evergage.flush() }
-        let end = ContinuousClock.now.advanced(by: .seconds(20))
         try await eventually("ten actions") { app.actions.count >= 10 }
         #expect(app.actions.count == 10)
         // The alarm of the idle user, the pace, and the flush's own deadline.

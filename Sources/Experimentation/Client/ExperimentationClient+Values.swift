@@ -106,13 +106,13 @@ extension ExperimentationClient {
     ///
     /// - Parameters:
     ///   - user: The user.
-    ///   - earlierAssignments: Variation ids by variation group, to be honoured where the vendor promises that.
+    ///   - earlierAssignments: What another place remembers, to be honoured where the vendor promises that.
     /// - Returns: The decisions; `nil` where nothing is at hand, and while the kill switch is on.
     public func decisionsAtHand(
         for user: User,
-        honoring earlierAssignments: [String: String] = [:]
+        honoring earlierAssignments: EarlierAssignments = [:]
     ) -> UserDecisions? {
-        let context = core.context(for: user, earlierAssignments: earlierAssignments)
+        let context = core.context(for: user, earlierAssignments: earlierAssignments.variations)
         guard !core.isDisabled, (try? context.user.validate()) != nil else { return nil }
         guard var held = heldAtHand(for: context) else { return nil }
         held.isStale = true

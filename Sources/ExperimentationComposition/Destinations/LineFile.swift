@@ -55,7 +55,7 @@ struct FileFailure: Error, Sendable, Equatable {
         switch code {
         case EACCES, EPERM, EISDIR, ENOTDIR, EROFS, ENAMETOOLONG, ELOOP:
             .stop(ExperimentationError(.configuration, message))
-        default: .outage()
+        default: .outage(because: OutageReason(rawValue: message))
         }
     }
 }

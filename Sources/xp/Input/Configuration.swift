@@ -66,6 +66,8 @@ struct Configuration: Sendable {
     func client(store: ClientStore, options: ClientOptions = ClientOptions()) async throws -> ExperimentationClient {
         do {
             return try await ExperimentationClient(provider: provider(), store: store, options: options)
+        } catch let error as ExperimentationError where error.code == .configuration {
+            throw Failure(.input, "\(settings.file): \(error.message)")
         } catch let error as ExperimentationError {
             throw Failure(error)
         }
