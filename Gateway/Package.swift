@@ -38,6 +38,7 @@ let package = Package(
                 // Reads users and events as documents have them.
                 .product(name: "ConformanceKit", package: "swift-experimentation"),
                 .product(name: "ComparisonKit", package: "swift-experimentation"),
+                .product(name: "FlagManifest", package: "swift-experimentation"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -73,6 +74,7 @@ let package = Package(
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+                .product(name: "FlagManifest", package: "swift-experimentation"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,4 +1,5 @@
 import Experimentation
+import FlagManifest
 import Foundation
 import HTTPTypes
 import Testing

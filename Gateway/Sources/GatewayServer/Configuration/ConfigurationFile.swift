@@ -1,6 +1,7 @@
 import AdapterKit
 import Configuration
 import Experimentation
+import FlagManifest
 import Foundation
 import SystemPackage
 

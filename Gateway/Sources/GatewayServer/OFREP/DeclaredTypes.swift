@@ -1,4 +1,5 @@
 import Experimentation
+import FlagManifest
 import Synchronization
 
 /// The types of a tenant's flags: those that its configuration declares, then those that were seen.

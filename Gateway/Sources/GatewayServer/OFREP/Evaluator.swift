@@ -1,4 +1,5 @@
 import Experimentation
+import FlagManifest
 import HTTPTypes
 import Synchronization
 

@@ -1,5 +1,6 @@
 import AdapterKit
 import Experimentation
+import FlagManifest
 
 /// Every outcome of every flag of a catalogue as OFREP writes it, with a digest of the text.
 ///

@@ -1,4 +1,5 @@
 import Experimentation
+import FlagManifest
 import HTTPTypes
 
 /// The flags with their types, as OpenFeature's command line pulls them.

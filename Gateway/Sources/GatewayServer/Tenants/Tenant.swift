@@ -1,4 +1,5 @@
 import Experimentation
+import FlagManifest
 
 /// A tenant that is served: its connection, and what answers for it.
 final class Tenant: Sendable {

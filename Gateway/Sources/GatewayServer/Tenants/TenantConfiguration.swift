@@ -1,4 +1,5 @@
 import Experimentation
+import FlagManifest
 import Foundation
 
 /// One tenant: its vendor, its tokens, and how it is served.

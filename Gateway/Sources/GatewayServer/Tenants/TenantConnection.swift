@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationSQLite
+import FlagManifest
 import Synchronization
 import VendorCatalog
 

@@ -1,0 +1,24 @@
+import Experimentation
+import FlagManifest
+
+extension FlagType {
+    /// The type of a flag that can have all of these values; `nil` if they don't say.
+    init?(of values: some Sequence<FlagValue>) {
+        var found: FlagType?
+        for value in values where value != .null {
+            let type = FlagType(of: value)
+            if found == nil || found == .integer && type == .float { found = type }
+        }
+        guard let found else { return nil }
+        self = found
+    }
+
+    /// A value as this type is written: a float has a fraction, an integer has none, whatever the vendor wrote.
+    func written(_ value: FlagValue) -> FlagValue {
+        switch (self, value) {
+        case (.float, .int): value.doubleValue.map { .double($0) } ?? value
+        case (.integer, .double): value.intValue.map { .int($0) } ?? value
+        default: value
+        }
+    }
+}
