@@ -157,7 +157,7 @@ final class EvergageEventSink: EventSink {
         }
     }
 
-    /// Whether anybody is left to show a campaign to: not for an event of an earlier run, an old one, or one of a screen
+    /// Whether there is still a user to show a campaign to: not for an event of an earlier run, an old one, or one of a screen
     /// that has gone meanwhile.
     private func isCampaignWanted(for envelope: Envelope) -> Bool {
         if envelope.date < started, !surfaces.isLive(session: envelope.session) { return false }

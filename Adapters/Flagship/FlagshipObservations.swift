@@ -35,7 +35,7 @@ final class FlagshipObservations: Sendable {
 
     init(_ callback: FlagshipExposureCallback?) { self.callback = callback }
 
-    /// Whether anybody wants to hear of exposures.
+    /// Whether exposures have an observer.
     var isWanted: Bool { callback != nil }
 
     // MARK: The neutral client

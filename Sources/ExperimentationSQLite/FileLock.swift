@@ -9,7 +9,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// A lock beside the store that tells whether anybody else has it open; the system lets go of it when a process dies.
+/// A lock beside the store that tells whether another process has it open; the system lets go of it when a process dies.
 ///
 /// It isn't SQLite's own lock, which comes and goes with transactions: this one is held from opening to closing. The file
 /// has room for a copy of the store's accounts.

@@ -24,7 +24,7 @@ final class GroupCommit: Sendable {
     private let move: StoreMove
     private let reserve: DiskReserve
     private let runsOnCaller: Bool
-    /// The file as whoever opened it named it.
+    /// The path as the caller spelled it.
     let name: String
 
     /// The open file's queue.
@@ -151,7 +151,7 @@ final class GroupCommit: Sendable {
         var isElsewhere = false
     }
 
-    /// Runs a group and answers everybody in it.
+    /// Runs a group and answers every caller in it.
     ///
     /// - Returns: The work that another process keeps from being done and the caller's thread shouldn't wait for, or that is
     ///   to be done in another file.

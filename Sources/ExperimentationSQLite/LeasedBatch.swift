@@ -1,6 +1,6 @@
 import Experimentation
 
-/// A leased batch as it was read, before anybody tries to understand it.
+/// A leased batch as read from the file, not decoded yet.
 struct LeasedBatch: Sendable {
     /// Where an event lies in ``bodies``: from the end of the one before to its own.
     private struct Event: Sendable {

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// What a lease gave, before anybody tries to understand the events.
+/// What a lease returned; the events aren't decoded yet.
 enum StoredLease: Sendable {
     case leased(LeaseToken, [LeasedBatch])
     case refused(LeaseAnswer)

@@ -129,7 +129,7 @@ extension OutboxTable {
         if count > 0 { status.failures[reason, default: 0] += count }
     }
 
-    /// How large all bodies are that are owed to anybody.
+    /// The total size in bytes of all bodies that some destination is still owed.
     private func allBytes(_ database: Database) throws -> Int {
         guard hasHead else { return extent.bytes }
         let statement = try database.cachedStatement(
@@ -187,13 +187,13 @@ extension OutboxTable {
     }
 }
 
-/// A waiting event before anybody tries to understand it.
+/// A waiting event as read from the file, not decoded yet.
 struct StoredWaitingEvent: Sendable {
     var sequence: Int64
     var body: Data
     var deliveries: [WaitingEvent.Delivery]
 
-    /// The event; `nil` if it can't be read, or isn't owed to anybody any more.
+    /// The event; `nil` if it can't be read, or is no longer owed to any destination.
     var event: WaitingEvent? {
         guard !deliveries.isEmpty, var envelope = try? EnvelopeCoding.decode(Array(body)) else { return nil }
         envelope.sequence = sequence

@@ -13,7 +13,7 @@ import Foundation
 struct StoreFile: Sendable {
     /// The database.
     let path: String
-    /// The database as whoever opens it named it; for people.
+    /// The path as the caller spelled it, for messages.
     let name: String
 
     /// Takes a file's place in the file system.

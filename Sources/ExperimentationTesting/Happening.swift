@@ -27,7 +27,7 @@ public enum Happening: Sendable, Hashable {
 extension InMemoryProvider {
     /// What was delivered, exposures and events, in the order of delivery.
     ///
-    /// - Parameter userID: Whose; everybody's if `nil`.
+    /// - Parameter userID: Whose; all users' if `nil`.
     /// - Returns: What happened.
     public func happenings(of userID: String? = nil) -> [Happening] {
         record.delivered.filter { userID == nil || $0.identity.id == userID }.map { Happening($0.event) }

@@ -6,7 +6,7 @@ public struct InMemoryFlag: Sendable {
     public var key: String
     /// The values by name, in no particular order.
     public var variants: [String: FlagValue]
-    /// The name of the value for everybody whom ``target`` gives none; `nil` leaves the value to the caller.
+    /// The name of the value for every user to whom ``target`` gives none; `nil` leaves the value to the caller.
     public var defaultVariant: String?
     /// Whether the flag is switched off: it reads as the default, with reason `Reason.disabled`.
     public var isDisabled: Bool
@@ -32,7 +32,7 @@ public struct InMemoryFlag: Sendable {
         self.target = target
     }
 
-    /// Creates a flag that has one value for everybody.
+    /// Creates a flag with one value for all users.
     public init(_ key: String, _ value: FlagValue) {
         self.init(key, variants: ["on": value], defaultVariant: "on")
     }
@@ -67,7 +67,7 @@ public struct InMemoryExperiment: Sendable {
     public var holdouts: [String]
     /// Users who get an arm whatever the allocation says: ids of variations by ids of users.
     public var forced: [String: String]
-    /// Whether a user is meant; everybody if `nil`.
+    /// Whether a rule applies to a user; all users if `nil`.
     public var audience: (@Sendable (EvaluationContext) -> Bool)?
 
     /// Creates an experiment.
@@ -109,7 +109,7 @@ struct InMemoryRules: Ruleset {
 
     private let experiments: [InMemoryExperiment]
     private let rules: [Rule]
-    /// The outcome of each flag that has the same for everybody, or -1.
+    /// The outcome of each flag that is the same for all users, or -1.
     private let constants: [Int]
     /// The index of each arm among the catalogue's assignments, first by how a user came to it.
     private let places: [[Int]]

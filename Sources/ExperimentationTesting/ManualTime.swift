@@ -95,7 +95,7 @@ public final class ManualTime: TimeSource {
 
     // MARK: Letting things settle
 
-    /// How many turns in a row have to pass in which nobody asks for the time.
+    /// How many turns in a row must pass without a request for the time.
     private static let quietTurns = 20
     /// How long a turn is at the least, so that work on other threads comes forward: in real time, whatever this one says.
     private static let turn: Duration = .milliseconds(1)

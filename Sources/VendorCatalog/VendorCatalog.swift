@@ -7,7 +7,7 @@ import FlagshipAdapter
 import OFREPAdapter
 import SigmaAdapter
 
-/// The vendors by name, for whoever chooses one at run time: a name and its settings become a provider.
+/// The vendors by name, for choosing one at run time: a name and its settings become a provider.
 ///
 /// ```swift
 /// let settings = try Data(contentsOf: file)              // {"vendor": "flagship", "environmentID": …, "apiKey": …}
@@ -74,7 +74,7 @@ public enum VendorCatalog {
         return try provider(named: name, settings: settings)
     }
 
-    /// Makes a vendor's provider from its settings, and refuses settings that nobody reads.
+    /// Makes a vendor's provider from its settings, and refuses settings that the vendor doesn't know.
     ///
     /// - Parameters:
     ///   - name: One of ``names`` or of ``compositionNames``.

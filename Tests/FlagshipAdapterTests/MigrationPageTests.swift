@@ -40,7 +40,7 @@ struct MigrationPageTests {
         final class Launch {
             static let flagship = Task { await Flagship.start(environmentID: "id", apiKey: "key") }
 
-            /// What `application(_:didFinishLaunchingWithOptions:)` calls: it begins, and nobody waits.
+            /// What `application(_:didFinishLaunchingWithOptions:)` calls: it begins without waiting.
             func begin() { _ = Self.flagship }
 
             /// What a screen calls, for example in `task`: it waits until Flagship is there.

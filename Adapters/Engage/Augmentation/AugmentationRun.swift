@@ -69,7 +69,7 @@ struct AugmentationRun: Sendable {
         while !queue.isEmpty {
             if Task.isCancelled { return .cancelled }
             if place >= queue.count {
-                // Everybody who may be passed over was: without a pause this would spin.
+                // All that may be skipped have been: without a pause this would spin.
                 place = 0
                 guard await pause(until: deadline) else { return .expired }
             }

@@ -180,7 +180,7 @@ actor EngageAuthorization {
 }
 
 extension ExperimentationError {
-    /// Whether the same request may succeed later without anybody doing anything.
+    /// Whether the same request may succeed later by itself.
     var isWorthWaiting: Bool {
         code == .transport || code == .timeout || code == .vendorFault
     }

@@ -40,7 +40,7 @@ enum PropertyValue: Decodable {
         self = try decoder.decode(PropertyValue.self, from: Data(bytes))
     }
 
-    /// Whether a file opens more dictionaries and lists in XML than anybody needs.
+    /// Whether a file opens more dictionaries and lists in XML than any real file has.
     ///
     /// Counted before parsing, because the parser recurses at each of them; a thousand end a process with a small stack. The
     /// other formats are read level by level, or have a limit of their own.

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// What the vendor's own SDK left in the user defaults, so that an upgrade makes nobody another recipient.
+/// What the vendor's own SDK left in the user defaults, so that an upgrade gives no user a second recipient.
 ///
 /// ```swift
 /// try await engage.takeOver(EngageSDKRecords(in: .standard))

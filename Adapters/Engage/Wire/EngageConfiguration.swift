@@ -12,7 +12,7 @@ import Foundation
 /// )
 /// ```
 ///
-/// The secret and the refresh token let anybody who has them write to the whole database: an application that is handed
+/// The secret and the refresh token let anyone who has them write to the whole database: an application that is handed
 /// out should talk to a relay of yours and name that as ``endpoint``.
 public struct EngageConfiguration: Sendable {
     /// What lets an application in.

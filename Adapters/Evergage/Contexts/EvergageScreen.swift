@@ -53,7 +53,7 @@ public final class EvergageScreen: EvergageContext {
         owner.setAlarm()
     }
 
-    /// Forgets everybody who waits for campaigns, and those that are on their way.
+    /// Forgets all who wait for campaigns, and the campaigns on their way.
     private func beginAnew() {
         forgetHandlers()
         if let surface { owner?.closeSurface(surface) }

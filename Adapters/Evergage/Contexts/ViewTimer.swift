@@ -102,7 +102,7 @@ struct Attention: Sendable {
 
     init(at now: ContinuousClock.Instant) { lastTouch = now }
 
-    /// Whether there is anybody to show something to.
+    /// Whether there is a user to show something to.
     var isThere: Bool { isForeground && isUserActive }
 
     /// When the user counts as idle, unless something is touched before; `nil` once they do.

@@ -4,7 +4,7 @@ extension BucketingRule {
     /// Whether the condition holds by the rules of the SDK for iOS: types must be the same, and what can't be judged
     /// is false.
     func holdsOnIOS(for context: EvaluationContext) -> Bool {
-        // In the original a list without elements holds for everybody, even without a value to compare.
+        // In the original a list without elements holds for all users, even without a value to compare.
         if case .list(let list) = target, list.isEmpty { return true }
         guard let comparison, let value = value(for: context) else { return false }
         switch value {

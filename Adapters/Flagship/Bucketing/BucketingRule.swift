@@ -6,7 +6,7 @@ struct BucketingRule: Sendable {
     enum Subject: Sendable {
         /// The visitor's id, whatever the context says.
         case visitor
-        /// Everybody.
+        /// All users.
         case everybody
         /// A value of the context.
         case attribute(String)

@@ -56,7 +56,7 @@ final class FlagshipReporter: Sendable {
     /// Remembers the visitor whom reports are about that name none.
     func note(_ visitor: FlagshipReport.Visitor) { state.withLock { $0.visitor = visitor } }
 
-    /// Forgets a visitor: no report that names nobody is about them any more.
+    /// Forgets a visitor: reports without an id are no longer about them.
     func forget(_ visitor: String) {
         state.withLock { if $0.visitor?.identity.id == visitor { $0.visitor = nil } }
     }

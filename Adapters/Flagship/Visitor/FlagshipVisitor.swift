@@ -182,7 +182,7 @@ public final class FlagshipVisitor: Sendable {
 
     /// Removes everything from the context.
     ///
-    /// Rules for everybody still hold, and requests still say what the device is.
+    /// Rules for all users still hold, and requests still say what the device is.
     public func clearContext() { changeContext { $0.clear() } }
 
     /// Changes the context; the session follows under the lock, so that of two changes at once neither undoes the other there.

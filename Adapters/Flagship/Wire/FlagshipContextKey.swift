@@ -45,7 +45,7 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     /// The part of the application that is in front.
     case interfaceName = "sdk_interfaceName"
 
-    /// The key of a rule that means everybody.
+    /// The key of a rule for all users.
     static let allUsers = "fs_all_users"
     /// The key of a rule that means single visitors, by id.
     static let users = "fs_users"

@@ -30,8 +30,8 @@ struct CampaignsAnswer: Sendable {
 
     /// Reads an answer.
     ///
-    /// The vendor sends the list of campaigns with every answer. What has none comes from somebody else on the way, and isn't an
-    /// answer without campaigns, which would take everybody's flags away; the original takes it for one.
+    /// The vendor sends the list of campaigns with every answer. An answer without one comes from something on the way, and isn't an
+    /// answer without campaigns, which would take away all users' flags; the original takes it for one.
     ///
     /// - Throws: ``ErrorCode/parseError`` when it isn't an object, or has no list of campaigns and no panic.
     init(_ json: FlagValue) throws(ExperimentationError) {

@@ -157,6 +157,6 @@ struct Audience: Sendable {
         }
     }
 
-    /// Whether it lets everybody in, whatever the properties.
+    /// Whether it matches all users, whatever their properties.
     var isEverybody: Bool { statement == .unconditional || statement == .all && conditions.isEmpty }
 }

@@ -61,7 +61,7 @@ final class SigmaProject: Sendable {
 
 /// The platform words that mean us.
 enum Platform {
-    /// Whether one of them is ours; an empty list means everybody.
+    /// Whether one of them is ours; an empty list means all.
     static func isOurs(_ platforms: [String]) -> Bool {
         platforms.isEmpty || platforms.contains { ["all", "ios", "app"].contains($0.lowercased()) }
     }

@@ -97,7 +97,7 @@ final class SigmaProjectExperiment: Sendable {
     /// The group at a position, or `nil` past the sum of the weights.
     func group(at position: Double) -> Int? { groups.firstIndex { position < $0.end } }
 
-    /// The group that everybody falls into, whatever the draw; spares a sum.
+    /// The group that takes all users whatever the draw; saves hashing.
     var onlyGroup: Int? {
         guard let first = groups.firstIndex(where: { $0.end > 0 }) else { return nil }
         return groups[first].end >= 100 ? first : nil

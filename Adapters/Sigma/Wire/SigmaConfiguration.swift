@@ -95,7 +95,7 @@ public struct SigmaConfiguration: Sendable {
         }
     }
 
-    /// Whether the token can stand in a request.
+    /// Whether the token is valid in a request.
     var hasUsableToken: Bool { !projectToken.isEmpty && HTTPField.isValidValue(projectToken.reveal()) }
 
     static func lifetime(_ asked: Duration) -> Duration { min(max(asked, shortestLifetime), longestLifetime) }

@@ -4,7 +4,7 @@ import Foundation
     import UIKit
 #endif
 
-/// What is known of the device without anybody saying it.
+/// What is known of the device without being told.
 ///
 /// Each value is used for a property that the user doesn't have. What is `nil` is simply not there: an experiment
 /// that splits by device then has no id to go by.

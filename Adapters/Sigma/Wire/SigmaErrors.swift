@@ -12,7 +12,7 @@ public enum SigmaError: Error, Sendable, CustomStringConvertible {
     case featureFlagNotFound(featureFlag: String)
     /// The flag has no rules.
     case featureFlagNoRules(featureFlag: String)
-    /// None of the flag's rules is for this user, and none is for everybody.
+    /// None of the flag's rules matches this user, and none is for all users.
     case featureFlagRulesNotSatisfied(featureFlag: String)
     /// The configuration has no experiments.
     case experimentsEmpty

@@ -18,7 +18,7 @@ enum SigmaWire {
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             let lists: [CodingKeys] = [.featureFlags, .experiments]
-            // Something else that answers with an object must not take everybody's flags away.
+            // An object from some other server must not take away all users' flags.
             guard try lists.contains(where: { try container.contains($0) && !container.decodeNil(forKey: $0) }) else {
                 throw DecodingError.keyNotFound(
                     CodingKeys.featureFlags,

@@ -73,7 +73,7 @@ public struct SettingsReader: Sendable {
     /// Whether a key is there, with a value other than null.
     public mutating func has(_ key: String) -> Bool { value(key) != nil }
 
-    /// The keys that are there, in their order; for settings that are named by whoever writes them.
+    /// The keys that are there, in their order; for settings whose keys are the author's choice.
     public var keys: [String] { fields.keys.sorted() }
 
     /// The raw value; `nil` if it isn't there or null.

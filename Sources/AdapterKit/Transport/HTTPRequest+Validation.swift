@@ -49,7 +49,7 @@ private let reservedFields: Set<String> = [
 ]
 
 extension HTTPFields {
-    /// Sets a field to a value that comes from outside, or throws if the value can't stand in a field as it is.
+    /// Sets a field to a value that comes from outside, or throws if the value isn't valid in a field.
     ///
     /// The plain subscript replaces control characters by spaces without a word, and a token with a stray line break would
     /// go out damaged.
@@ -57,7 +57,7 @@ extension HTTPFields {
     /// - Throws: ``ErrorCode/invalidArgument``, naming the field and not the value.
     public mutating func put(_ value: String, for name: HTTPField.Name) throws(ExperimentationError) {
         guard HTTPField.isValidValue(value) else {
-            throw ExperimentationError(.invalidArgument, "the value of \(name) can't stand in a header field")
+            throw ExperimentationError(.invalidArgument, "the value of \(name) isn't valid in a header field")
         }
         self[name] = value
     }

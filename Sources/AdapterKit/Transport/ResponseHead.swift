@@ -31,7 +31,7 @@ struct ResponseHead {
             return true
         }
         guard fields.count < Self.mostFields else { return refuse("the response has too many fields") }
-        // What isn't a field's name can't be asked for by anybody either.
+        // A line whose name isn't valid could never be looked up.
         guard let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self)) else { return true }
         var value = line[(colon + 1)...]
         while let last = value.last, last <= 0x20 { value = value.dropLast() }

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension ExperimentationClient {
-    /// Follows what somebody says of the network, so that deliveries wait without one and go on as soon as there is one.
+    /// Follows reports about the network, so that deliveries wait without one and go on as soon as there is one.
     ///
     /// ```swift
     /// client.followConnectivity(.network())   // where the platform has a monitor: Apple's

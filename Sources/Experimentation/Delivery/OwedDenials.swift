@@ -59,7 +59,7 @@ final class OwedDenials: Sendable {
     ///
     /// - Parameters:
     ///   - userID: Whose.
-    ///   - change: What is done before anybody else may carry it out.
+    ///   - change: Runs before any other task may carry out the denial.
     /// - Throws: What the stores throw; then it is still owed.
     func end(
         _ userID: String,

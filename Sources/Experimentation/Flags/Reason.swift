@@ -6,7 +6,7 @@ public struct Reason: RawRepresentable, Hashable, Sendable, Codable {
     /// Creates a reason from its written form.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The value is the same for everybody.
+    /// The value is the same for all users.
     public static let `static` = Reason(rawValue: "STATIC")
     /// No rule matched, so the flag's own default applies.
     public static let `default` = Reason(rawValue: "DEFAULT")

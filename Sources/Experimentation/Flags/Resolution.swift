@@ -1,4 +1,4 @@
-/// What a provider says of one flag, before anybody has asked for a type or named a default.
+/// A provider's answer for one flag, before a type or a default comes into play.
 public struct Resolution: Sendable, Hashable, Codable {
     /// The flag's value; ``FlagValue/null`` where the vendor gives none, which reads as the default.
     public var value: FlagValue

@@ -1,6 +1,6 @@
 /// One evaluation with hooks around it.
 ///
-/// The hooks' notes stand on the stack, so that an evaluation with hooks allocates nothing.
+/// The hooks' data lives on the stack, so that an evaluation with hooks allocates nothing.
 enum HookRun {
     /// Runs the stages around an evaluation.
     ///

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Copying a reference out of one lock, or loading an atomic reference, makes every reader write to the object's
 /// reference count, so that two threads are slower than one. Here each thread has a lane of its own: a lock that hardly
-/// anybody else takes, around an uncounted reference. A writer goes through all lanes before it lets the old object go.
+/// any other reader takes, around an uncounted reference. A writer goes through all lanes before it lets the old object go.
 final class Lanes<Value: AnyObject & Sendable>: Sendable {
     private struct Lane: ~Copyable {
         let value: Mutex<Unmanaged<Value>>

@@ -5,7 +5,7 @@
     extension AsyncSequence where Self == AsyncStream<Connectivity> {
         /// What the system says of the network, from now on and with each change.
         ///
-        /// For ``ExperimentationClient/followConnectivity(_:)``. The system is asked for as long as somebody listens.
+        /// For ``ExperimentationClient/followConnectivity(_:)``. The system is asked only while there is a listener.
         public static func network() -> AsyncStream<Connectivity> {
             AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
                 let monitor = NWPathMonitor()

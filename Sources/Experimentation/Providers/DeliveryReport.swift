@@ -82,7 +82,7 @@ public struct DeliveryReport: Sendable {
     ///
     /// - Parameters:
     ///   - part: The report on the part.
-    ///   - places: Where the events of the part stand in the batch.
+    ///   - places: The positions of the part's events in the batch.
     public mutating func add(_ part: DeliveryReport, at places: some Collection<Int>) {
         for (place, verdict) in zip(places, part.verdicts(count: places.count)) { self[place] = verdict }
         campaigns += part.campaigns

@@ -75,7 +75,7 @@ public struct ProviderRoles: Sendable {
     public var needsConsent: Bool
     /// What only this vendor has, for ``ExperimentationClient/extras``.
     public var extras: (any Sendable)?
-    /// What only others have that stand behind this provider, for ``ExperimentationClient/extras(as:)``.
+    /// What only the providers that this one wraps have, for ``ExperimentationClient/extras(as:)``.
     public var furtherExtras: [any Sendable] = []
     /// Told of each flag that a user sees because of a variation, once in a session, where an exposure of each variation isn't
     /// enough; `nil` if the provider needn't know.

@@ -1,10 +1,10 @@
-/// That a user saw a flag because of the variation of an experiment; one exposure may stand for several of these.
+/// A user saw a flag because of an experiment's variation; one exposure may cover several of these.
 public struct FlagSight: Sendable, Hashable {
     /// The user, as they were then.
     public let user: User
     /// What was seen.
     public let exposure: Exposure
-    /// Whether it is recorded as an exposure; if not, an earlier one stands for it.
+    /// Whether it is recorded as an exposure; if not, an earlier one covers it.
     public let isRecorded: Bool
 
     /// Creates a sight.

@@ -2,7 +2,7 @@
 public struct ProviderContext: Sendable {
     /// Time, chance, ids, and a place for messages.
     public let environment: ClientEnvironment
-    /// Where the provider keeps what is its own, between runs and apart from everybody else.
+    /// Where the provider keeps its own state between runs, apart from that of all others.
     ///
     /// Keys belong to this account of this vendor; nothing of another is seen or written.
     public let state: any StateStore
@@ -27,7 +27,7 @@ public struct ProviderContext: Sendable {
         state = ScopedStateStore(store, prefix: "\(provider.destination.account.prefix(32))/provider/")
     }
 
-    /// The context of a provider that stands behind another one: it finds what it kept under a client of its own.
+    /// The context of a provider that another one wraps: it finds what it kept under a client of its own.
     package func context(of provider: any ExperimentationProvider) -> ProviderContext {
         ProviderContext(of: provider, in: store, environment)
     }

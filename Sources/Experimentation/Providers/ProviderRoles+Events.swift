@@ -15,7 +15,7 @@ extension ProviderRoles {
             do throws(ExperimentationError) {
                 return try route.sink.check(event)
             } catch {
-                // What is wrong with the event says more than that somebody has no word for it.
+                // A fault of the event itself tells more than a destination's lack of a word for it.
                 if first == nil || (first?.code == .unsupported && error.code != .unsupported) { first = error }
             }
         }

@@ -90,7 +90,7 @@ final class DecisionCache: Sendable {
         shard(id).entries.withLock { $0.change(id) { $0.held.isStale = true } }
     }
 
-    /// Forgets everybody.
+    /// Forgets all users.
     func removeAll() { for shard in shards { shard.entries.withLock { $0.removeAll() } } }
 
     /// Forgets a user.

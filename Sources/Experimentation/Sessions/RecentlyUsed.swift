@@ -1,6 +1,6 @@
 /// Values by key, of which only as many are kept as weigh no more than a limit: the ones that were used last.
 ///
-/// Both looking up and letting go take constant time: the keys stand in a list in the order of their use.
+/// Both looking up and letting go take constant time: the keys form a list in the order of their use.
 package struct RecentlyUsed<Value> {
     private struct Node {
         var key: ExactText

@@ -55,7 +55,7 @@ struct KeptState: Sendable {
 
     /// Writes a value, or removes it with `nil`.
     ///
-    /// What can't be written is logged: a cache that fails must not stop anybody.
+    /// What can't be written is logged: a failing cache must not stop its caller.
     func write<Value: Encodable>(_ value: Value?, _ key: Key) async {
         guard let value else { return await write(bytes: nil, key) }
         let encoder = JSONEncoder()
