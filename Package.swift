@@ -32,6 +32,7 @@ let package = Package(
         .library(name: "MockVendors", targets: ["MockVendors"]),
         .library(name: "ExperimentationObservation", targets: ["ExperimentationObservation"]),
         .library(name: "FlagManifest", targets: ["FlagManifest"]),
+        .library(name: "ConformanceStages", targets: ["ConformanceStages"]),
         .library(name: "ConformanceSubjects", targets: ["ConformanceSubjects"]),
         .executable(name: "xp", targets: ["xp"]),
         .plugin(name: "GenerateFlagKeys", targets: ["GenerateFlagKeys"]),
@@ -121,10 +122,19 @@ let package = Package(
             path: "Conformance/MockVendors"
         ),
         .target(
+            name: "ConformanceStages",
+            dependencies: [
+                "Experimentation", "AdapterKit", "ConformanceKit", "MockVendors",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Conformance/Stages"
+        ),
+        .target(
             name: "ConformanceSubjects",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationComposition", "ExperimentationTesting",
-                "ConformanceKit", "ComparisonKit", "MockVendors", "VendorCatalog", "ExperimentationMigration",
+                "ConformanceKit", "ConformanceStages", "ComparisonKit", "MockVendors", "VendorCatalog",
+                "ExperimentationMigration",
             ] + vendors.map { .target(name: "\($0)Adapter") },
             path: "Conformance/Subjects"
         ),
@@ -134,8 +144,8 @@ let package = Package(
             name: "xp",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
-                "MockVendors", "ConformanceSubjects", "VendorCatalog", "FlagManifest", "ExperimentationMigration",
-                "ExperimentationComposition",
+                "ConformanceStages", "MockVendors", "ConformanceSubjects", "VendorCatalog", "FlagManifest",
+                "ExperimentationMigration", "ExperimentationComposition",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -192,7 +202,10 @@ let package = Package(
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(
             name: "ConformanceKitTests",
-            dependencies: ["ConformanceKit", "ConformanceSubjects", "ExperimentationTesting", "ChildProcesses"],
+            dependencies: [
+                "AdapterKit", "ConformanceKit", "ConformanceStages", "ConformanceSubjects", "ExperimentationTesting",
+                "ChildProcesses", "FlagshipAdapter", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             exclude: ["OpenFeature/gherkin"]
         ),
         .testTarget(

@@ -62,7 +62,8 @@ public struct FlagshipProvider: ExperimentationProvider {
             environment: context.environment
         )
         var roles = ProviderRoles(decisions: service.decisions, events: service.events, needsConsent: true)
-        roles.assignments.isSticky = true
+        // Asked, the vendor remembers who got what, and a question has no member for it; here this device has to.
+        roles.assignments.isSticky = configuration.mode == .bucketing
         roles.extras = service
         if service.observations.isWanted { roles.flagSeen = { service.observations.see($0) } }
         roles.forget = { userID in service.forget(userID) }

@@ -1,5 +1,6 @@
 import AdapterKit
 import ConformanceKit
+import ConformanceStages
 import EngageAdapter
 import Experimentation
 import Foundation
@@ -7,8 +8,12 @@ import MockVendors
 
 /// Silverpop Engage as a subject: events and identities, no decisions.
 public struct EngageSubject: ConformanceSubject {
+    private let transport: (any HTTPTransport)?
+
     /// Creates the subject.
-    public init() {}
+    ///
+    /// - Parameter transport: How requests are sent; the platform's way if `nil`.
+    public init(transport: (any HTTPTransport)? = nil) { self.transport = transport }
 
     /// The vendor's name.
     public var name: String { "engage" }
@@ -39,35 +44,40 @@ public struct EngageSubject: ConformanceSubject {
 
     /// Starts a mock.
     public func open(_ world: World) async throws -> any SubjectStage {
-        try await MockStage(EngageMock(), wire: Self.wire, world: world)
+        try await MockStage(EngageMock(), wire: wire, world: world)
     }
 
     private static let identityOperations = [
         "AddRecipient", "UpdateRecipient", "SelectRecipientData", "InsertUpdateRelationalTable", "XMLAPI",
     ]
 
-    private static let wire = MockWire<EngageMock>(
-        operations: [.events: ["events"], .identity: identityOperations, .authentication: ["token"]],
-        contentType: "application/json",
-        failure: #"{"error":"server_error"}"#,
-        secrets: ["conformance-secret", "conformance-refresh"],
-        load: { mock, world in
-            try await mock.load(Data(vendorWorld.utf8))
-            var gaps: [WorldGap] = []
-            if !world.flags.isEmpty { gaps.append(WorldGap("flags", "Engage has no flags")) }
-            if !world.experiments.isEmpty { gaps.append(WorldGap("experiments", "Engage has no experiments")) }
-            if !world.holdouts.isEmpty { gaps.append(WorldGap("holdouts", "Engage has no experiments")) }
-            if !world.campaigns.isEmpty { gaps.append(WorldGap("campaigns", "Engage answers no events")) }
-            return gaps
-        },
-        makeProvider: { server in EngageProvider(configuration: try configuration(host: server.url)) },
-        received: { mock, journal in
-            let told = try await EngageTelling.behaviors(of: mock)
-            return EngageTelling(journal: journal).received(told)
-        },
-        // The suite's secrets are words that a leak can be told by; what people find is documented.
-        prepareToServe: { mock in try await mock.load(EngageMock.standardWorld) }
-    )
+    private var wire: MockWire<EngageMock> {
+        let transport = transport
+        return MockWire(
+            operations: [.events: ["events"], .identity: Self.identityOperations, .authentication: ["token"]],
+            contentType: "application/json",
+            failure: #"{"error":"server_error"}"#,
+            secrets: ["conformance-secret", "conformance-refresh"],
+            load: { mock, world in
+                try await mock.load(Data(Self.vendorWorld.utf8))
+                var gaps: [WorldGap] = []
+                if !world.flags.isEmpty { gaps.append(WorldGap("flags", "Engage has no flags")) }
+                if !world.experiments.isEmpty { gaps.append(WorldGap("experiments", "Engage has no experiments")) }
+                if !world.holdouts.isEmpty { gaps.append(WorldGap("holdouts", "Engage has no experiments")) }
+                if !world.campaigns.isEmpty { gaps.append(WorldGap("campaigns", "Engage answers no events")) }
+                return gaps
+            },
+            makeProvider: { server in
+                EngageProvider(configuration: try Self.configuration(host: server.url), transport: transport)
+            },
+            received: { mock, journal in
+                let told = try await EngageTelling.behaviors(of: mock)
+                return EngageTelling(journal: journal).received(told)
+            },
+            // The suite's secrets are words that a leak can be told by; what people find is documented.
+            prepareToServe: { mock in try await mock.load(EngageMock.standardWorld) }
+        )
+    }
 
     private static func configuration(host: String) throws -> EngageConfiguration {
         var configuration = try EngageConfiguration(
@@ -89,6 +99,7 @@ public struct EngageSubject: ConformanceSubject {
     /// The vendor's end before anybody has come: one flexible list and the audit table.
     private static let vendorWorld = """
         {"credentials":{"clientID":"client","clientSecret":"conformance-secret","refreshToken":"conformance-refresh"},
+         "settings":{"strictBehaviors":true},
          "lists":[{"id":23949,"name":"Shop","columns":[{"name":"Email"},{"name":"Mobile User Id"},
            {"name":"Merged Recipient Id"},{"name":"Merged Date"},{"name":"facebook_id"},{"name":"twitter_id"},{"name":"email"}]}],
          "tables":[{"id":29392,"name":"Audit","keys":["Audit Record Id"],"columns":[{"name":"Audit Record Id"},

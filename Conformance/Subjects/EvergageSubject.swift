@@ -1,5 +1,6 @@
 import AdapterKit
 import ConformanceKit
+import ConformanceStages
 import EvergageAdapter
 import Experimentation
 import Foundation
@@ -7,8 +8,12 @@ import MockVendors
 
 /// Evergage: campaigns that answer events, a mirrored cart, no flags.
 public struct EvergageSubject: ConformanceSubject {
+    private let transport: (any HTTPTransport)?
+
     /// Creates the subject.
-    public init() {}
+    ///
+    /// - Parameter transport: How requests are sent; the platform's way if `nil`.
+    public init(transport: (any HTTPTransport)? = nil) { self.transport = transport }
 
     /// The vendor's name.
     public var name: String { "evergage" }
@@ -54,10 +59,13 @@ public struct EvergageSubject: ConformanceSubject {
 
     /// Starts a mock with a world.
     public func open(_ world: World) async throws -> any SubjectStage {
-        try await MockStage(EvergageMock(), wire: Self.wire, world: world)
+        try await MockStage(EvergageMock(), wire: wire, world: world)
     }
 
-    private static func provider(at url: String) throws -> EvergageProvider {
+    private static func provider(
+        at url: String,
+        _ transport: (any HTTPTransport)?
+    ) throws -> EvergageProvider {
         EvergageProvider(
             configuration: try EvergageConfiguration(
                 account: "acme",
@@ -66,12 +74,14 @@ public struct EvergageSubject: ConformanceSubject {
                 application: "com.acme.shop",
                 timeout: .seconds(2),
                 pace: nil
-            )
+            ),
+            transport: transport
         )
     }
 
-    private static var wire: MockWire<EvergageMock> {
-        MockWire(
+    private var wire: MockWire<EvergageMock> {
+        let transport = transport
+        return MockWire(
             operations: [.events: ["event", "ping"]],
             contentType: "application/json",
             failure: #"{"campaignResponses":[],"errorCode":3}"#,
@@ -81,7 +91,7 @@ public struct EvergageSubject: ConformanceSubject {
                 try await vendor.load(Data(text))
                 return gaps
             },
-            makeProvider: { server in try Self.provider(at: server.url) },
+            makeProvider: { server in try Self.provider(at: server.url, transport) },
             received: { vendor, journal in
                 let exchanges = journal.filter { ["event", "ping"].contains($0.operation) && $0.hasReachedVendor }
                 let campaigns = await vendor.campaignsByExperience
@@ -141,7 +151,7 @@ enum EvergageWorldTranslation {
                 "controlUserIds": .array(campaign.controlGroup.map(FlagValue.string)),
             ])
         }
-        return (try JSON.encode(["campaigns": .array(campaigns)]), gaps)
+        return (try JSON.encode(["campaigns": .array(campaigns), "options": ["strictTestAuth": true]]), gaps)
     }
 
     static func received(

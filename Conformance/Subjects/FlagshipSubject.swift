@@ -1,5 +1,6 @@
 import AdapterKit
 import ConformanceKit
+import ConformanceStages
 import Experimentation
 import FlagshipAdapter
 import Foundation
@@ -10,8 +11,17 @@ public struct FlagshipSubject: ConformanceSubject {
     /// Where campaigns are decided.
     public let mode: FlagshipConfiguration.Mode
 
+    private let transport: (any HTTPTransport)?
+
     /// Creates the subject.
-    public init(mode: FlagshipConfiguration.Mode = .decisionAPI) { self.mode = mode }
+    ///
+    /// - Parameters:
+    ///   - mode: Where campaigns are decided.
+    ///   - transport: How requests are sent; the platform's way if `nil`.
+    public init(mode: FlagshipConfiguration.Mode = .decisionAPI, transport: (any HTTPTransport)? = nil) {
+        self.mode = mode
+        self.transport = transport
+    }
 
     /// `flagship`, and `flagship-bucketing` where this device decides.
     public var name: String { mode == .decisionAPI ? "flagship" : "flagship-bucketing" }
@@ -45,6 +55,9 @@ public struct FlagshipSubject: ConformanceSubject {
         [.attributes: "Flagship's hits have fixed members, and none for what an application adds"]
     }
 
+    /// A goal is an event with the action's name.
+    public var wireTypes: [String: String] { ["goalCompleted": "custom"] }
+
     /// Where Flagship's ways are kept, against the neutral promise.
     public var knownDeviations: [KnownDeviation] {
         let collector =
@@ -72,7 +85,7 @@ public struct FlagshipSubject: ConformanceSubject {
     }
 
     private var wire: MockWire<FlagshipMock> {
-        let mode = mode
+        let (mode, transport) = (mode, transport)
         return MockWire(
             operations: [
                 .decisions: [mode == .decisionAPI ? "campaigns" : "bucketing"], .events: ["hits"],
@@ -86,7 +99,10 @@ public struct FlagshipSubject: ConformanceSubject {
                 return gaps
             },
             makeProvider: { server in
-                FlagshipProvider(configuration: try Self.configuration(of: server, mode: mode))
+                FlagshipProvider(
+                    configuration: try Self.configuration(of: server, mode: mode),
+                    transport: transport
+                )
             },
             received: { mock, journal in
                 FlagshipWorld.received(await mock.receivedInOrder, journal: journal)

@@ -85,7 +85,17 @@ public final class InMemoryStage: SubjectStage {
     // MARK: Faults
 
     /// Notes an exchange and says what happens to it.
-    func enter(_ purpose: WorldFault.Operation, _ operation: String) -> (number: Int, passage: Passage) {
+    ///
+    /// - Parameters:
+    ///   - purpose: What it is for.
+    ///   - operation: What it is called.
+    ///   - text: What it holds.
+    /// - Returns: Its number, and what happens to it.
+    func enter(
+        _ purpose: WorldFault.Operation,
+        _ operation: String,
+        holding text: String = ""
+    ) -> (number: Int, passage: Passage) {
         state.withLock { state in
             let number = state.exchanges.count + 1
             var exchange = Exchange(
@@ -101,7 +111,7 @@ public final class InMemoryStage: SubjectStage {
                 let error = ExperimentationError(.transport, "The vendor can't be reached.")
                 return (0, .lost(error, .outage()))
             }
-            let fault = Self.takeFault(for: purpose, from: &state.faults)
+            let fault = Self.takeFault(for: purpose, holding: text, from: &state.faults)
             exchange.fault = fault?.kind.name
             let passage = fault.map { Self.passage(of: $0.kind) } ?? .through(milliseconds: 0)
             if case .status(let status, _) = fault?.kind { exchange.status = status }
@@ -113,12 +123,14 @@ public final class InMemoryStage: SubjectStage {
 
     private static func takeFault(
         for purpose: WorldFault.Operation,
+        holding text: String,
         from faults: inout [WorldFault]
     ) -> WorldFault? {
         for index in faults.indices
         where faults[index].operation == .any || faults[index].operation == purpose
             || (faults[index].operation == .exposures && purpose == .events)
         {
+            if let mark = faults[index].containing, !text.contains(mark) { continue }
             if faults[index].after > 0 {
                 faults[index].after -= 1
                 continue
@@ -178,6 +190,8 @@ struct StagedProvider: ExperimentationProvider {
             roles.decisions = .computed(StagedRules(source: source, part: part))
         }
         if let events = roles.events { roles.events = StagedSink(sink: events, part: part) }
+        // What changes here is seen with the next refresh.
+        roles.changes = nil
         if let identity = roles.identity { roles.identity = StagedLinker(linker: identity, part: part) }
         return roles
     }
@@ -234,7 +248,8 @@ private struct StagedSink: EventSink {
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         let isExposures = batch.allSatisfy { $0.event.type == "exposure" }
-        let (number, passage) = part.stage.enter(isExposures ? .exposures : .events, "events")
+        let text = batch.map { "\($0.event.kind)" }.joined()
+        let (number, passage) = part.stage.enter(isExposures ? .exposures : .events, "events", holding: text)
         switch passage {
         case .through(let milliseconds):
             await part.wait(milliseconds: milliseconds)
@@ -263,16 +278,24 @@ private struct StagedSink: EventSink {
 private struct StagedLinker: IdentityLinker {
     let linker: any IdentityLinker
     let part: StagedPart
+    private static let announced = Array("announced".utf8)
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
-        let (number, passage) = part.stage.enter(.identity, "link")
+        // Two steps: the vendor is told of the linking, and then joins the two.
+        let isAnnounced = progress.notes == Self.announced
+        let (number, passage) = part.stage.enter(.identity, isAnnounced ? "join" : "announce")
         switch passage {
         case .through(let milliseconds): await part.wait(milliseconds: milliseconds)
         case .lost(let error, _): throw error
         case .appliedWithoutAnswer(let error, _):
-            _ = try await linker.advance(progress)
+            if isAnnounced { _ = try await linker.advance(progress) }
             throw error
         case .stalled: throw await part.stall()
+        }
+        guard isAnnounced else {
+            var next = progress
+            next.notes = Self.announced
+            return next
         }
         let next = try await linker.advance(progress)
         part.stage.state.withLock { state in

@@ -1,13 +1,18 @@
 import AdapterKit
 import ConformanceKit
+import ConformanceStages
 import Experimentation
 import MockVendors
 import SigmaAdapter
 
 /// Sigma's adapter in front of its mock vendor.
 public struct SigmaSubject: ConformanceSubject {
+    private let transport: (any HTTPTransport)?
+
     /// Creates the subject.
-    public init() {}
+    ///
+    /// - Parameter transport: How requests are sent; the platform's way if `nil`.
+    public init(transport: (any HTTPTransport)? = nil) { self.transport = transport }
 
     /// The provider's name.
     public var name: String { SigmaMock.name }
@@ -39,27 +44,30 @@ public struct SigmaSubject: ConformanceSubject {
 
     /// Starts a mock vendor whose configuration is the world's.
     public func open(_ world: World) async throws -> any SubjectStage {
-        try await MockStage(SigmaMock(), wire: Self.wire, world: world)
+        try await MockStage(SigmaMock(), wire: wire, world: world)
     }
 
-    private static let wire = MockWire<SigmaMock>(
-        operations: [.decisions: ["config", "geo"]],
-        contentType: "application/json; charset=utf-8",
-        secrets: [SigmaMock.token],
-        load: { sigma, world in
-            sigma.serve(String(decoding: try JSON.encode(world.sigmaConfiguration), as: UTF8.self))
-            return world.sigmaGaps
-        },
-        makeProvider: { server in
-            let configuration = SigmaConfiguration(
-                projectToken: Secret(SigmaMock.token),
-                endpoint: try Endpoint(server.endpoints["api"] ?? server.url),
-                fetchTimeout: .seconds(2)
-            )
-            return SigmaProvider(configuration: configuration)
-        },
-        received: { _, _ in [] }
-    )
+    private var wire: MockWire<SigmaMock> {
+        let transport = transport
+        return MockWire(
+            operations: [.decisions: ["config", "geo"]],
+            contentType: "application/json; charset=utf-8",
+            secrets: [SigmaMock.token],
+            load: { sigma, world in
+                sigma.serve(String(decoding: try JSON.encode(world.sigmaConfiguration), as: UTF8.self))
+                return world.sigmaGaps
+            },
+            makeProvider: { server in
+                let configuration = SigmaConfiguration(
+                    projectToken: Secret(SigmaMock.token),
+                    endpoint: try Endpoint(server.endpoints["api"] ?? server.url),
+                    fetchTimeout: .seconds(2)
+                )
+                return SigmaProvider(configuration: configuration, transport: transport)
+            },
+            received: { _, _ in [] }
+        )
+    }
 }
 
 // MARK: - A world as a configuration

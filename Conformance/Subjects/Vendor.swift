@@ -1,5 +1,6 @@
 import AdapterKit
 import ConformanceKit
+import ConformanceStages
 import Experimentation
 import MockVendors
 import VendorCatalog

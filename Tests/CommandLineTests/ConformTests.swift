@@ -90,6 +90,50 @@ struct ConformTests {
         service.terminate()
     }
 
+    @Test("what fails is recorded, left out on request, and a badge says what is declared and verified")
+    func underConstruction() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let script = try String(contentsOf: Self.example, encoding: .utf8)
+        let broken = script.replacing(
+            #"{"verdict": "outage"} |"#,
+            with: #"{"verdict": "rejected", "reason": "gone"} |"#
+        )
+        let (service, url) = try await Self.service(try Tool.file(broken, "broken.py", in: folder))
+        let list = folder.appending(path: "later.txt").path
+        let badge = folder.appending(path: "badge.svg").path
+        let arguments = ["conform", "--subject", url, "--case", "outages/not-delivered-by-a-*"]
+        let first = try await Tool.run(arguments + ["--record", list, "--badge", badge])
+        #expect(first.status == 1)
+        let recorded = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n")
+        #expect(recorded.count >= 2)
+        #expect(recorded.contains { $0.hasPrefix("python-example outages/not-delivered-by-a-500  # what waits") })
+        let picture = try String(contentsOfFile: badge, encoding: .utf8)
+        #expect(picture.contains("<title>python-example: declares 15, verified 0</title>"))
+        let again = try await Tool.run(arguments + ["--skip-from", list])
+        #expect(again.status == 0, "\(again.output)")
+        #expect(again.output.contains("left out on request: \(recorded.count) cases"))
+        #expect(!again.output.contains("not-delivered-by-a-500"))
+        let nonsense = try Tool.file("python-example no/such-case", "nonsense.txt", in: folder)
+        let refused = try await Tool.run(arguments + ["--skip-from", nonsense])
+        #expect(refused.status == 66)
+        #expect(refused.complaint.hasSuffix("line 1: there is no case \"no/such-case\""))
+        let several = try await Tool.run(["conform", "--case", "types/*", "--badge", badge])
+        #expect(several.status == 64)
+        service.terminate()
+    }
+
+    @Test("the cases about restarts run over files, all do on request, and none is left behind")
+    func stores() async throws {
+        let arguments = ["conform", "--vendor", "in-memory", "--case", "delivery/survives-a-kill", "--case", "types/*"]
+        for store in [[], ["--store", "memory"], ["--store", "sqlite"]] {
+            let result = try await Tool.run(arguments + store)
+            #expect(result.status == 0, "\(store): \(result.output)")
+        }
+        let left = try FileManager.default.contentsOfDirectory(atPath: FileManager.default.temporaryDirectory.path)
+        #expect(left.filter { $0.hasPrefix("xp-conform-") } == [])
+    }
+
     @Test("a subject that isn't there, or isn't one, is status 69 and one line")
     func nobody() async throws {
         let result = try await Tool.run(["conform", "--subject", "http://127.0.0.1:9/"])

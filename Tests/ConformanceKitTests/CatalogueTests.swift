@@ -1,5 +1,6 @@
 import ConformanceKit
 import Experimentation
+import Foundation
 import Testing
 
 @Suite("The catalogue of cases")
@@ -19,6 +20,18 @@ struct CatalogueTests {
     func promises(_ promise: Int) {
         #expect(ConformanceCase.all.contains { $0.promise == promise })
         #expect(Promise.texts[promise] != nil)
+    }
+
+    @Test("docs/conformance-cases.md says with which version each case came, and of no case that isn't there")
+    func changelog() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../docs/conformance-cases.md"
+        ).standardizedFileURL
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let items = text.split(separator: "\n").filter { $0.hasPrefix("- ") || $0.hasPrefix("  ") }
+        let listed = items.joined(separator: " ").split(separator: "`").map(String.init).filter { $0.contains("/") }
+        #expect(listed.sorted() == ConformanceCase.all.map(\.name).sorted())
+        #expect(text.contains("\n## \(ConformanceCase.suiteVersion)\n"))
     }
 
     @Test("there are at least 150 neutral cases")

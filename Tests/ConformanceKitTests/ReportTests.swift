@@ -60,7 +60,7 @@ struct ReportTests {
     @Test("the document has stable keys, and no timings unless they are asked for")
     func document() throws {
         let document = report.document(timings: false)
-        #expect(document.objectValue?["schema"] == "conformance-report/1")
+        #expect(document.objectValue?["schema"] == "conformance-report/2")
         #expect(document.objectValue?["success"] == false)
         let subject = try #require(document.objectValue?["subjects"]?.arrayValue?.first?.objectValue)
         let cases = try #require(subject["cases"]?.arrayValue)

@@ -42,7 +42,8 @@ struct ImportArrowTests {
             Arrow(
                 folder: "Sources/xp",
                 allowed: platform.union(kits).union([
-                    "ExperimentationSQLite", "ConformanceKit", "ComparisonKit", "MockVendors", "ConformanceSubjects",
+                    "ExperimentationSQLite", "ConformanceKit", "ConformanceStages", "ComparisonKit", "MockVendors",
+                    "ConformanceSubjects",
                     "ArgumentParser", "Yams", "VendorCatalog", "FlagManifest", "ExperimentationMigration",
                     "ExperimentationComposition",
                 ])
@@ -63,9 +64,15 @@ struct ImportArrowTests {
             ),
             Arrow(folder: "Conformance/MockVendors", allowed: platform.union(nio).union(["FoundationXML"])),
             Arrow(
+                folder: "Conformance/Stages",
+                allowed: platform.union([
+                    "Experimentation", "AdapterKit", "ConformanceKit", "MockVendors", "HTTPTypes",
+                ])
+            ),
+            Arrow(
                 folder: "Conformance/Subjects",
                 allowed: platform.union(kits).union(everyAdapter).union([
-                    "ConformanceKit", "ComparisonKit", "MockVendors", "HTTPTypes", "VendorCatalog",
+                    "ConformanceKit", "ConformanceStages", "ComparisonKit", "MockVendors", "HTTPTypes", "VendorCatalog",
                     "ExperimentationMigration",
                     "ExperimentationComposition",
                 ])

@@ -27,6 +27,7 @@ struct PackageTests {
         "ConformanceKit": [],
         "ComparisonKit": [],
         "MockVendors": ["swift-nio"],
+        "ConformanceStages": ["swift-http-types", "swift-nio"],
         "ConformanceSubjects": ["swift-http-types", "swift-nio"],
     ]
 

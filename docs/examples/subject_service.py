@@ -70,7 +70,7 @@ class Stage:
         self.world, self.faults, self.received, self.exchanges = world, [], [], []
         self.reachable, self.disabled = True, world.get("killSwitch", False)
 
-    def pass_through(self, purpose):
+    def pass_through(self, purpose, text=""):
         """Notes an exchange, plays its fault, and says whether its answer gets lost afterwards."""
         with self.lock:
             if not self.reachable:
@@ -78,7 +78,7 @@ class Stage:
             exchange = {"number": len(self.exchanges) + 1, "purpose": purpose, "operation": purpose,
                         "method": "CALL", "path": "/" + purpose, "status": 200}
             self.exchanges.append(exchange)
-            fault = self.take_fault(purpose)
+            fault = self.take_fault(purpose, text)
         if fault is None:
             return None
         exchange["fault"] = kind = fault["fault"]
@@ -96,10 +96,12 @@ class Stage:
             raise Failure("TRANSPORT" if kind in ("reset", "redirect") else "PARSE_ERROR", "There is no good answer.")
         return None
 
-    def take_fault(self, purpose):
+    def take_fault(self, purpose, text):
         for fault in self.faults:
             wanted = fault.get("operation", "any")
             if wanted not in ("any", purpose) and not (wanted == "exposures" and purpose == "events"):
+                continue
+            if fault.get("containing", "") not in text:
                 continue
             if fault.get("after", 0) > 0:
                 fault["after"] -= 1
@@ -166,7 +168,7 @@ class Stage:
         return {"key": flag["key"], "value": flag["value"], "reason": "STATIC", "variant": "default"}
 
     def deliver(self, events):
-        lost = self.pass_through("events")
+        lost = self.pass_through("events", json.dumps(events))
         if self.disabled:
             return {"verdicts": {}, "disabled": True}
         verdicts, campaigns = {}, []
@@ -248,7 +250,8 @@ class Service:
 
     def describe(self, _):
         return {
-            "name": "python-example",
+            "name": "python-example", "protocol": 2, "version": "1.0.0",
+            "evidence": {"flags": "documented", "campaigns": "inferred"},
             "capabilities": ["flags", "object-flags", "flag-metadata", "targeting", "offline-start", "experiments",
                              "control-groups", "exposures", "tracking", "commerce", "batching", "event-ids",
                              "campaigns", "consent-signal", "kill-switch"],

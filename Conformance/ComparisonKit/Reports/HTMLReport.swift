@@ -151,8 +151,11 @@ struct HTMLReport {
             let cells = comparison.vendors.map { vendor -> String in
                 let name = HTML.escaped(vendor.name)
                 if vendor.capabilities.contains(capability) {
-                    return "<td class=\"yes\" data-vendor=\"\(name)\"><span aria-hidden=\"true\">✓</span>"
-                        + "<span class=\"hidden\">yes</span></td>"
+                    let isInferred = vendor.evidence.isInferred(capability)
+                    let told = isInferred ? "yes, inferred" : "yes"
+                    return "<td class=\"yes\(isInferred ? " inferred" : "")\" data-vendor=\"\(name)\">"
+                        + "<span aria-hidden=\"true\">\(vendor.evidence.tick(capability))</span>"
+                        + "<span class=\"hidden\">\(told)</span></td>"
                 }
                 let reason = HTML.escaped(vendor.reasons[capability.rawValue] ?? "Not offered")
                 return "<td class=\"no\" data-vendor=\"\(name)\">\(reason)</td>"
@@ -164,8 +167,14 @@ struct HTMLReport {
             <div class="scroll" role="region" aria-labelledby="matrix-title" tabindex="0"><table class="matrix">
             <caption class="hidden">Capabilities by vendor</caption>
             <thead><tr><th scope="col">Capability</th>\(heads)</tr></thead>
-            <tbody>\(rows.joined(separator: "\n"))</tbody></table></div></section>
+            <tbody>\(rows.joined(separator: "\n"))</tbody></table></div>\(grounds)</section>
             """
+    }
+
+    private var grounds: String {
+        let lines = EvidenceWording.lines(of: comparison).map { "<li>\(HTML.escaped($0))</li>" }
+        return lines.isEmpty
+            ? "" : "<p>\(HTML.escaped(EvidenceWording.legend))</p><ul>\(lines.joined(separator: "\n"))</ul>"
     }
 
     private var limits: String {

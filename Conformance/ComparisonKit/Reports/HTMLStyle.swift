@@ -57,7 +57,7 @@ package enum HTMLStyle {
         .meta{display:block;color:var(--soft);font-size:.82rem;font-variant-numeric:tabular-nums}
         summary .meta{display:inline}
         .matrix td{text-align:center}.matrix td.no{color:var(--soft);font-size:.82rem;text-align:left}
-        .matrix td.yes{color:var(--good);font-weight:700}
+        .matrix td.yes{color:var(--good);font-weight:700}.matrix td.inferred{font-weight:400;border-bottom-style:dashed}
         .filter{margin:0 0 12px}.filter input{width:18px;height:18px;vertical-align:-3px;accent-color:var(--accent)}
         body:has(#only:checked) tr.same{display:none}
         figure{margin:0 0 24px}figcaption{margin-bottom:8px;color:var(--soft)}

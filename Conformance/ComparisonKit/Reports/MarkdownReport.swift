@@ -108,12 +108,17 @@ struct MarkdownReport {
             ["`\(capability.rawValue)`"]
                 + comparison.vendors.map { vendor in
                     vendor.capabilities.contains(capability)
-                        ? "✓" : vendor.reasons[capability.rawValue] ?? "–"
+                        ? vendor.evidence.tick(capability) : vendor.reasons[capability.rawValue] ?? "–"
                 }
         }
         return
             (["## What the adapters declare", ""]
-            + table([""] + comparison.vendors.map(\.name), rows)).joined(separator: "\n")
+            + table([""] + comparison.vendors.map(\.name), rows) + grounds).joined(separator: "\n")
+    }
+
+    private var grounds: [String] {
+        let lines = EvidenceWording.lines(of: comparison)
+        return lines.isEmpty ? [] : ["", EvidenceWording.legend, ""] + lines.map { "- \($0)" }
     }
 
     private var gaps: String {

@@ -181,10 +181,18 @@ struct TextReport {
         for capability in Capability.all {
             rows.append(
                 [capability.rawValue]
-                    + comparison.vendors.map { $0.capabilities.contains(capability) ? "yes" : "–" }
+                    + comparison.vendors.map { vendor in
+                        guard vendor.capabilities.contains(capability) else { return "–" }
+                        return vendor.evidence.isInferred(capability) ? "(yes)" : "yes"
+                    }
             )
         }
+        let grounds = EvidenceWording.lines(of: comparison)
         return ["", palette.bold("What the adapters declare")] + TextLayout.table(rows)
+            + (grounds.isEmpty ? [] : ["", "  (yes) rests on what is inferred of the vendor."])
+            + grounds.flatMap { line in
+                TextLayout.wrap(line, to: Self.width - 4).enumerated().map { ($0 == 0 ? "  " : "    ") + $1 }
+            }
     }
 
     private var gaps: [String] {

@@ -67,6 +67,8 @@ public struct VendorStory: Sendable, Hashable, Codable {
     public var name: String
     /// What its adapter declares.
     public var capabilities: [Capability]
+    /// How what it declares, and how the ways of the stand-in, are known.
+    public var evidence: Evidence
     /// Why what isn't declared isn't there, for people.
     public var reasons: [String: String]
     /// The deviations from the neutral contract that are known.
@@ -101,6 +103,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
     public init(
         name: String,
         capabilities: [Capability] = [],
+        evidence: Evidence = Evidence(),
         reasons: [String: String] = [:],
         deviations: [KnownDeviation] = [],
         refusedEvents: [String: String] = [:],
@@ -118,6 +121,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
     ) {
         self.name = name
         self.capabilities = capabilities
+        self.evidence = evidence
         self.reasons = reasons
         self.deviations = deviations
         self.refusedEvents = refusedEvents

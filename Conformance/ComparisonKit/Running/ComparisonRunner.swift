@@ -120,6 +120,7 @@ public struct ComparisonRunner: Sendable {
         var story = VendorStory(
             name: subject.name,
             capabilities: Capability.all.filter { subject.capabilities.contains($0) },
+            evidence: subject.evidence,
             reasons: Dictionary(
                 subject.reasons.map { ($0.key.rawValue, $0.value) },
                 uniquingKeysWith: { one, _ in one }

@@ -31,6 +31,8 @@ extension ConformanceCase {
             fields: [.date]
         ) { probe in
             let session = try await probe.session(for: .cleo)
+            // Away from the machine's time, which a stand-in may put in the place of the event's.
+            probe.push(.seconds(7_200))
             let happened = probe.time.now
             try await probe.trackMarks(1...1, in: session)
             probe.push(.seconds(1_200))
@@ -234,7 +236,16 @@ extension ConformanceCase {
             )
             probe.expect(session.user.id, equals: identity.id, "the session's user")
             probe.expect(session.user.identity, equals: identity, "the session's ids")
-            probe.expect(try await !probe.exchanges(.identity).isEmpty, "the vendor was asked for nothing")
+            let told = try await probe.received("identity")
+            let seen = told.map { "\($0.anonymousID ?? "–") is \($0.userID ?? "–")" }
+            probe.expect(
+                told.contains { $0.userID == identity.id },
+                "the vendor must know \(identity.id) by the linking; it was told: \(seen)"
+            )
+            probe.expect(
+                told.contains { $0.userID == "guest-1" || $0.anonymousID == "guest-1" },
+                "the vendor must know who guest-1 was; it was told: \(seen)"
+            )
         },
         linking(
             "identity/link-that-was-interrupted",
@@ -265,6 +276,29 @@ extension ConformanceCase {
             let again = try await probe.session(for: guest)
             let identity = try await again.link(to: known, criteria: ["email": "ada@example.com"])
             probe.expect(again.user.id, equals: identity.id, "the user afterwards")
+        },
+        linking(
+            "identity/link-cut-between-two-steps",
+            "A linking that a kill cut between two steps goes on with the second and doesn't repeat the first"
+        ) { probe in
+            func link(_ name: String, to id: String) async throws {
+                let session = try await probe.session(for: User(id: name, consent: .granted))
+                let known = Identity(id: id, anonymousID: name, isAuthenticated: true)
+                try await session.link(to: known, criteria: ["email": "\(id)@example.com"])
+            }
+            // Once undisturbed, to see how many requests it takes this vendor.
+            try await link("guest-1", to: "ada")
+            let whole = try await probe.exchanges(.identity).count
+            guard whole > 1 else { throw CaseDoesNotApply("\(probe.subject.name) links in one step") }
+            try await probe.inject(WorldFault(.status(503), on: .identity, after: whole - 1, times: nil))
+            await probe.expectError("the linking that is cut") { try await link("guest-2", to: "ben") }
+            try await probe.kill()
+            try await probe.stage.clearFaults()
+            probe.push(.seconds(60))
+            let before = try await probe.exchanges(.identity).count
+            try await link("guest-2", to: "ben")
+            let resumed = try await probe.exchanges(.identity).count - before
+            probe.expect(resumed, equals: 1, "requests after the kill, of \(whole) for a whole linking")
         },
         ConformanceCase(
             "identity/link-without-steps",

@@ -186,6 +186,7 @@ extension ConformanceCase {
         let ideal = Received(Envelope(id: "", identity: Identity(id: "ada"), event: event, date: probe.time.now))
         let seen = try probe.unwrap(received.first, "what the vendor took")
         let fields = probe.subject.wireFields
+        probe.expect(seen.type, equals: probe.subject.wireTypes[event.type] ?? event.type, "the type")
         if fields.contains(.userID) { probe.expect(seen.userID, equals: "ada", "the user's id") }
         if fields.contains(.name), let name = ideal.name { probe.expect(seen.name, equals: name, "the name") }
         if fields.contains(.value), let value = ideal.value { probe.expect(seen.value, equals: value, "the value") }

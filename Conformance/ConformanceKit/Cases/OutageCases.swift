@@ -81,14 +81,28 @@ extension ConformanceCase {
             delivery(
                 "outages/retries-slow-down",
                 14,
-                "A failing vendor isn't hammered: within a second there are few attempts"
+                "A failing vendor isn't hammered: each wait is longer than the one before, and none is endless"
             ) { probe in
                 try await probe.inject(WorldFault(.status(500), on: .events, times: nil))
+                _ = try await probe.client(ClientOptions(batching: BatchPolicy(count: 1, interval: .seconds(1))))
+                var moment = probe.time.instant
                 try await probe.trackMarks(1...1, in: try await probe.session())
-                for _ in 0..<20 { _ = try await probe.flush(within: .milliseconds(50)) }
-                let attempts = try await probe.exchanges(.events).count
-                probe.expect(attempts <= 21, "\(attempts) attempts for twenty flushes")
-                probe.push(.milliseconds(900))
+                var waits: [Duration] = []
+                for attempt in 1...5 {
+                    let isMade = try await probe.eventually("attempt \(attempt) is made by itself") {
+                        try await probe.exchanges(.events).count == attempt
+                    }
+                    guard isMade else { return }
+                    let wait = try await probe.waitBeforeNextAttempt(since: moment)
+                    waits.append(wait)
+                    moment = probe.time.instant.advanced(by: wait)
+                    probe.push(wait)
+                }
+                let growths = zip(waits, waits.dropFirst())
+                // Where chance is always one half, each is twice as long.
+                probe.expect(growths.allSatisfy { $1 > $0 * 1.5 }, "each wait is longer than the one before: \(waits)")
+                probe.expect(waits.allSatisfy { $0 >= .milliseconds(500) }, "no wait is short: \(waits)")
+                probe.expect(waits.allSatisfy { $0 <= .seconds(3_600) }, "no wait is endless: \(waits)")
                 try await probe.stage.clearFaults()
                 try await probe.deliverAll()
                 probe.expect(try await probe.ledger().delivered, equals: 1, "delivered at the end")
@@ -124,6 +138,35 @@ extension ConformanceCase {
                 probe.expect(ledger.delivered >= 3, "most arrive: \(ledger)")
                 probe.expect(ledger.dropped.values.reduce(0, +) >= 1, "what was refused is counted: \(ledger)")
                 probe.expect(ledger.delivered + ledger.dropped.values.reduce(0, +), equals: 8, "delivered and dropped")
+            },
+            delivery(
+                "outages/poison-in-a-batch",
+                14,
+                "An event that the vendor never takes is found among the others of its batch; they arrive, in their order",
+                requires: [.batching]
+            ) { probe in
+                try await probe.inject(WorldFault(.status(400), on: .events, times: nil, containing: "mark-4"))
+                _ = try await probe.client(
+                    ClientOptions(batching: BatchPolicy(count: 100, interval: .seconds(3_600), attempts: 3))
+                )
+                try await probe.trackMarks(1...8, in: try await probe.session())
+                let ledger = try await probe.deliverAll(rounds: 30)
+                probe.expect(try await probe.marks(), equals: [1, 2, 3, 5, 6, 7, 8], "what the vendor took")
+                probe.expect(ledger.delivered, equals: 7, "delivered")
+                probe.expect(ledger.dropped.values.reduce(0, +), equals: 1, "given up: \(ledger)")
+            },
+            delivery(
+                "outages/too-large-by-itself",
+                14,
+                "An event that is too large for the vendor even alone is given up, and the others arrive, in their order"
+            ) { probe in
+                try await probe.inject(WorldFault(.status(413), on: .events, times: nil, containing: "mark-4"))
+                _ = try await probe.client(ClientOptions(batching: BatchPolicy(count: 100, interval: .seconds(3_600))))
+                try await probe.trackMarks(1...8, in: try await probe.session())
+                let ledger = try await probe.deliverAll(rounds: 30)
+                probe.expect(try await probe.marks(), equals: [1, 2, 3, 5, 6, 7, 8], "what the vendor took")
+                probe.expect(ledger.delivered, equals: 7, "delivered")
+                probe.expect(ledger.dropped, equals: [.rejected: 1], "given up")
             },
             delivery("outages/refused-for-a-while", 14, "A refusal that passes costs an attempt, not the event") {
                 probe in

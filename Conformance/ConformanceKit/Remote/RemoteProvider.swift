@@ -5,6 +5,8 @@ import Foundation
 struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, IdentityLinker {
     let stage: RemoteStage
     let id: String
+    /// The suite's time and ids, once the provider is started.
+    var environment: ClientEnvironment?
 
     var name: String { stage.subject.name }
     var scope: String { "remote" }
@@ -14,10 +16,12 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
     private var traits: RemoteTraits { stage.subject.traits }
 
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        var started = self
+        started.environment = context.environment
         var roles = ProviderRoles(
-            decisions: traits.decides ? .asked(self) : nil,
-            events: traits.events.isEmpty ? nil : self,
-            identity: traits.links ? self : nil,
+            decisions: traits.decides ? .asked(started) : nil,
+            events: traits.events.isEmpty ? nil : started,
+            identity: traits.links ? started : nil,
             campaigns: traits.campaignLimit.map { CampaignPolicy(limitPerTarget: $0) },
             needsConsent: traits.needsConsent
         )
@@ -109,7 +113,13 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
     }
 
     private func call(_ command: String, _ parameters: [String: FlagValue]) async throws -> DocumentReader {
-        try await stage.call(command, parameters.merging(["provider": .string(id)]) { given, _ in given })
+        var members = parameters
+        members["provider"] = .string(id)
+        if let environment, stage.subject.spokenProtocol >= 2 {
+            members["now"] = .string(RemoteDate.text(environment.time.now))
+            members["id"] = .string(environment.makeID())
+        }
+        return try await stage.call(command, members)
     }
 
     private static func translated(_ error: any Error) -> ExperimentationError {

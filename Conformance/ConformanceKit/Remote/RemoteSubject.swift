@@ -9,6 +9,15 @@ public struct RemoteSubject: ConformanceSubject {
     /// Sends one command, a JSON object in UTF-8, and gives the answer.
     public typealias Exchanging = @Sendable (_ command: [UInt8]) async throws -> [UInt8]
 
+    /// The newest protocol that is spoken here.
+    ///
+    /// In the second each command to a provider carries the suite's time and a fresh id.
+    public static let protocolVersion = 2
+
+    /// The protocol that the other process speaks.
+    public let spokenProtocol: Int
+    /// The adapter's version, if the other process says so.
+    public let version: String?
     /// The subject's name, as the other process says.
     public let name: String
     /// What it declares.
@@ -19,6 +28,10 @@ public struct RemoteSubject: ConformanceSubject {
     public let wireFields: Set<Received.Field>
     /// Why its wire doesn't tell the rest.
     public let wireReasons: [Received.Field: String]
+    /// What its wire calls events that it can't tell from others.
+    public let wireTypes: [String: String]
+    /// How what it declares is known, where it says so.
+    public let evidence: Evidence
     /// The deviations that it knows of.
     public let knownDeviations: [KnownDeviation]
     let traits: RemoteTraits
@@ -30,7 +43,11 @@ public struct RemoteSubject: ConformanceSubject {
     /// - Throws: ``DocumentError`` when the answer isn't as described, and what `exchange` throws.
     public init(over exchange: @escaping Exchanging) async throws {
         line = RemoteLine(exchange: exchange)
-        var reader = try await line.call("describe")
+        var reader = try await line.call("describe", ["protocol": .int(Self.protocolVersion)])
+        spokenProtocol = try reader.optionalInt("protocol", in: 1...Self.protocolVersion) ?? 1
+        version = try reader.optionalString("version")
+        evidence = try Self.evidence(&reader)
+        wireTypes = try reader.texts("wireTypes")
         name = try reader.name("name")
         // It stands at the head of every report, and beside every case that runs.
         guard name == name.onOneLine else { throw reader.wrong("name", expected: "a text of one line") }
@@ -51,6 +68,18 @@ public struct RemoteSubject: ConformanceSubject {
         }
         traits = try RemoteTraits(reading: &reader)
         try reader.finish()
+    }
+
+    private static func evidence(_ reader: inout DocumentReader) throws(DocumentError) -> Evidence {
+        var known: [Capability: Provenance] = [:]
+        for (capability, word) in try reader.texts("evidence") {
+            guard let provenance = Provenance(rawValue: word) else {
+                let words = Provenance.allCases.map(\.rawValue).joined(separator: ", ")
+                throw reader.wrong("evidence", expected: "capabilities, each with one of \(words)")
+            }
+            known[Capability(rawValue: capability)] = provenance
+        }
+        return Evidence(known)
     }
 
     private static func fields(

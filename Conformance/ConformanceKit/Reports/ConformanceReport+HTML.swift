@@ -22,8 +22,9 @@ extension ConformanceReport {
             \(failureSection)
             \(Promise.chapters.map { chapter(named: $0.name, lines: $0.lines) }.joined(separator: "\n"))
             \(lackSection)
+            \(evidenceSection)
             </main>
-            <footer>✓ passed · ✘ failed · ~ deviates, recorded · – unsupported, with the reasons below the tables</footer>
+            <footer><p>\(headline.escaped)</p>✓ passed · \(Evidence.legend) · ✘ failed · ~ deviates, recorded · – unsupported, with the reasons below the tables</footer>
             </body>
             </html>
 
@@ -59,9 +60,12 @@ extension ConformanceReport {
             let cells = subjects.map { subject -> String in
                 guard let result = subject.results.first(where: { $0.name == row.name }) else { return "<td></td>" }
                 let reason = (result.outcome.reason ?? result.outcome.word).escaped
+                let inferred = subject.restsOnInference(result)
+                let told = inferred ? "\(reason), which \(Evidence.restingOnInference)" : reason
                 return """
-                    <td class="\(result.outcome.word)" title="\(reason)"><span aria-hidden="true">\
-                    \(result.outcome.sign)</span><span class="sr">\(result.outcome.word): \(reason)</span></td>
+                    <td class="\(result.outcome.word)\(inferred ? " inferred" : "")" title="\(told)">\
+                    <span aria-hidden="true">\(subject.sign(result))</span>\
+                    <span class="sr">\(result.outcome.word): \(told)</span></td>
                     """
             }
             return """
@@ -102,6 +106,17 @@ extension ConformanceReport {
             ? "" : "<section><h2>Unsupported, and why</h2><ul>\(items.joined(separator: "\n"))</ul></section>"
     }
 
+    private var evidenceSection: String {
+        let parts = subjects.map { subject in
+            let lines = subject.accountLines.map { "<li>\($0.escaped)</li>" }.joined()
+            let unsure = subject.evidence.inferences.map { "<li>\($0.escaped)</li>" }.joined()
+            let rules =
+                unsure.isEmpty ? "" : "<details><summary>Inferred of the vendor</summary><ul>\(unsure)</ul></details>"
+            return "<h3>\(subject.name.escaped)</h3><ul>\(lines)</ul>\(rules)"
+        }
+        return "<section><h2>Where it comes from</h2>\(parts.joined(separator: "\n"))</section>"
+    }
+
     private static let style = """
         :root{color-scheme:light dark;--bg:#fff;--fg:#1c1c1e;--dim:#68686e;--line:#d8d8de;--good:#19733a;--bad:#b3261e;\
         --odd:#8a5a00;--none:#c3c3ca}
@@ -113,7 +128,7 @@ extension ConformanceReport {
         th,td{border-bottom:1px solid var(--line);padding:.35rem .5rem;text-align:left;vertical-align:top}
         th[scope=row]{font-weight:400}code{color:var(--dim);font-size:.8rem}
         .scroll{position:relative;overflow-x:auto}td.passed,.ok{color:var(--good)}.failed,.broken,.undeclared,.bad{color:var(--bad)}
-        .deviates{color:var(--odd)}td.unsupported{color:var(--dim)}
+        .deviates{color:var(--odd)}td.inferred{color:var(--odd);border-bottom-style:dashed}td.unsupported{color:var(--dim)}
         rect.passed{fill:var(--good)}rect.failed,rect.broken,rect.undeclared{fill:var(--bad)}
         rect.deviates{fill:var(--odd)}rect.unsupported{fill:var(--none)}
         .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}

@@ -18,6 +18,16 @@ extension ConformanceReport {
                 "  <testsuite name=\"\(subject.name.escaped)\" tests=\"\(subject.testCount)\""
                     + " failures=\"\(subject.failureCount)\" errors=\"0\" skipped=\"\(skipped)\" time=\"\(Self.shortened(seconds))\">"
             )
+            lines.append("    <properties>")
+            let declared = subject.capabilities.map(\.rawValue).joined(separator: ", ")
+            let inferred = subject.capabilities.filter(subject.evidence.isInferred).map(\.rawValue)
+            for (name, value) in [
+                ("suite", suite), ("platform", platform), ("version", subject.version ?? ""), ("declared", declared),
+                ("inferred", inferred.joined(separator: ", ")),
+            ] where !value.isEmpty {
+                lines.append("      <property name=\"\(name)\" value=\"\(value.escaped)\"/>")
+            }
+            lines.append("    </properties>")
             for result in subject.results {
                 let head =
                     "    <testcase classname=\"\(subject.name.escaped)\" name=\"\(result.name.escaped)\""

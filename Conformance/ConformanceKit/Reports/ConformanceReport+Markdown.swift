@@ -6,8 +6,12 @@ extension ConformanceReport {
         var lines = ["# Conformance", ""]
         lines.append(isSuccess ? "Every declared promise is kept." : "**A promise is broken.**")
         lines.append("")
-        for subject in subjects { lines.append("- **\(subject.name.cell)**: \(subject.sentence)") }
+        for subject in subjects {
+            lines.append("- **\(subject.name.cell)**: \(subject.sentence)")
+            lines += subject.accountLines.map { "  - \($0.cell)" }
+        }
         lines.append("")
+        lines += [headline.cell, ""]
         let names = caseNames
         for chapter in Promise.chapters {
             let rows = names.filter { chapter.lines.contains($0.promise) }
@@ -18,14 +22,14 @@ extension ConformanceReport {
             lines.append("|---|" + subjects.map { _ in "---|" }.joined())
             for row in rows {
                 let cells = subjects.map { subject in
-                    subject.results.first { $0.name == row.name }.map(\.outcome.sign) ?? ""
+                    subject.results.first { $0.name == row.name }.map(subject.sign) ?? ""
                 }
                 lines.append("| \(row.summary.cell) `\(row.name)` | " + cells.joined(separator: " | ") + " |")
             }
             lines.append("")
         }
-        lines += remarks + stories + lacks
-        lines.append("✓ passed · ✘ failed · ~ deviates, recorded · – unsupported")
+        lines += remarks + stories + lacks + inferences
+        lines.append("✓ passed · \(Evidence.legend) · ✘ failed · ~ deviates, recorded · – unsupported")
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -62,10 +66,24 @@ extension ConformanceReport {
         return lines.isEmpty ? [] : ["## Unsupported, and why", ""] + lines + [""]
     }
 
+    private var inferences: [String] {
+        let lines = subjects.flatMap { subject in
+            subject.evidence.inferences.map { "- \(subject.name.cell): \($0.cell)" }
+        }
+        return lines.isEmpty ? [] : ["## Inferred of the vendors", ""] + lines + [""]
+    }
+
     /// The cases of all subjects, each once, in order.
     var caseNames: [CaseResult] {
         var seen: Set<String> = []
         return subjects.flatMap(\.results).filter { seen.insert($0.name).inserted }
+    }
+}
+
+extension ConformanceReport.Subject {
+    /// One sign for a table's cell: in brackets where a pass rests on inference.
+    func sign(_ result: CaseResult) -> String {
+        restsOnInference(result) ? "(\(result.outcome.sign))" : result.outcome.sign
     }
 }
 

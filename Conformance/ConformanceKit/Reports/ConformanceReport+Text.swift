@@ -9,17 +9,64 @@ extension ConformanceReport {
         var lines: [String] = []
         for subject in subjects {
             lines.append("\(subject.name.onOneLine): \(subject.sentence)")
+            lines += subject.accountLines.map { "  " + $0 }
             let width = min(60, subject.results.map(\.name.count).max() ?? 0)
             for result in subject.results {
                 let name = result.name.padded(to: width)
-                let line = "  \(result.outcome.word.padded(to: 11)) \(name)"
+                let word = subject.restsOnInference(result) ? "(passed)" : result.outcome.word
+                let line = "  \(word.padded(to: 11)) \(name)"
                 lines.append(result.outcome.explanation.map { "\(line)  \($0.onOneLine)" } ?? line.trimmed)
                 if stories, result.outcome.isFailure { lines += result.storyLines.map { "      " + $0 } }
             }
             lines.append("")
         }
+        if subjects.contains(where: { $0.results.contains(where: $0.restsOnInference) }) {
+            lines.append("(passed): it \(Evidence.restingOnInference).")
+        }
+        lines.append(headline)
         lines.append(isSuccess ? "Every declared promise is kept." : "A promise is broken.")
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Which suite, when and where.
+    var headline: String {
+        let when = date.map { ", \(RemoteDate.text($0))" } ?? ""
+        return "Suite \(suite), \(platform.onOneLine)\(when)."
+    }
+}
+
+extension ConformanceReport.Subject {
+    /// What it declares and how that is known, what is left out, and what its wire doesn't tell; each in a line.
+    var accountLines: [String] {
+        var lines: [String] = []
+        // Of some cases alone nothing follows for a capability.
+        let isWhole = results.count + skipped.count >= ConformanceCase.all.count
+        let declared = "declares \(capabilities.count)" + (isWhole ? ", verified \(verified.count)" : "")
+        lines.append(version.map { "version \($0), \(declared)".onOneLine } ?? declared)
+        for way in Provenance.allCases {
+            let known = capabilities.filter { evidence.provenance(of: $0) == way }
+            if !known.isEmpty {
+                lines.append("\(way.rawValue): \(known.map(\.rawValue).joined(separator: ", "))".onOneLine)
+            }
+        }
+        if !evidence.rules.isEmpty || !evidence.fixtures.isEmpty { lines.append(groundLine) }
+        if !wireReasons.isEmpty {
+            let untold = wireReasons.keys.map(\.rawValue).sorted().joined(separator: ", ")
+            lines.append("not told by the wire: \(untold)")
+        }
+        if !skipped.isEmpty { lines.append("left out on request: \(skipped.count) cases") }
+        return lines
+    }
+
+    /// How many rules of the stand-in, and samples, are known in which way.
+    var groundLine: String {
+        func list(_ count: KeyPath<(provenance: Provenance, rules: Int, fixtures: Int), Int>) -> String {
+            let parts = evidence.counts.compactMap { way in
+                way[keyPath: count] == 0 ? nil : "\(way[keyPath: count]) \(way.provenance.rawValue)"
+            }
+            return parts.isEmpty ? "none" : parts.joined(separator: ", ")
+        }
+        return "rules of the stand-in: \(list(\.rules)); samples: \(list(\.fixtures))"
     }
 }
 

@@ -13,6 +13,18 @@ public struct ConformanceReport: Sendable, Hashable {
         public var capabilities: [Capability]
         /// What came of each case.
         public var results: [CaseResult]
+        /// The adapter's version, if it says so.
+        public var version: String?
+        /// How what it declares is known.
+        public var evidence = Evidence()
+        /// The deviations from the neutral contract that it records.
+        public var deviations: [KnownDeviation] = []
+        /// What its wire tells of an event.
+        public var wireFields: Set<Received.Field> = []
+        /// Why its wire doesn't tell the rest.
+        public var wireReasons: [Received.Field: String] = [:]
+        /// The cases that were left out on request.
+        public var skipped: [String] = []
 
         /// Creates a subject's part.
         public init(name: String, capabilities: [Capability], results: [CaseResult]) {
@@ -26,11 +38,33 @@ public struct ConformanceReport: Sendable, Hashable {
             let known = Capability.all.filter { subject.capabilities.contains($0) }
             let others = subject.capabilities.subtracting(Capability.all).sorted { $0.rawValue < $1.rawValue }
             self.init(name: subject.name, capabilities: known + others, results: results)
+            version = subject.version
+            evidence = subject.evidence
+            deviations = subject.knownDeviations
+            wireFields = subject.wireFields
+            wireReasons = subject.wireReasons
         }
 
         /// How many cases ended with each word.
         public var counts: [String: Int] {
             Dictionary(results.map { ($0.outcome.word, 1) }, uniquingKeysWith: +)
+        }
+
+        /// The declared capabilities of which every case was tried, at least one passed and none failed.
+        public var verified: [Capability] {
+            let outcomes = Dictionary(results.map { ($0.name, $0.outcome) }, uniquingKeysWith: { first, _ in first })
+            return capabilities.filter { capability in
+                let asking = ConformanceCase.all.filter { $0.requires.contains(capability) }
+                return asking.allSatisfy { outcomes[$0.name].map { !$0.isFailure } ?? false }
+                    && asking.contains { outcomes[$0.name] == .passed }
+            }
+        }
+
+        /// Whether a case that passed rests on a capability that is only inferred of the vendor.
+        public func restsOnInference(_ result: CaseResult) -> Bool {
+            guard result.outcome == .passed, !evidence.capabilities.isEmpty else { return false }
+            return ConformanceCase.all.first { $0.name == result.name }?.requires.contains(where: evidence.isInferred)
+                ?? false
         }
 
         /// The declared capabilities that no case has shown.
@@ -48,9 +82,18 @@ public struct ConformanceReport: Sendable, Hashable {
 
     /// The subjects' parts, in the order in which they were run.
     public var subjects: [Subject]
+    /// Which suite it was: cases are only ever added to one of these.
+    public var suite = ConformanceCase.suiteVersion
+    /// When it was run.
+    public var date: Date?
+    /// Where it was run: the system and the processor.
+    public var platform = ConformanceReport.thisPlatform
 
     /// Creates a report.
-    public init(subjects: [Subject]) { self.subjects = subjects }
+    public init(subjects: [Subject], date: Date? = nil) {
+        self.subjects = subjects
+        self.date = date
+    }
 
     /// Whether every subject keeps and shows what it declares, and every record of a deviation is still true.
     public var isSuccess: Bool {
@@ -66,17 +109,22 @@ public struct ConformanceReport: Sendable, Hashable {
 extension ConformanceReport {
     /// The report as a document.
     ///
-    /// - Parameter timings: Whether to say how long each case took; without them two good runs give the same document.
+    /// - Parameter timings: Whether to say when it was run and how long each case took; without them two good runs give the
+    ///   same document.
     /// - Returns: The document, as `docs/schemas/conformance-report.schema.json` describes it.
     public func document(timings: Bool = true) -> FlagValue {
-        [
-            "schema": "conformance-report/1",
+        var document: [String: FlagValue] = [
+            "schema": "conformance-report/2",
             "success": .bool(isSuccess),
+            "suite": .string(suite),
+            "platform": .string(platform),
             "promises": .object(
                 Dictionary(uniqueKeysWithValues: Promise.texts.map { (String($0.key), .string($0.value)) })
             ),
             "subjects": .array(subjects.map { $0.document(timings: timings) }),
         ]
+        if timings, let date { document["date"] = .string(RemoteDate.text(date)) }
+        return .object(document)
     }
 
     /// The report as JSON with sorted keys.
@@ -93,22 +141,43 @@ extension ConformanceReport {
 
 extension ConformanceReport.Subject {
     func document(timings: Bool) -> FlagValue {
-        [
+        var members: [String: FlagValue] = [
             "name": .string(name),
             "capabilities": .array(capabilities.map { .string($0.rawValue) }),
             "counts": .object(counts.mapValues { .int($0) }),
+            "verified": .array(verified.map { .string($0.rawValue) }),
             "unproven": .array(unproven.map { .string($0.rawValue) }),
-            "cases": .array(results.map { $0.document(timings: timings) }),
+            "evidence": evidence.document,
+            "deviations": .array(
+                deviations.map { record in
+                    var members: [String: FlagValue] = [
+                        "case": .string(record.caseName), "reason": .string(record.reason),
+                    ]
+                    if let link = record.link { members["link"] = .string(link) }
+                    return .object(members)
+                }
+            ),
+            "wireFields": .array(wireFields.map(\.rawValue).sorted().map { .string($0) }),
+            "wireReasons": .object(
+                Dictionary(uniqueKeysWithValues: wireReasons.map { ($0.key.rawValue, .string($0.value)) })
+            ),
+            "skipped": .array(skipped.map { .string($0) }),
+            "cases": .array(
+                results.map { $0.document(timings: timings, isInferred: restsOnInference($0)) }
+            ),
         ]
+        if let version { members["version"] = .string(version) }
+        return .object(members)
     }
 }
 
 extension CaseResult {
-    func document(timings: Bool) -> FlagValue {
+    func document(timings: Bool, isInferred: Bool = false) -> FlagValue {
         var members: [String: FlagValue] = [
             "name": .string(name), "promise": .int(promise), "summary": .string(summary),
             "outcome": .string(outcome.word),
         ]
+        if isInferred { members["inferred"] = true }
         if let reason = outcome.reason { members["reason"] = .string(reason) }
         if case .deviates(let record, _) = outcome, let link = record.link { members["link"] = .string(link) }
         if timings { members["milliseconds"] = .double((milliseconds * 10).rounded() / 10) }

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 import Synchronization
 
 /// One case, played once.
@@ -27,12 +28,15 @@ struct Attempt: Sendable {
     static func make(
         _ conformanceCase: ConformanceCase,
         _ subject: any ConformanceSubject,
-        within limit: Duration
+        within limit: Duration,
+        _ stores: CaseStores?
     ) async -> Attempt {
         let stage: any SubjectStage
         let store: ClientStore
+        let playing = CaseAttempt(conformanceCase: conformanceCase, id: UUID().uuidString)
+        let reopen = { @Sendable in try await stores?(playing) }
         do {
-            store = try await subject.makeStore()
+            store = if let opened = try await reopen() { opened } else { try await subject.makeStore() }
             stage = try await subject.open(conformanceCase.world)
         } catch {
             let failure = Failure("\(subject.name) can't be opened: \(error)", file: #fileID, line: #line)
@@ -48,6 +52,7 @@ struct Attempt: Sendable {
             return Attempt(inapplicable: gap.description)
         }
         let probe = Probe(subject: subject, stage: stage, world: conformanceCase.world, store: store)
+        probe.state.withLock { $0.reopen = reopen }
         var inapplicable: String?
         do {
             try await Bounded.run(for: limit * 0.7) {

@@ -75,6 +75,13 @@ public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
     /// The name.
     public var description: String { name }
 
+    /// Whether it is about what outlives a process, so that it says most over real files.
+    public var isAboutRestarts: Bool {
+        ["*restart*", "*-kill*", "caching/offline-*", "caching/cached-*", "caching/not-another-*", "caching/tampered*"]
+            .contains(where: matches)
+            || ["stores/*", "consent/denied-meanwhile", "deadlines/shutdown-keeps-the-rest"].contains(where: matches)
+    }
+
     /// Whether the name matches a pattern in which `*` stands for any text, slashes included.
     public func matches(_ pattern: String) -> Bool { Self.match(Array(name.utf8), Array(pattern.utf8)) }
 

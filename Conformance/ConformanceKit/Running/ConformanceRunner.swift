@@ -1,5 +1,17 @@
 import Experimentation
+import Foundation
 import Synchronization
+
+/// Opens the stores of a case, the same ones each time that it is asked within the case; `nil` for the subject's own.
+public typealias CaseStores = @Sendable (_ attempt: CaseAttempt) async throws -> ClientStore?
+
+/// One playing of one case, for whoever keeps something for it.
+public struct CaseAttempt: Sendable {
+    /// The case.
+    public let conformanceCase: ConformanceCase
+    /// Tells this playing from every other.
+    public let id: String
+}
 
 /// Runs cases against subjects, each within its time.
 public struct ConformanceRunner: Sendable {
@@ -11,6 +23,12 @@ public struct ConformanceRunner: Sendable {
     ///
     /// Otherwise a subject that always hangs would hold the report up for as many limits as there are cases.
     public var patience: Int
+    /// The cases that are left out, because an adapter under construction isn't that far.
+    public var skipping: CaseList
+    /// Opens the stores of a case, anew after each restart; `nil`, or a `nil` answer, for the subject's own.
+    public var stores: CaseStores?
+    /// Tells when a run was, for its report.
+    public var now: @Sendable () -> Date
 
     /// Creates a runner.
     ///
@@ -18,10 +36,23 @@ public struct ConformanceRunner: Sendable {
     ///   - limit: How long a case may take in real time.
     ///   - width: How many cases run beside each other.
     ///   - patience: After how many cases in a row that hang a subject is given up.
-    public init(limit: Duration = .seconds(20), width: Int = 4, patience: Int = 8) {
+    ///   - skipping: The cases that are left out.
+    ///   - stores: Opens the stores of a case.
+    ///   - now: Tells when a run was.
+    public init(
+        limit: Duration = .seconds(20),
+        width: Int = 4,
+        patience: Int = 8,
+        skipping: CaseList = CaseList(),
+        stores: CaseStores? = nil,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.limit = limit
         self.width = width
         self.patience = patience
+        self.skipping = skipping
+        self.stores = stores
+        self.now = now
     }
 
     /// Runs cases against subjects.
@@ -38,10 +69,13 @@ public struct ConformanceRunner: Sendable {
     ) async -> ConformanceReport {
         var reports: [ConformanceReport.Subject] = []
         for subject in subjects {
-            let results = await results(of: cases, against: subject, progress: progress)
-            reports.append(ConformanceReport.Subject(subject, results: results))
+            let chosen = cases.filter { !skipping.contains($0.name, of: subject.name) }
+            let results = await results(of: chosen, against: subject, progress: progress)
+            var report = ConformanceReport.Subject(subject, results: results)
+            report.skipped = cases.map(\.name).filter { skipping.contains($0, of: subject.name) }
+            reports.append(report)
         }
-        return ConformanceReport(subjects: reports)
+        return ConformanceReport(subjects: reports, date: now())
     }
 
     private func results(
@@ -136,8 +170,10 @@ public struct ConformanceRunner: Sendable {
         let start = ContinuousClock.now
         let attempt: Attempt
         do {
-            let limit = limit
-            attempt = try await Bounded.run(for: limit) { await Attempt.make(conformanceCase, subject, within: limit) }
+            let (limit, stores) = (limit, stores)
+            attempt = try await Bounded.run(for: limit) {
+                await Attempt.make(conformanceCase, subject, within: limit, stores)
+            }
         } catch {
             let failure = Failure(
                 "\(subject.name) hangs: \(error)",

@@ -24,8 +24,17 @@ public protocol ConformanceSubject: Sendable {
     /// isn't declared (ids of events, exposures, orders and items) needs no reason.
     var wireReasons: [Received.Field: String] { get }
 
+    /// What ``Received/type`` says of events that the wire can't tell from others: `["goalCompleted": "custom"]`.
+    var wireTypes: [String: String] { get }
+
     /// The deviations from the neutral contract that are known.
     var knownDeviations: [KnownDeviation] { get }
+
+    /// The adapter's version, for reports; `nil` if it has none of its own.
+    var version: String? { get }
+
+    /// How what is declared, and how the stand-in's ways, are known.
+    var evidence: Evidence { get }
 
     /// What isn't sure about the variations that this vendor's users get, for people; `nil` if nothing is.
     ///
@@ -49,8 +58,14 @@ extension ConformanceSubject {
     public var reasons: [Capability: String] { [:] }
     /// No reasons.
     public var wireReasons: [Received.Field: String] { [:] }
+    /// Every type is told.
+    public var wireTypes: [String: String] { [:] }
     /// None.
     public var knownDeviations: [KnownDeviation] { [] }
+    /// None.
+    public var version: String? { nil }
+    /// Nothing is said.
+    public var evidence: Evidence { Evidence() }
     /// Everything is sure.
     public var variationCaveat: String? { nil }
     /// Stores in memory.

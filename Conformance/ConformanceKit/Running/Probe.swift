@@ -25,6 +25,11 @@ public final class Probe: Sendable {
         var expectations = 0
         var nextID = 0
         var killed: [ExperimentationClient] = []
+        var companion: StrangeProvider?
+        /// Opens the same stores as a new process would; `nil` for those that live in memory.
+        var reopen: (@Sendable () async throws -> ClientStore?)?
+        var isRestarted = false
+        var wrap: @Sendable (ClientStore) -> ClientStore = { $0 }
     }
 
     let state: Mutex<State>
@@ -83,8 +88,12 @@ public final class Probe: Sendable {
         if let client = state.withLock({ $0.client }) { return client }
         if let options { state.withLock { $0.options = options } }
         let environment = environment
-        let cut = CutStore(state.withLock { $0.store })
-        let provider = try await stage.makeProvider()
+        let (isRestarted, reopen) = state.withLock { ($0.isRestarted, $0.reopen) }
+        if isRestarted, let opened = try await reopen?() { state.withLock { $0.store = opened } }
+        let (store, companion, wrap) = state.withLock { ($0.store, $0.companion, $0.wrap) }
+        let cut = CutStore(wrap(store))
+        var provider = try await stage.makeProvider()
+        if let companion { provider = AccompaniedProvider(inner: provider, companion: companion) }
         let client = try await ExperimentationClient(
             provider: provider,
             store: cut.clientStore,
@@ -111,6 +120,7 @@ public final class Probe: Sendable {
             state.cut?.cut()
             if let client = state.client { state.killed.append(client) }
             state.client = nil
+            state.isRestarted = true
         }
         return try await client(options)
     }
@@ -125,6 +135,7 @@ public final class Probe: Sendable {
         note("shut down and start again on the same store")
         let client = state.withLock { state in
             defer { state.client = nil }
+            state.isRestarted = true
             return state.client
         }
         await client?.shutdown(within: .seconds(2))
@@ -224,6 +235,20 @@ public final class Probe: Sendable {
         return try await client.ledger()
     }
 
+    /// How long the client waits before it tries again what has failed since a moment.
+    ///
+    /// - Parameter moment: A moment before the failure, by ``time``.
+    /// - Returns: The wait, once it has begun.
+    /// - Throws: When the case is cancelled.
+    public func waitBeforeNextAttempt(since moment: ContinuousClock.Instant) async throws -> Duration {
+        var wait: Duration?
+        try await eventually("the client waits before its next attempt") {
+            wait = time.sleeps(begunSince: moment).first
+            return wait != nil
+        }
+        return wait ?? .zero
+    }
+
     /// The accounts.
     public func ledger() async throws -> Ledger { try await client().ledger() }
 
@@ -285,5 +310,40 @@ public final class Probe: Sendable {
     public func roles() async throws -> ProviderRoles { try await client().roles }
 
     /// Puts another store under the client that is made next.
-    public func use(_ store: ClientStore) { state.withLock { $0.store = store } }
+    public func use(_ store: ClientStore) {
+        state.withLock { state in
+            state.store = store
+            state.reopen = nil
+        }
+    }
+
+    /// Puts something around the stores of clients that are made from now on.
+    func wrapStore(_ wrap: @escaping @Sendable (ClientStore) -> ClientStore) { state.withLock { $0.wrap = wrap } }
+
+    /// Has the events of the client that is made next go elsewhere as well.
+    func send(alsoTo companion: StrangeProvider) {
+        note("events go to another destination as well")
+        state.withLock { $0.companion = companion }
+    }
+
+    /// Another client on the same store, as of another process.
+    ///
+    /// - Parameter provider: Its provider; one of this vendor if `nil`.
+    /// - Returns: The client; it ends with the case.
+    /// - Throws: Why the provider can't be made or started.
+    func anotherClient(of provider: (any ExperimentationProvider)? = nil) async throws -> ExperimentationClient {
+        note("another client begins on the same store")
+        _ = try await client()
+        var made = provider
+        if made == nil { made = try await stage.makeProvider() }
+        let client = try await ExperimentationClient(
+            provider: try unwrap(made, "a provider"),
+            store: try await state.withLock { $0.reopen }?() ?? state.withLock { $0.store },
+            options: state.withLock { $0.options },
+            environment: environment
+        )
+        // Ended with the others.
+        state.withLock { $0.killed.append(client) }
+        return client
+    }
 }

@@ -8,6 +8,11 @@ import Synchronization
 public final class SuiteTime: TimeSource {
     private struct State {
         var pushed: Duration = .zero
+        /// Who sleeps: from when, until when.
+        var sleepers: [Int: (from: ContinuousClock.Instant, until: ContinuousClock.Instant)] = [:]
+        var lastSleeper = 0
+        /// How far the time of day was set back.
+        var setBack: Duration = .zero
         /// Opened by the next push.
         var nextPush = AsyncGate()
     }
@@ -24,7 +29,7 @@ public final class SuiteTime: TimeSource {
 
     /// The time of day, pushed as far as it has been.
     public var now: Date {
-        startDate + Self.seconds(startInstant.duration(to: instant))
+        startDate + Self.seconds(startInstant.duration(to: instant) - state.withLock { $0.setBack })
     }
 
     /// The machine's clock, pushed as far as it has been.
@@ -42,8 +47,25 @@ public final class SuiteTime: TimeSource {
         push.open()
     }
 
+    /// Sets the time of day back, as a person does, or a server that the device goes by; what is measured goes on.
+    public func setBack(by duration: Duration) { state.withLock { $0.setBack += duration } }
+
+    /// How long whoever fell asleep since a moment sleeps as a whole, the shortest first.
+    public func sleeps(begunSince moment: ContinuousClock.Instant) -> [Duration] {
+        state.withLock { state in
+            state.sleepers.values.filter { $0.from >= moment }.map { $0.from.duration(to: $0.until) }.sorted()
+        }
+    }
+
     /// Sleeps until time has come, by itself or pushed.
     public func sleep(until deadline: ContinuousClock.Instant) async throws {
+        let began = instant
+        let sleeper = state.withLock { state in
+            state.lastSleeper += 1
+            state.sleepers[state.lastSleeper] = (began, deadline)
+            return state.lastSleeper
+        }
+        defer { state.withLock { $0.sleepers[sleeper] = nil } }
         while true {
             try Task.checkCancellation()
             // Before the look at the time, so that no push is missed.

@@ -56,13 +56,24 @@ public struct WorldFault: Sendable, Hashable {
     public var after: Int
     /// How many it befalls; `nil` for all that follow.
     public var times: Int?
+    /// What a request must hold to be befallen, as a mark of an event; any request if `nil`.
+    ///
+    /// One event that a vendor refuses among others that it takes, whoever is sent beside it.
+    public var containing: String?
 
     /// Creates a fault.
-    public init(_ kind: Kind, on operation: Operation = .any, after: Int = 0, times: Int? = 1) {
+    public init(
+        _ kind: Kind,
+        on operation: Operation = .any,
+        after: Int = 0,
+        times: Int? = 1,
+        containing: String? = nil
+    ) {
         self.kind = kind
         self.operation = operation
         self.after = after
         self.times = times
+        self.containing = containing
     }
 }
 
@@ -71,7 +82,8 @@ extension WorldFault: CustomStringConvertible {
     public var description: String {
         let often = times.map { $0 == 1 ? "once" : "\($0) times" } ?? "from now on"
         let status = if case .status(let status, _) = kind { " \(status)" } else { "" }
-        return "\(kind.name)\(status) on \(operation.rawValue), \(often)"
+        let what = containing.map { " with \"\($0)\"" } ?? ""
+        return "\(kind.name)\(status) on \(operation.rawValue)\(what), \(often)"
     }
 }
 
@@ -124,7 +136,13 @@ extension WorldFault {
         }
         let after = try reader.optionalInt("after") ?? 0
         let isForever = reader.value("times") == "forever"
-        self.init(kind, on: operation, after: after, times: isForever ? nil : try reader.optionalInt("times") ?? 1)
+        self.init(
+            kind,
+            on: operation,
+            after: after,
+            times: isForever ? nil : try reader.optionalInt("times") ?? 1,
+            containing: try reader.optionalString("containing")
+        )
     }
 
     /// The written form.
@@ -141,6 +159,7 @@ extension WorldFault {
         }
         if after != 0 { members["after"] = .int(after) }
         if times != 1 { members["times"] = times.map { .int($0) } ?? "forever" }
+        if let containing { members["containing"] = .string(containing) }
         return .object(members)
     }
 }

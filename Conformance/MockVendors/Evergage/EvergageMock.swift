@@ -27,6 +27,12 @@ public actor EvergageMock: MockVendor {
         Route(request)?.operation ?? "unknown"
     }
 
+    /// The event within; what isn't one as it came.
+    public nonisolated func legible(_ request: MockRequest) -> String {
+        (try? EvergageDecoding.event(of: request))?.description
+            ?? FormEncoding.percentDecoded(request.query ?? "") + request.text
+    }
+
     /// The one base address.
     public nonisolated func endpoints(at base: String) -> [String: String] { ["base": base] }
 

@@ -95,6 +95,7 @@ extension ScriptedFault {
             if !reader.has("times") { 1 } else if try reader.isNull("times") { nil } else {
                 try reader.number("times", in: 1...Int.max)
             }
+        containing = try reader.optional("containing")
         fault = try reader.value("fault")
         try reader.finish()
     }
@@ -109,6 +110,7 @@ extension ScriptedFault {
         } else {
             try fields.encodeNil(forKey: FieldName("times"))
         }
+        try fields.encodeIfPresent(containing, forKey: FieldName("containing"))
         try fields.encode(fault, forKey: FieldName("fault"))
     }
 }

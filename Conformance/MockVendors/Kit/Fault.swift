@@ -36,20 +36,29 @@ public struct ScriptedFault: Sendable, Hashable, Codable {
     public var after: Int
     /// How many requests it befalls; `nil` for all that follow.
     public var times: Int?
+    /// What a request must hold, by ``MockVendor/legible(_:)``; any if `nil`.
+    public var containing: String?
     /// What goes wrong.
     public var fault: Fault
 
     /// Creates a scripted fault.
-    public init(_ fault: Fault, on: String? = nil, after: Int = 0, times: Int? = 1) {
+    public init(_ fault: Fault, on: String? = nil, after: Int = 0, times: Int? = 1, containing: String? = nil) {
         self.fault = fault
         self.on = on
         self.after = after
         self.times = times
+        self.containing = containing
     }
 
-    /// Whether this fault is about an operation.
-    public func befalls(_ operation: String) -> Bool {
-        on.map { $0.split(separator: "|").contains(Substring(operation)) } ?? true
+    /// Whether this fault is about a request.
+    ///
+    /// - Parameters:
+    ///   - operation: What the request asks for.
+    ///   - text: What it holds; asked for only if that matters.
+    /// - Returns: Whether it is.
+    public func befalls(_ operation: String, text: @autoclosure () -> String = "") -> Bool {
+        guard on.map({ $0.split(separator: "|").contains(Substring(operation)) }) ?? true else { return false }
+        return containing.map { text().contains($0) } ?? true
     }
 }
 

@@ -108,8 +108,9 @@ extension MockServer {
 
     /// Enters a request that has arrived, and says which fault befalls it.
     func enter(_ arrival: Arrival, operation: String, connection: Int) -> (number: Int, fault: Fault?) {
-        changeJournal { state in
-            let fault = State.takeFault(for: operation, from: &state.script)
+        let text = script.contains { $0.containing != nil } ? vendor.legible(arrival.request) : ""
+        return changeJournal { state in
+            let fault = State.takeFault(for: operation, holding: text, from: &state.script)
             state.lastEntry += 1
             state.journal.append(
                 JournalEntry(
@@ -167,8 +168,12 @@ extension MockServer.State {
     }
 
     /// Finds the fault for a request and counts it.
-    static func takeFault(for operation: String, from script: inout [ScriptedFault]) -> Fault? {
-        for index in script.indices where script[index].befalls(operation) {
+    static func takeFault(
+        for operation: String,
+        holding text: String,
+        from script: inout [ScriptedFault]
+    ) -> Fault? {
+        for index in script.indices where script[index].befalls(operation, text: text) {
             if script[index].after > 0 {
                 script[index].after -= 1
                 continue
@@ -177,7 +182,7 @@ extension MockServer.State {
             if let times = script[index].times {
                 script[index].times = times - 1
                 if times <= 1 { script.remove(at: index) }
-                if times <= 0 { return takeFault(for: operation, from: &script) }
+                if times <= 0 { return takeFault(for: operation, holding: text, from: &script) }
             }
             return fault
         }

@@ -16,6 +16,9 @@ public protocol MockVendor: Sendable {
     /// Fault scripts and the journal go by it. An unknown path is `unknown`.
     func operation(of request: MockRequest) -> String
 
+    /// What a request holds, as text: its query and body, without the compression that the vendor takes.
+    func legible(_ request: MockRequest) -> String
+
     /// Answers a request as the vendor would.
     func respond(to request: MockRequest) async -> MockResponse
 
@@ -47,6 +50,11 @@ public protocol MockVendor: Sendable {
 extension MockVendor {
     /// Nothing is left open.
     public static var facts: [MockFact] { [] }
+
+    /// The query and the body as they came.
+    public func legible(_ request: MockRequest) -> String {
+        FormEncoding.percentDecoded(request.query ?? "") + request.text
+    }
 
     /// Answers with whole bodies.
     public func pieces(answering request: MockRequest) async -> AsyncStream<[UInt8]>? { nil }

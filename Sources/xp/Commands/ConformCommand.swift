@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConformanceKit
+import ConformanceStages
 import ConformanceSubjects
 import Experimentation
 import Foundation
@@ -19,10 +20,14 @@ struct ConformCommand: AsyncParsableCommand {
               xp conform --format junit --output conformance.xml
               xp conform --config flagship.json --live
               xp conform --subject http://127.0.0.1:8080/
+              xp conform --subject http://127.0.0.1:8080/ --record later.txt
+              xp conform --subject http://127.0.0.1:8080/ --skip-from later.txt
             """
     )
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json, junit, markdown, html }
+
+    enum Store: String, ExpressibleByArgument, CaseIterable { case mixed, memory, sqlite }
 
     @Option(
         name: .customLong("vendor"),
@@ -53,6 +58,25 @@ struct ConformCommand: AsyncParsableCommand {
     )
     var subject: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Where events and decisions are kept: in memory, in SQLite files, or in files for the cases about restarts."
+        )
+    )
+    var store: Store = .mixed
+
+    @Option(help: ArgumentHelp("Where to write a badge of one adapter, as SVG.", valueName: "file"))
+    var badge: String?
+
+    @Option(help: ArgumentHelp("Where to list the cases that fail, for --skip-from.", valueName: "file"))
+    var record: String?
+
+    @Option(
+        name: .customLong("skip-from"),
+        help: ArgumentHelp("A list of cases to leave out, as --record writes it.", valueName: "file")
+    )
+    var skipFrom: String?
+
     @Option(help: "How to write the report.")
     var format: Format = .text
 
@@ -70,16 +94,42 @@ struct ConformCommand: AsyncParsableCommand {
     func run() async throws {
         let chosen = try chosenCases()
         try OutputFile.expectWritable(output)
+        try OutputFile.expectWritable(record)
+        try OutputFile.expectWritable(badge)
         if list { return try OutputFile.deliver(listing(chosen), to: output) }
+        let skipping = try skipFrom.map(Self.caseList) ?? CaseList()
         let subjects = try await chosenSubjects()
+        if badge != nil, subjects.count != 1 {
+            throw Failure(.usage, "a badge is of one adapter; name it with --vendor or --subject")
+        }
         let total = chosen.count * subjects.count
         let done = Tally()
-        let report = await ConformanceRunner().run(chosen, against: subjects) { subject, result in
+        let files = StoreFiles()
+        defer { files.remove() }
+        let runner = ConformanceRunner(skipping: skipping, stores: stores(in: files))
+        let report = await runner.run(chosen, against: subjects) { subject, result in
             Terminal.progress("\(done.next()) of \(total): \(subject) \(result.name)")
         }
         Terminal.endProgress()
         try OutputFile.deliver(text(of: report), to: output)
+        if let badge, let subject = report.subjects.first { try OutputFile.deliver(subject.badge(), to: badge) }
+        if let record { try OutputFile.deliver(report.record, to: record) }
         if !report.isSuccess { throw ExitCode(1) }
+    }
+
+    private static func caseList(_ path: String) throws -> CaseList {
+        let text = String(decoding: try InputFile.bytes(of: path), as: UTF8.self)
+        do { return try CaseList(parsing: text) } catch {
+            throw Failure(.input, "\(path): \(error.path): \(error.problem)")
+        }
+    }
+
+    private func stores(in files: StoreFiles) -> CaseStores? {
+        switch store {
+        case .memory: nil
+        case .sqlite: { try await files.open($0.id) }
+        case .mixed: { $0.conformanceCase.isAboutRestarts ? try await files.open($0.id) : nil }
+        }
     }
 
     private func chosenCases() throws -> [ConformanceCase] {

@@ -42,7 +42,8 @@ struct VendorsCommand: AsyncParsableCommand {
                 name: vendor.name,
                 capabilities: vendor.capabilities,
                 reasons: vendor.reasons,
-                modes: vendor.subjects.map(\.name)
+                modes: vendor.subjects.map(\.name),
+                evidence: vendor.subjects.first?.evidence ?? Evidence()
             )
         }
     }
@@ -63,7 +64,8 @@ struct VendorsCommand: AsyncParsableCommand {
             name: name,
             capabilities: provider.capabilities,
             reasons: Vendor.named(provider.name)?.reasons ?? [:],
-            modes: [name]
+            modes: [name],
+            evidence: Vendor.named(provider.name)?.subjects.first?.evidence ?? Evidence()
         )
     }
 }

@@ -10,6 +10,7 @@ struct CapabilityMatrix {
         /// Why what it can't do isn't there.
         var reasons: [Capability: String]
         let modes: [String]
+        var evidence = Evidence()
 
         func reason(_ capability: Capability) -> String { reasons[capability] ?? "\(name) has nothing like it" }
     }
@@ -35,6 +36,7 @@ struct CapabilityMatrix {
                             )
                         ),
                         "modes": .array(column.modes.map { .string($0) }),
+                        "evidence": column.evidence.document,
                     ]
                 }
             ),
@@ -53,13 +55,46 @@ struct CapabilityMatrix {
             return ([first] + columns).joined(separator: "  ")
         }
         let rows = Capability.all.map { capability in
-            line(capability.rawValue, columns.map { $0.capabilities.contains(capability) ? "yes" : "–" })
+            line(
+                capability.rawValue,
+                columns.map { column in
+                    guard column.capabilities.contains(capability) else { return "–" }
+                    return column.evidence.isInferred(capability) ? "(yes)" : "yes"
+                }
+            )
         }
-        return ([line("", names)] + rows).map { line in
+        return ([line("", names)] + rows + grounds.map(\.text)).map { line in
             String(line.reversed().drop { $0 == " " }.reversed())
         }
         .joined(separator: "\n") + "\n"
     }
+
+    /// What the table rests on: how the capabilities, the rules of the stand-ins and the samples are known.
+    private var grounds: [(text: String, isList: Bool)] {
+        let told = columns.filter { $0.evidence != Evidence() }
+        guard !told.isEmpty else { return [] }
+        var lines: [(text: String, isList: Bool)] = [("", false), (Self.legend, false), ("", false)]
+        for column in told {
+            let ways = Provenance.allCases.compactMap { way -> String? in
+                let known = Capability.all.filter {
+                    column.capabilities.contains($0) && column.evidence.provenance(of: $0) == way
+                }
+                return known.isEmpty ? nil : "\(way.rawValue): \(known.map(\.rawValue).joined(separator: ", "))"
+            }
+            let rules = column.evidence.counts.filter { $0.rules > 0 }.map { "\($0.rules) \($0.provenance.rawValue)" }
+            let samples = column.evidence.counts.filter { $0.fixtures > 0 }
+                .map { "\($0.fixtures) \($0.provenance.rawValue)" }
+            let grounds =
+                ways + [
+                    "rules of its stand-in: \(rules.joined(separator: ", "))",
+                    "samples: \(samples.joined(separator: ", "))",
+                ]
+            lines.append(("\(column.name): \(grounds.joined(separator: "; "))", true))
+        }
+        return lines
+    }
+
+    private static let legend = "(yes) rests on what is inferred of the vendor; JSON has every rule and sample."
 
     /// The matrix for a page.
     var markdown: String {
@@ -68,10 +103,11 @@ struct CapabilityMatrix {
         let rows = Capability.all.map { capability in
             let cells = columns.map { column in
                 column.capabilities.contains(capability)
-                    ? "✓" : column.reason(capability).replacing("|", with: "\\|")
+                    ? column.evidence.tick(capability) : column.reason(capability).replacing("|", with: "\\|")
             }
             return "| `\(capability.rawValue)` | " + cells.joined(separator: " | ") + " |"
         }
-        return (head + rule + rows).joined(separator: "\n") + "\n"
+        let below = grounds.map { $0.isList ? "- " + $0.text : $0.text.replacing("(yes)", with: "(✓)") }
+        return (head + rule + rows + below).joined(separator: "\n") + "\n"
     }
 }

@@ -1,3 +1,5 @@
+import ConformanceKit
+import Experimentation
 import Foundation
 import Testing
 
@@ -12,6 +14,29 @@ struct GuideTests {
         return text.components(separatedBy: "```swift\n").dropFirst().compactMap {
             $0.components(separatedBy: "\n```").first
         }
+    }
+
+    @Test("says of each capability how many cases ask for it, and which one shows it")
+    func declarations() throws {
+        let guide = Self.folder.appending(path: "../../../docs/adding-an-adapter.md").standardizedFileURL
+        let text = try String(contentsOf: guide, encoding: .utf8)
+        let rows = Capability.all.map { capability in
+            let count = ConformanceCase.all.count { $0.requires.contains(capability) }
+            let first = ConformanceCase.all.first { $0.probes == capability }?.name ?? "–"
+            return "| `\(capability)` | \(count) | `\(first)` |"
+        }
+        let head = "| Declared | Cases that ask for it | The one that shows it |\n|---|---|---|\n"
+        let table = try #require(text.components(separatedBy: head).dropFirst().first)
+        let listed = table.components(separatedBy: "\n\n").first?.split(separator: "\n").map(String.init)
+        #expect(listed == rows)
+        let undemanding = ConformanceCase.all.count { $0.requires.isEmpty }
+        #expect(text.contains("\(undemanding) cases ask for nothing and run for every adapter"))
+    }
+
+    @Test("names every fault that a stage plays", arguments: WorldFault.Kind.names)
+    func faults(_ name: String) throws {
+        let guide = Self.folder.appending(path: "../../../docs/adding-an-adapter.md").standardizedFileURL
+        #expect(try String(contentsOf: guide, encoding: .utf8).contains("\n| `\(name)` | "))
     }
 
     @Test("shows code that is compiled and run here, to the letter")

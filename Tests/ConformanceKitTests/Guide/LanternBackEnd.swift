@@ -57,7 +57,7 @@ actor LanternBackEnd {
     }
 
     func take(_ events: [Event]) async throws(Trouble) {
-        let trouble = try await enter(.events)
+        let trouble = try await enter(.events, holding: events.map { "\($0)" }.joined())
         self.events += events
         if let trouble { throw trouble }
     }
@@ -66,9 +66,12 @@ actor LanternBackEnd {
     ///
     /// - Returns: What befalls the answer of a call that is carried out all the same.
     /// - Throws: What befalls the call before it is carried out.
-    private func enter(_ call: WorldFault.Operation) async throws(Trouble) -> Trouble? {
+    private func enter(
+        _ call: WorldFault.Operation,
+        holding text: String = ""
+    ) async throws(Trouble) -> Trouble? {
         guard isReachable else { throw .noAnswer }
-        let fault = takeFault(for: call)
+        let fault = takeFault(for: call, holding: text)
         calls.append(
             Exchange(
                 number: calls.count + 1,
@@ -95,8 +98,9 @@ actor LanternBackEnd {
         }
     }
 
-    private func takeFault(for call: WorldFault.Operation) -> WorldFault? {
+    private func takeFault(for call: WorldFault.Operation, holding text: String) -> WorldFault? {
         for index in faults.indices where [.any, call].contains(faults[index].operation) {
+            if let mark = faults[index].containing, !text.contains(mark) { continue }
             guard faults[index].after == 0 else {
                 faults[index].after -= 1
                 continue

@@ -180,7 +180,27 @@ struct BentLinker: IdentityLinker {
     }
 }
 
+/// Links otherwise.
+struct OtherLinker: IdentityLinker {
+    typealias Step =
+        @Sendable (any IdentityLinker, LinkProgress) async throws(ExperimentationError) -> LinkProgress
+    let inner: any IdentityLinker
+    let step: Step
+    func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
+        try await step(inner, progress)
+    }
+}
+
 extension BentSubject.Bend {
+    /// Bends a step of a linking.
+    static func linking(_ step: @escaping OtherLinker.Step) -> Self {
+        Self(provider: { provider, _ in
+            BentProvider(provider) { roles, _ in
+                if let identity = roles.identity { roles.identity = OtherLinker(inner: identity, step: step) }
+            }
+        })
+    }
+
     /// Bends how rules are fetched.
     static func fetching(_ fetch: @escaping BentRules.Fetch) -> Self {
         rules { BentRules(inner: $0, fetch: fetch) }

@@ -14,7 +14,7 @@ extension PlantedFault {
         PlantedFault(
             "answers the default",
             caughtBy: "evaluation/boolean-values",
-            alsoBlamedBy: everythingRead,
+            alsoBlamedBy: everythingRead + ["changes/*", "contexts/*", "hooks/*", "targeting/*", "users/*"],
             .deciding { _, _ in .none }
         ),
         PlantedFault(
@@ -48,7 +48,7 @@ extension PlantedFault {
             alsoBlamedBy: [
                 "snapshots/*", "caching/*", "experiments/*", "kill-switch/*", "status/*", "failures/*", "coalescing/*",
                 "evaluation/*", "privacy/*",
-            ],
+            ] + ["changes/*", "exposures/again-when-the-variation-changes"],
             .fetching { source, validator async throws(ExperimentationError) in
                 validator == nil ? try await source.ruleset(ifNot: nil) : .unchanged
             }
@@ -58,7 +58,7 @@ extension PlantedFault {
             caughtBy: "snapshots/users-are-kept-apart",
             alsoBlamedBy: [
                 "snapshots/*", "experiments/*", "exposures/*", "reasons/*", "malformed/*", "identity/*", "caching/*",
-            ],
+            ] + ["contexts/*", "evaluation/ids-of-every-script", "targeting/*", "users/*"],
             .knowing { context in
                 var context = context
                 context.user.id = User.ada.id
@@ -69,7 +69,7 @@ extension PlantedFault {
         PlantedFault(
             "cuts fractions off",
             caughtBy: "types/fraction-as-whole",
-            alsoBlamedBy: ["evaluation/fractions", "reasons/value-and-details-agree"],
+            alsoBlamedBy: ["evaluation/fractions", "reasons/value-and-details-agree"] + ["users/one-flag*"],
             .deciding { decisions, _ in
                 decisions.mapValues { value in
                     if case .double(let number) = value { .int(Int(number.rounded(.towardZero))) } else { value }
@@ -79,7 +79,9 @@ extension PlantedFault {
         PlantedFault(
             "takes Booleans for numbers",
             caughtBy: "types/boolean-as-whole",
-            alsoBlamedBy: ["evaluation/*", "types/*", "reasons/*", "snapshots/*", "malformed/*"],
+            alsoBlamedBy: ["evaluation/*", "types/*", "reasons/*", "snapshots/*", "malformed/*"] + [
+                "targeting/*", "users/one-flag*",
+            ],
             .deciding { decisions, _ in
                 decisions.mapValues { value in if case .bool(let flag) = value { .int(flag ? 1 : 0) } else { value } }
             }
@@ -87,7 +89,7 @@ extension PlantedFault {
         PlantedFault(
             "reads numbers out of texts",
             caughtBy: "types/digits-as-whole",
-            alsoBlamedBy: ["types/digits-as-fraction"],
+            alsoBlamedBy: ["types/digits-as-fraction"] + ["users/one-flag*"],
             .deciding { decisions, _ in
                 decisions.mapValues { value in
                     value.stringValue.flatMap { Int($0) }.map { FlagValue.int($0) } ?? value
@@ -97,6 +99,7 @@ extension PlantedFault {
         PlantedFault(
             "reads every number as a Double",
             caughtBy: "types/beyond-double",
+            alsoBlamedBy: ["users/one-flag*"],
             .deciding { decisions, _ in
                 decisions.mapValues { value in
                     if case .int(let number) = value { .double(Double(number)) } else { value }
@@ -106,11 +109,13 @@ extension PlantedFault {
         PlantedFault(
             "takes an empty text for none",
             caughtBy: "evaluation/empty-text",
+            alsoBlamedBy: ["users/one-flag*"],
             .deciding { decisions, _ in decisions.mapValues { $0 == "" ? .null : $0 } }
         ),
         PlantedFault(
             "says nothing of where a value comes from",
             caughtBy: "evaluation/metadata",
+            alsoBlamedBy: ["users/one-flag*"],
             .deciding { decisions, _ in
                 decisions.map(resolution: { resolution in
                     var resolution = resolution

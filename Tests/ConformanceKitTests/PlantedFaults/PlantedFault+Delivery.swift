@@ -10,7 +10,7 @@ extension PlantedFault {
         PlantedFault(
             "drops on 503",
             caughtBy: "outages/ten-rounds-lose-nothing",
-            alsoBlamedBy: outages + ["consent/*", "bounds/*"],
+            alsoBlamedBy: outages + ["consent/*", "bounds/*"] + ["destinations/*"],
             .judging { if case .outage = $0 { .rejected("unavailable") } else { $0 } }
         ),
         PlantedFault(
@@ -32,19 +32,66 @@ extension PlantedFault {
         PlantedFault(
             "gives up a batch that is too large",
             caughtBy: "outages/too-much-at-once",
+            alsoBlamedBy: ["outages/too-large-by-itself"],
             .judging { if case .split = $0 { .rejected("too large") } else { $0 } }
         ),
         PlantedFault(
             "gives up an event that is refused once",
             caughtBy: "outages/refused-for-a-while",
-            alsoBlamedBy: ["outages/poison-blocks-nobody"],
+            alsoBlamedBy: ["outages/poison-blocks-nobody", "outages/poison-in-a-batch"],
             .judging { if case .failed = $0 { .rejected("refused") } else { $0 } }
+        ),
+        PlantedFault(
+            "gives up all that stands beside poison",
+            caughtBy: "outages/poison-in-a-batch",
+            .sending { sink, batch in
+                var report = await sink.deliver(batch)
+                report.verdicts = .each(
+                    report.verdicts(count: batch.count).map { verdict in
+                        if batch.count > 1, case .failed = verdict { .rejected("refused") } else { verdict }
+                    }
+                )
+                return report
+            }
+        ),
+        PlantedFault(
+            "takes what is too large for an outage",
+            caughtBy: "outages/too-large-by-itself",
+            alsoBlamedBy: ["outages/too-much-at-once"],
+            .judging { if case .split = $0 { .outage() } else { $0 } }
+        ),
+        PlantedFault(
+            "hammers a vendor that fails",
+            caughtBy: "outages/retries-slow-down",
+            .judging { if case .outage(nil, _) = $0 { .outage(after: .seconds(1)) } else { $0 } }
         ),
         PlantedFault(
             "loses values and attributes, and hides it behind what the wire tells",
             caughtBy: "evaluation/declared-capabilities",
             accusations: ["gives no reason"],
             .narrow
+        ),
+        PlantedFault(
+            "links somebody else",
+            caughtBy: "identity/link",
+            .linking { linker, progress async throws(ExperimentationError) in
+                var other = progress
+                other.from.id = "somebody"
+                other.to.id = "somebody-else"
+                var next = try await linker.advance(other)
+                (next.from, next.to) = (progress.from, progress.to)
+                return next
+            }
+        ),
+        PlantedFault(
+            "forgets how far a linking has come",
+            caughtBy: "identity/link-cut-between-two-steps",
+            .linking { linker, progress async throws(ExperimentationError) in
+                var next = progress
+                next.notes = []
+                while !next.isComplete { next = try await linker.advance(next) }
+                return next
+            }
         ),
         PlantedFault(
             "links without telling the vendor",
@@ -83,6 +130,7 @@ extension PlantedFault {
         PlantedFault(
             "gives up when credentials are refused",
             caughtBy: "outages/refused-credentials-keep-everything",
+            alsoBlamedBy: ["outages/credentials-refused-in-the-middle"],
             .judging { if case .stop = $0 { .rejected("unauthorized") } else { $0 } }
         ),
         PlantedFault(
@@ -91,7 +139,7 @@ extension PlantedFault {
             alsoBlamedBy: [
                 "delivery/*", "outages/*", "consent/*", "exposures/before-what-follows", "exposures/between-events*",
                 "bounds/*", "deadlines/*", "ledger/*", "campaigns/*", "kill-switch/*",
-            ],
+            ] + ["destinations/*", "exposures/again-when-the-variation-changes", "stores/*", "users/events*"],
             .sending { sink, batch in await sink.deliver(batch.reversed()) }
         ),
         PlantedFault(
@@ -128,12 +176,15 @@ extension PlantedFault {
         PlantedFault(
             "sends everything in the name of one user",
             caughtBy: "delivery/whose-it-is",
-            alsoBlamedBy: ["delivery/*", "exposures/say-who-saw-it", "events/*", "identity/*", "campaigns/*"],
+            alsoBlamedBy: ["delivery/*", "exposures/say-who-saw-it", "events/*", "identity/*", "campaigns/*"] + [
+                "exposures/both-ids-travel", "users/events*",
+            ],
             .sending(each: { $0.identity.id = "somebody" })
         ),
         PlantedFault(
             "loses the anonymous id",
             caughtBy: "identity/both-ids-travel",
+            alsoBlamedBy: ["exposures/both-ids-travel"],
             .sending(each: { $0.identity.anonymousID = nil })
         ),
         PlantedFault(
@@ -173,13 +224,15 @@ extension PlantedFault {
         PlantedFault(
             "acknowledges before commit",
             caughtBy: "delivery/survives-a-kill",
-            alsoBlamedBy: ["consent/*", "delivery/*", "exposures/survive-a-kill", "bounds/too-large"],
+            alsoBlamedBy: ["consent/*", "delivery/*", "exposures/survive-a-kill", "bounds/too-large"] + [
+                "exposures/*", "outages/credentials-refused-in-the-middle",
+            ],
             .keeping(.acknowledgesBeforeCommit)
         ),
         PlantedFault(
             "wipes on retry",
             caughtBy: "outages/not-delivered-by-a-500",
-            alsoBlamedBy: outages + ["consent/*", "bounds/*", "kill-switch/*"],
+            alsoBlamedBy: outages + ["consent/*", "bounds/*", "kill-switch/*"] + ["destinations/*"],
             .keeping(.wipesOnRetry)
         ),
         PlantedFault(
@@ -209,7 +262,7 @@ extension PlantedFault {
         PlantedFault(
             "stamps events anew",
             caughtBy: "delivery/original-time",
-            alsoBlamedBy: ["consent/granted-with-original-times"],
+            alsoBlamedBy: ["consent/granted-with-original-times"] + ["exposures/original-time"],
             .keeping(.restamps)
         ),
     ]

@@ -41,11 +41,13 @@ extension PlantedFault {
         PlantedFault(
             "hides holdouts",
             caughtBy: "experiments/holdout-is-visible",
+            alsoBlamedBy: ["users/one-flag*"],
             .deciding { decisions, _ in decisions.map(assignment: { $0.isHoldout ? nil : $0 }) }
         ),
         PlantedFault(
             "calls every variation the control",
             caughtBy: "experiments/control-is-visible",
+            alsoBlamedBy: ["users/one-flag*"],
             .deciding { decisions, _ in
                 decisions.map(assignment: { assignment in
                     var assignment = assignment
@@ -57,6 +59,7 @@ extension PlantedFault {
         PlantedFault(
             "doesn't say that a user was forced",
             caughtBy: "experiments/forced-by-the-vendor",
+            alsoBlamedBy: ["users/one-flag*"],
             .deciding { decisions, _ in
                 decisions.map(assignment: { assignment in
                     var assignment = assignment
@@ -78,6 +81,7 @@ extension PlantedFault {
         PlantedFault(
             "names the experiment in place of the variation",
             caughtBy: "exposures/say-what-was-seen",
+            alsoBlamedBy: ["exposures/again-when-the-variation-changes"],
             .sending(each: { envelope in
                 guard case .exposure(var exposure) = envelope.event.kind else { return }
                 exposure.assignment.variation.id = exposure.assignment.experiment.id

@@ -42,5 +42,5 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         alsoBlamedBy.contains(where: conformanceCase.matches)
     }
 
-    static let all = decisions + experiments + delivery + storage + discretion
+    static let all = decisions + experiments + delivery + storage + discretion + surroundings
 }

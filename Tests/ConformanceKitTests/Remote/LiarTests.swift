@@ -1,4 +1,5 @@
 import ConformanceKit
+import ConformanceStages
 import ConformanceSubjects
 import Experimentation
 import Foundation

@@ -1,7 +1,9 @@
 import ConformanceKit
+import ConformanceStages
 import ConformanceSubjects
 import Experimentation
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("An adapter in another process, in another language")
@@ -86,6 +88,44 @@ struct RemoteSubjectTests {
         #expect(report.document().objectValue?["success"] == false)
         let written = report.document().objectValue?["subjects"]?.arrayValue?.first?.objectValue?["cases"]?.arrayValue
         #expect(written?.first?.objectValue?["link"] == "https://example.com/7")
+    }
+
+    @Test("from the second protocol on, a provider is told the suite's time and a fresh id", arguments: [nil, 1, 2])
+    func timeAndIDs(_ spoken: Int?) async throws {
+        let commands = Mutex<[FlagValue]>([])
+        let says = spoken.map { ",\"protocol\":\($0)" } ?? ""
+        let subject = try await RemoteSubject { command in
+            let value = try JSONDecoder().decode(FlagValue.self, from: Data(command))
+            commands.withLock { $0.append(value) }
+            let answers: [FlagValue: String] = [
+                "describe": #"{"name":"old","capabilities":["flags"],"decides":true,"version":"3"\#(says)}"#,
+                "open": #"{"stage":"s"}"#, "start": #"{"provider":"p"}"#,
+            ]
+            return Array("{\"result\":\(answers[value.objectValue?["command"] ?? .null] ?? "{}")}".utf8)
+        }
+        #expect(subject.spokenProtocol == spoken ?? 1)
+        #expect(subject.version == "3")
+        let time = SuiteTime()
+        time.push(by: .seconds(86_400))
+        let environment = ClientEnvironment(time: time, makeID: { "id-7" }, jitter: { 0.5 })
+        let roles = try await subject.open(.empty).makeProvider().start(in: ProviderContext(environment: environment))
+        guard case .asked(let source) = roles.decisions else { throw SubjectError.broken("it must be asked") }
+        _ = try await source.decisions(for: EvaluationContext(user: .ada, date: time.now))
+        let sent = commands.withLock { $0 }
+        #expect(sent.first?.objectValue?["protocol"] == 2)
+        let question = try #require(sent.last?.objectValue)
+        #expect(question["command"] == "decisions")
+        #expect(question["id"] == (spoken == 2 ? "id-7" : nil))
+        let today = time.now.formatted(.iso8601.year().month().day())
+        #expect(question["now"]?.stringValue.map { $0.hasPrefix(today) } == (spoken == 2 ? true : nil))
+    }
+
+    @Test("a protocol that isn't known here is refused by name")
+    func newerProtocol() async {
+        let error = await #expect(throws: DocumentError.self) {
+            _ = try await Self.subject(["describe": #"{"name":"new","protocol":3}"#])
+        }
+        #expect(error?.path == "result.protocol")
     }
 
     @Test("campaigns come back over the line whole")

@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
     name: "lantern",
     platforms: [.iOS(.v18), .macOS(.v15)],
-    dependencies: [.package(path: "../swift-experimentation")],
+    dependencies: [.package(url: "https://github.com/<owner>/swift-experimentation", from: "0.1.0")],
     targets: [
         .testTarget(
             name: "LanternTests",

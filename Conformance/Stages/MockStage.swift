@@ -68,7 +68,7 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
     }
 
     /// Makes the mock ready for people and other programs.
-    func prepareToServe() async throws { try await wire.prepareToServe?(vendor) }
+    public func prepareToServe() async throws { try await wire.prepareToServe?(vendor) }
 
     /// What of the world the vendor can't hold.
     public var gaps: [WorldGap] { found.withLock { $0 } }
@@ -175,7 +175,13 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
             case .wrongLength: .wrongLength(by: 100)
             case .oversized: .compressedBomb(bytes: 64 << 20)
             }
-        return ScriptedFault(kind, on: operation, after: fault.after, times: fault.times)
+        return ScriptedFault(
+            kind,
+            on: operation,
+            after: fault.after,
+            times: fault.times,
+            containing: fault.containing
+        )
     }
 
     private func failure() throws -> String {

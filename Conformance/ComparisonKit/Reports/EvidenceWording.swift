@@ -1,0 +1,28 @@
+import ConformanceKit
+import Experimentation
+
+/// How what the adapters declare is known, in lines.
+enum EvidenceWording {
+    /// What the signs of the matrix mean.
+    static var legend: String { Evidence.legend + "; what stands behind each vendor's ticks:" }
+
+    /// One line a vendor that says where its capabilities, the rules of its stand-in and its samples come from.
+    static func lines(of comparison: Comparison) -> [String] {
+        comparison.vendors.filter { $0.evidence != Evidence() }.map { vendor in
+            "\(vendor.name): \(parts(of: vendor).joined(separator: "; "))"
+        }
+    }
+
+    private static func parts(of vendor: VendorStory) -> [String] {
+        let evidence = vendor.evidence
+        let known = Provenance.allCases.compactMap { way -> String? in
+            let these = vendor.capabilities.filter { evidence.provenance(of: $0) == way }
+            return these.isEmpty ? nil : "\(way.rawValue): \(these.map(\.rawValue).joined(separator: ", "))"
+        }
+        let rules = evidence.counts.filter { $0.rules > 0 }.map { "\($0.rules) \($0.provenance.rawValue)" }
+        let samples = evidence.counts.filter { $0.fixtures > 0 }.map { "\($0.fixtures) \($0.provenance.rawValue)" }
+        return known
+            + (rules.isEmpty ? [] : ["rules of its stand-in: \(rules.joined(separator: ", "))"])
+            + (samples.isEmpty ? [] : ["samples: \(samples.joined(separator: ", "))"])
+    }
+}

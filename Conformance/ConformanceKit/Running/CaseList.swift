@@ -1,0 +1,55 @@
+/// Cases by subject, as a file lists them: `lantern outages/poison-in-a-batch  # why`.
+///
+/// While an adapter is being written, the cases that fail are recorded, and skipped until their turn comes.
+public struct CaseList: Sendable, Hashable {
+    private var names: [String: Set<String>] = [:]
+
+    /// Creates a list without cases.
+    public init() {}
+
+    /// Reads a list: a subject and a case in each line; what follows `#`, and blank lines, don't count.
+    ///
+    /// - Parameter text: The file's text.
+    /// - Throws: ``DocumentError`` for a line that says something else, or names a case that isn't there.
+    public init(parsing text: String) throws(DocumentError) {
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let words = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace).map(String.init)
+            guard !words.isEmpty else { continue }
+            guard words.count == 2 else {
+                throw DocumentError(
+                    document: "list of cases",
+                    path: "line \(index + 1)",
+                    problem: "a subject and a case are expected"
+                )
+            }
+            guard ConformanceCase.all.contains(where: { $0.name == words[1] }) else {
+                throw DocumentError(
+                    document: "list of cases",
+                    path: "line \(index + 1)",
+                    problem: "there is no case \"\(words[1])\""
+                )
+            }
+            names[words[0], default: []].insert(words[1])
+        }
+    }
+
+    /// Whether a case of a subject is listed.
+    public func contains(_ name: String, of subject: String) -> Bool { names[subject]?.contains(name) ?? false }
+
+    /// How many cases are listed.
+    public var count: Int { names.values.reduce(0) { $0 + $1.count } }
+}
+
+extension ConformanceReport {
+    /// The cases that failed and those that were left out, as ``CaseList`` reads them.
+    public var record: String {
+        subjects.flatMap { subject in
+            let name = subject.name.split(whereSeparator: \.isWhitespace).joined(separator: "-").onOneLine
+            let failed = subject.results.filter(\.outcome.isFailure).map { result in
+                "\(name) \(result.name)  # \((result.outcome.reason ?? result.outcome.word).onOneLine)\n"
+            }
+            return failed + subject.skipped.map { "\(name) \($0)\n" }
+        }
+        .joined()
+    }
+}

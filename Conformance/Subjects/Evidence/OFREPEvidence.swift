@@ -1,0 +1,20 @@
+import ConformanceKit
+import ConformanceStages
+import Experimentation
+import MockVendors
+
+extension OFREPSubject {
+    /// From the published protocol.
+    public var evidence: Evidence {
+        let bulk = "service/openapi.yaml 0.3.0 and ADR 0008 of open-feature/protocol"
+        return Evidence(
+            of: OFREPMock.self,
+            [.flags: .documented, .objectFlags: .documented, .targeting: .documented, .offlineStart: .documented],
+            fixtures: [
+                .init("bulk.json", .documented, source: bulk),
+                .init("refusal.json", .documented, source: "\(bulk), bulkEvaluationFailure"),
+                .init("events.txt", .documented, source: "ADR 0008 and service/event-streams.yaml"),
+            ]
+        )
+    }
+}
