@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import Synchronization
 
-/// What Silverpop Engage has beside the neutral client: its XML interface, its identities, and what is kept of this
+/// The features of Silverpop Engage beyond the neutral client: its XML interface, its identities, and the state of this
 /// installation.
 ///
 /// ```swift
@@ -12,11 +12,11 @@ import Synchronization
 public struct Engage: Sendable {
     /// The configuration.
     public let configuration: EngageConfiguration
-    /// What is kept of this installation.
+    /// The state of this installation.
     public let profile: EngageProfile
     /// The XML interface.
     public let xmlapi: XMLAPIClient
-    /// Making and merging recipients.
+    /// Creating and merging recipients.
     public let mobileIdentity: MobileIdentity
 
     let environment: ClientEnvironment
@@ -26,10 +26,10 @@ public struct Engage: Sendable {
     let linker: EngageLinker
     private let resuming: ResumingTask
 
-    /// Takes the vendor's own part from a client.
+    /// Takes the vendor's own features from a client.
     ///
     /// - Parameter client: A client of an ``EngageProvider``.
-    /// - Throws: ``ErrorCode/unsupported`` by the client of another vendor.
+    /// - Throws: ``ErrorCode/unsupported`` if the client has another vendor.
     public init(of client: ExperimentationClient) throws(ExperimentationError) {
         guard let engage = client.extras(as: Engage.self) else {
             throw ExperimentationError(.unsupported, "\(client.providerName) is not Engage.")
@@ -37,7 +37,7 @@ public struct Engage: Sendable {
         self = engage
     }
 
-    /// Puts together what lives as long as a client does.
+    /// Creates what lives as long as a client.
     init(_ configuration: EngageConfiguration, transport: any HTTPTransport, in context: ProviderContext) {
         self.configuration = configuration
         for case let plugin as any PlacePlugin in configuration.augmentation.plugins {
@@ -96,7 +96,7 @@ public struct Engage: Sendable {
         return roles
     }
 
-    /// Reads what an earlier run kept, and takes up a merge that was interrupted and rows that are owed, in the background.
+    /// Reads an earlier run's state, and resumes an interrupted merge and owed rows in the background.
     func begin() async throws(ExperimentationError) {
         try await profile.load()
         guard profile.record.merge != nil || !profile.record.audits.isEmpty else { return }
@@ -113,7 +113,7 @@ public struct Engage: Sendable {
         }
     }
 
-    /// The merge that is taken up in the background.
+    /// The merge that is resumed in the background.
     private final class ResumingTask: Sendable {
         private let task = Mutex<Task<Void, Never>?>(nil)
 

@@ -8,7 +8,7 @@ extension EngageEventSink {
         return report
     }
 
-    /// The recipient of a user who withdrew consent; here they are forgotten, so the vendor is asked.
+    /// Returns the recipient of a user who withdrew consent; it has been removed here, so the vendor is asked.
     private func recipient(
         of mobileUserID: String,
         _ client: XMLAPIClient

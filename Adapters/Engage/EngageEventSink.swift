@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// Takes the client's events to the endpoint for behaviours.
+/// Delivers the client's events to the endpoint for behaviours.
 struct EngageEventSink: EventSink {
     let connection: EngageConnection
     let profile: EngageProfile
@@ -39,14 +39,14 @@ struct EngageEventSink: EventSink {
         }
     }
 
-    /// Which interface a request goes to.
+    /// The interface of a request.
     enum Lane: DeliveryLane {
         case optOuts, behaviors
 
         var most: Int {
             switch self {
             case .optOuts: 1
-            // No more than a delivery has.
+            // No more than one delivery holds.
             case .behaviors: .max
             }
         }
@@ -91,7 +91,7 @@ struct EngageEventSink: EventSink {
         return report
     }
 
-    /// Writes down what the outbox is about to forget.
+    /// Records what the outbox is about to forget.
     private func remember(_ batch: [Envelope], _ verdict: Verdict) async {
         let attempts = connection.configuration.networking.attempts
         let settled = batch.compactMap { envelope -> EngageJournal.Entry? in
@@ -114,18 +114,18 @@ struct EngageEventSink: EventSink {
         do throws(ExperimentationError) {
             try await journal.note(settled)
         } catch {
-            // Only looking up suffers; the accounts are the outbox's.
+            // Only look-ups suffer; the ledger is the outbox's.
             connection.environment.log.log(.warning, "engage.journal", "not written: \(error.message)")
         }
     }
 
     /// Adds the recipient that this installation still lacks, if one of these events is of its user.
     ///
-    /// One that the vendor refuses doesn't hold up events: they name none then.
+    /// A recipient that the vendor refuses doesn't hold up events: they are then sent without one.
     private func addRecipient(for batch: [Envelope]) async throws(ExperimentationError) {
         let record = profile.record
         guard record.isWanted, batch.contains(where: { $0.identity.id == record.mobileUserID }) else { return }
-        // A delivery waits for no token.
+        // A delivery doesn't wait for a token.
         _ = try await connection.authorization.token(until: connection.environment.time.instant)
         do throws(ExperimentationError) {
             try await recipients.makeUpForRecipient()
@@ -135,7 +135,7 @@ struct EngageEventSink: EventSink {
         }
     }
 
-    /// Learns the campaigns that these events bring, and gives the device an id if it has none.
+    /// Stores the campaigns that these events bring, and gives the device an id if it has none.
     private func prepare(_ batch: [Envelope]) async throws(ExperimentationError) {
         try await profile.load()
         try await addRecipient(for: batch)
@@ -149,7 +149,7 @@ struct EngageEventSink: EventSink {
         }
     }
 
-    /// Has the plug-ins complete the events, all at once; `nil` if the task was cancelled.
+    /// Has the plug-ins complete all events concurrently; `nil` if the task was cancelled.
     private func complete(_ batch: [Envelope]) async -> [String: [String: String]]? {
         var said: [String: [String: String]] = [:]
         guard !augmentation.plugins.isEmpty else {
@@ -178,7 +178,7 @@ struct EngageEventSink: EventSink {
         return isWhole ? said : nil
     }
 
-    /// A behaviour as plug-ins see it: with everything that would be posted without them.
+    /// Returns a behaviour for the plug-ins, with everything that would be posted without them.
     private func event(of envelope: Envelope, _ draft: EngageTranslation.Draft) -> AugmentedEvent {
         let said = translation.attributes(of: envelope.event)
         let whole = behavior(of: envelope, draft, said: said, record: profile.record)
@@ -217,7 +217,7 @@ struct EngageEventSink: EventSink {
         let environment = connection.environment
         do throws(ExperimentationError) {
             return try await connection.exchange(
-                // Delivery is tried again by the outbox: one attempt for a token, no waiting for it.
+                // The outbox retries deliveries: one attempt for a token, without waiting for it.
                 until: environment.time.instant,
                 { connection.requests.behaviors(body, token: $0) },
                 read: { reply in

@@ -23,7 +23,7 @@ public struct EngageProvider: ExperimentationProvider {
     ///
     /// - Parameters:
     ///   - configuration: The settings.
-    ///   - transport: How requests are sent; the platform's way if `nil`.
+    ///   - transport: Sends requests; the platform's own if `nil`.
     public init(configuration: EngageConfiguration, transport: (any HTTPTransport)? = nil) {
         self.configuration = configuration
         self.transport = transport
@@ -37,9 +37,9 @@ public struct EngageProvider: ExperimentationProvider {
     /// Events and identities; no decisions.
     public let capabilities: Set<Capability> = [.tracking, .batching, .identityLinking]
 
-    /// Checks the settings, reads what an earlier run kept, and takes up a merge that was interrupted, in the background.
+    /// Checks the settings, reads an earlier run's state, and resumes an interrupted merge in the background.
     ///
-    /// - Throws: ``ErrorCode/configuration`` that names the setting; ``ErrorCode/store`` if what is kept can't be read.
+    /// - Throws: ``ErrorCode/configuration``, naming the setting; ``ErrorCode/store`` if the state can't be read.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
         let engage = Engage(configuration, transport: transport ?? DefaultTransport.make(), in: context)

@@ -1,9 +1,9 @@
 import Experimentation
 import Foundation
 
-/// From neutral events to the vendor's behaviours; pure.
+/// Translates neutral events into the vendor's behaviours; pure.
 struct EngageTranslation: Sendable {
-    /// The attributes that every behaviour has, in the order of the vendor's documents; their names can't be chosen.
+    /// The attributes of every behaviour, in the order of the vendor's documents; their names are fixed.
     static let coreNames = [
         "Device Name", "Device Version", "OS Name", "OS Version", "App Name", "App Version", "Device Id",
         "Primary User Id", "Anonymous Id", "Recipient Id",
@@ -21,13 +21,13 @@ struct EngageTranslation: Sendable {
         sendsContactID = configuration.sendsContactID
     }
 
-    /// A kind of behaviour with the attributes that its kind brings.
+    /// A kind of behaviour with the attributes specific to it.
     struct Draft: Sendable, Hashable {
         var type: BehaviorType
         var extras: [(name: String, value: String)] = []
-        /// Whether the current campaign is named; the installation names the last one instead.
+        /// Whether it names the current campaign; the installation names the last one instead.
         var namesCurrentCampaign = true
-        /// What a campaign may be found in.
+        /// The values in which a campaign may be found.
         var scanned: [String: FlagValue] = [:]
 
         static func == (one: Self, other: Self) -> Bool {
@@ -37,7 +37,7 @@ struct EngageTranslation: Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(type) }
     }
 
-    /// What an event is in the vendor's words; `nil` if the vendor has none.
+    /// Returns an event in the vendor's words; `nil` if the vendor has none.
     func draft(of event: TrackingEvent) -> Draft? {
         switch event.kind {
         case .custom(let name, let value):
@@ -67,7 +67,7 @@ struct EngageTranslation: Sendable {
         return Draft(type: type, extras: extras, scanned: content.payload)
     }
 
-    /// What a push notification showed: `aps.alert` if that is a text, else its `body`, else nothing.
+    /// Returns the text of a push notification: `aps.alert` if it is a string, else its `body`, else an empty string.
     static func message(in payload: [String: FlagValue]) -> String {
         switch payload["aps"]?.objectValue?["alert"] {
         case .string(let text): text
@@ -76,14 +76,14 @@ struct EngageTranslation: Sendable {
         }
     }
 
-    /// The campaign that an event brings.
+    /// Returns the campaign that an event brings.
     func campaign(of event: TrackingEvent, at date: Date) -> CampaignShelf.Entry? {
         guard let draft = draft(of: event) else { return nil }
         let values = draft.scanned.merging(event.attributes.values) { $1 }
         return draft.scanned.isEmpty ? nil : scan.campaign(in: values, at: date)
     }
 
-    /// What the application said of an event, as the vendor takes it: texts; objects are left out.
+    /// Returns the application's attributes of an event as the vendor takes them: strings, without objects.
     func attributes(of event: TrackingEvent) -> [String: String] {
         var result: [String: String] = [:]
         for (name, value) in event.attributes.values {
@@ -96,10 +96,11 @@ struct EngageTranslation: Sendable {
         return result
     }
 
-    /// Puts a behaviour together: what the application said goes before what its kind brings, and that before what is
-    /// added to all.
+    /// Builds a behaviour: the application's attributes take precedence over those of the kind, and those over the ones
+    /// added
+    /// to all.
     ///
-    /// `said` is what the application and the plug-ins said of it, `recipient` is empty if it isn't known.
+    /// `said` holds the attributes from the application and the plug-ins; `recipient` is empty if it isn't known.
     func behavior(
         _ envelope: Envelope,
         draft: Draft,
@@ -137,7 +138,7 @@ struct EngageTranslation: Sendable {
         )
     }
 
-    /// A value as a text; `nil` for objects and for nothing.
+    /// Returns a value as a string; `nil` for objects and null.
     static func text(_ value: FlagValue) -> String? {
         switch value {
         case .null, .object: nil

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Takes events to the vendor, one a request, as its public interface has it.
+/// Delivers events to the vendor, one per request, as its public interface requires.
 final class EvergageEventSink: EventSink {
     let configuration: EvergageConfiguration
     let surfaces = EvergageSurfaces()
@@ -12,10 +12,10 @@ final class EvergageEventSink: EventSink {
     let environment: ClientEnvironment
     let remoteSettings: EvergageRemoteSettings?
 
-    /// When this run began: what happened before comes from an earlier one.
+    /// When this run began: earlier events come from an earlier run.
     private let started: Date
 
-    /// When the last requests went out, the oldest first.
+    /// When the latest requests were sent, oldest first.
     private let sent = Mutex<[ContinuousClock.Instant]>([])
 
     init(configuration: EvergageConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
@@ -29,12 +29,12 @@ final class EvergageEventSink: EventSink {
             : nil
     }
 
-    /// What the vendor says of the application; `nil` while that is unknown.
+    /// The vendor's settings of the application; `nil` while they are unknown.
     var remote: EvergageRemoteConfiguration? {
         remoteSettings.map(\.known) ?? EvergageRemoteConfiguration()
     }
 
-    /// One event a request and one request at a time: the vendor has no form for several.
+    /// One event per request and one request at a time: the vendor has no batches.
     var batching: BatchPolicy {
         BatchPolicy(
             count: 1,
@@ -53,7 +53,7 @@ final class EvergageEventSink: EventSink {
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         var report = DeliveryReport(noAnswerTo: batch.count)
-        // Events wait while it isn't known whether the vendor takes any, and while it takes none.
+        // Events wait while it is unknown whether the vendor takes any, and while it takes none.
         if let remoteSettings {
             guard let remote = await remoteSettings.current() else {
                 return DeliveryReport(.outage(because: EvergageErrors.unknownSettings))
@@ -69,7 +69,7 @@ final class EvergageEventSink: EventSink {
             }
             let part = await deliver(envelope)
             report.add(part, at: [place])
-            // The head of the queue blocks: what came later must not overtake it.
+            // The head of the queue blocks: later events must not overtake it.
             switch part[0] {
             case .delivered, .rejected: continue
             default: return report
@@ -115,7 +115,7 @@ final class EvergageEventSink: EventSink {
         let answer = (try? JSON.parse(reply.body)).flatMap(EvergageAnswer.init)
         let verdict = EvergageErrors.verdict(on: reply, answer: answer, now: environment.time.now)
         note(verdict, on: envelope)
-        // Said when nothing more comes of the event, for it may be tried for days.
+        // Logged when the event is done, because it may be retried for days.
         switch verdict {
         case .delivered, .rejected:
             for one in action.notes {
@@ -157,17 +157,18 @@ final class EvergageEventSink: EventSink {
         }
     }
 
-    /// Whether there is still a user to show a campaign to: not for an event of an earlier run, an old one, or one of a screen
-    /// that has gone meanwhile.
+    /// Whether there is still a user to show a campaign to: not for an event of an earlier run, an old one, or one of a
+    /// screen
+    /// that has gone.
     private func isCampaignWanted(for envelope: Envelope) -> Bool {
         if envelope.date < started, !surfaces.isLive(session: envelope.session) { return false }
         if environment.time.now.timeIntervalSince(envelope.date) > configuration.campaignAge.seconds { return false }
         return surfaces.isLive(surface: envelope.surface)
     }
 
-    // MARK: Pace
+    // MARK: Rate limit
 
-    /// Waits until one more request fits.
+    /// Waits until one more request is within the limit.
     private func keepPace() async throws {
         guard let pace = configuration.pace else { return }
         while true {
@@ -187,6 +188,6 @@ final class EvergageEventSink: EventSink {
 }
 
 extension Duration {
-    /// The same in seconds.
+    /// The duration in seconds.
     var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

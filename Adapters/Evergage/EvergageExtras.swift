@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Time that an item was looked at, on its way as an event that only this vendor has.
+/// The view time of an item, carried as an event that only this vendor has.
 struct EvergagePing: Sendable, Hashable {
     /// The name of the item's type.
     var type: String
@@ -8,7 +8,7 @@ struct EvergagePing: Sendable, Hashable {
     var id: String
     /// The action of the view.
     var action: String
-    /// How long, in milliseconds.
+    /// The view time in milliseconds.
     var milliseconds: Int
 
     /// The event.
@@ -29,13 +29,12 @@ struct EvergagePing: Sendable, Hashable {
 }
 
 extension EvergageProvider {
-    /// Verifies that the service is reachable and knows the data set, and leaves no trace there.
+    /// Verifies that the service is reachable and knows the data set, without leaving a trace there.
     ///
-    /// It sends one event that says of itself that it isn't to be tracked, which the vendor takes and doesn't process.
+    /// It sends one event marked as not to be tracked, which the vendor accepts and doesn't process.
     ///
     /// - Throws: `ErrorCode.unauthorized` if access is refused, `ErrorCode.configuration` if the data set is unknown,
-    ///   `ErrorCode.transport` if there is no answer that the vendor would give.
-    ///
+    ///   `ErrorCode.transport` if the answer isn't the vendor's.
     /// - Parameter client: A client of this vendor.
     public static func reach(_ client: ExperimentationClient) async throws(ExperimentationError) {
         guard let sink = client.extras(as: EvergageEventSink.self) else {
@@ -60,7 +59,7 @@ extension EvergageProvider {
 }
 
 extension EvergageAction {
-    /// The event that carries this action as it is.
+    /// The event that carries this action unchanged.
     var event: TrackingEvent {
         TrackingEvent(
             .native(NativeEvent(type: EvergageTranslation.Native.event, payload: members, priority: priority))

@@ -5,7 +5,7 @@ import Experimentation
 ///
 /// It has no flags: campaigns come back as answers to events and go to the handlers of
 /// `UserSession.setCampaignHandler(forTarget:on:_:)`. Screens, view time and the vendor's own calls are in
-/// ``Evergage``, which makes a client by itself.
+/// ``Evergage``, which creates a client of its own.
 ///
 /// ```swift
 /// let configuration = try EvergageConfiguration(account: "acme.us-1", dataset: "engage")
@@ -22,7 +22,7 @@ public struct EvergageProvider: ExperimentationProvider {
     ///
     /// - Parameters:
     ///   - configuration: The settings.
-    ///   - transport: How requests are sent; the platform's way if `nil`.
+    ///   - transport: Sends requests; the platform's own if `nil`.
     public init(configuration: EvergageConfiguration, transport: (any HTTPTransport)? = nil) {
         self.configuration = configuration
         self.transport = transport
@@ -41,7 +41,7 @@ public struct EvergageProvider: ExperimentationProvider {
 
     /// Checks the settings.
     ///
-    /// - Throws: ``ErrorCode/configuration`` that names the setting.
+    /// - Throws: ``ErrorCode/configuration``, naming the setting.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
         let events = EvergageEventSink(
@@ -49,7 +49,7 @@ public struct EvergageProvider: ExperimentationProvider {
             transport: transport ?? DefaultTransport.make(),
             environment: context.environment
         )
-        // The vendor shows the latest campaign of each target, and forgets the others.
+        // The vendor shows the latest campaign of each target, and discards the others.
         var roles = ProviderRoles(events: events, campaigns: CampaignPolicy(limitPerTarget: 1))
         roles.extras = events
         roles.remoteSwitch = events.remoteSettings

@@ -2,10 +2,11 @@ import AdapterKit
 import Experimentation
 import Synchronization
 
-/// What the vendor says of the application: asked for when it is overdue, and by the client, so that an application that was
-/// switched off notices when it is on again.
+/// The vendor's settings of the application: requested by deliveries when they have expired, and by the client, so that
+/// an
+/// application that was switched off notices when it is back on.
 final class EvergageRemoteSettings: RemoteSwitch {
-    /// How long to wait after there was no answer.
+    /// How long to wait after a missing answer.
     static let pause: Duration = .seconds(60)
 
     private struct State {
@@ -17,7 +18,7 @@ final class EvergageRemoteSettings: RemoteSwitch {
     private let transport: any HTTPTransport
     private let environment: ClientEnvironment
     private let state = Mutex(State())
-    /// A delivery and the client may want it at once.
+    /// A delivery and the client may want it at the same time.
     private let turn = AsyncSemaphore(limit: 1)
 
     init(configuration: EvergageConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
@@ -26,10 +27,10 @@ final class EvergageRemoteSettings: RemoteSwitch {
         self.environment = environment
     }
 
-    /// What is known; `nil` before the first answer.
+    /// The current settings; `nil` before the first answer.
     var known: EvergageRemoteConfiguration? { state.withLock(\.known) }
 
-    /// What is known, fetched if that is overdue; what is known stays if it fails.
+    /// Returns the current settings, fetched if they have expired; they stay if that fails.
     func current() async -> EvergageRemoteConfiguration? {
         guard (try? await turn.enter()) != nil else { return known }
         defer { turn.leave() }
@@ -42,7 +43,7 @@ final class EvergageRemoteSettings: RemoteSwitch {
         return RemoteSwitchAnswer(isOff: isOff, wait: rest ?? Self.pause)
     }
 
-    /// How long what is known is good; `nil` if it isn't any more.
+    /// How long the settings are still valid; `nil` once they have expired.
     private var rest: Duration? {
         let now = environment.time.instant
         return state.withLock(\.until).flatMap { now < $0 ? now.duration(to: $0) : nil }
@@ -69,7 +70,7 @@ final class EvergageRemoteSettings: RemoteSwitch {
 }
 
 extension EvergageRemoteConfiguration {
-    /// Reads an answer; `nil` if it isn't one.
+    /// Parses an answer; `nil` if it isn't valid.
     ///
     /// An application that the vendor doesn't know is switched off.
     fileprivate init?(_ reply: HTTPReply) {

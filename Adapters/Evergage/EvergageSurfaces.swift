@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Which screens there still are, so that an answer that would come too late isn't asked for.
+/// Tracks which screens still exist, so that answers that would come too late aren't requested.
 final class EvergageSurfaces: Sendable {
     private let state = Mutex<(sessions: Set<String>, surfaces: Set<String>)>(([], []))
 
-    /// What the surfaces of screens begin with; others are the application's own business.
+    /// The prefix of screens' surfaces; others are the application's own.
     static let prefix = "evergage.screen."
 
     func open(session: String) { state.withLock { _ = $0.sessions.insert(session) } }

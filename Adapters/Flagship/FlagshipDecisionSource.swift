@@ -3,16 +3,16 @@ import Experimentation
 
 /// The Decision API: the vendor decides, and is asked for each visitor.
 struct FlagshipDecisionSource: DecisionSource {
-    /// Every refresh asks the vendor, which doesn't say how long an answer is good.
+    /// Every refresh asks the vendor, which doesn't say how long an answer is valid.
     let freshness = Freshness()
     let requests: FlagshipRequests
     let client: HTTPClient
     let automatic: [String: FlagValue]
     let limits: HTTPLimits
     let time: any TimeSource
-    /// Told of each visitor's context.
+    /// Receives each visitor's context.
     let observations: FlagshipObservations
-    /// Told of what the account is set to, and of what fails.
+    /// Receives the account's settings, and failures.
     let reporter: FlagshipReporter?
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
@@ -46,7 +46,7 @@ struct FlagshipDecisionSource: DecisionSource {
 }
 
 extension EvaluationContext {
-    /// The visitor as reports name it.
+    /// The visitor as named in reports.
     fileprivate var visitor: FlagshipReport.Visitor {
         FlagshipReport.Visitor(identity: user.identity, hasConsented: user.consent == .granted)
     }

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// Where Flagship takes events: exposures at the Decision API, hits at the collector.
+/// Flagship's event sink: exposures go to the Decision API, hits to the collector.
 struct FlagshipEventSink: EventSink {
     let batching: BatchPolicy
     let environmentID: String
@@ -10,9 +10,9 @@ struct FlagshipEventSink: EventSink {
     let client: HTTPClient
     let limits: HTTPLimits
     let time: any TimeSource
-    /// Told of each exposure that the vendor has taken.
+    /// Receives each exposure that the vendor has taken.
     let observations: FlagshipObservations
-    /// Told of deliveries that failed.
+    /// Receives failed deliveries.
     let reporter: FlagshipReporter?
 
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
@@ -28,14 +28,14 @@ struct FlagshipEventSink: EventSink {
         _ = try FlagshipTranslation.hits(of: event, id: "check")
     }
 
-    /// Where a request goes; as in the original, exposures first.
+    /// The lane of a request; as in the original, exposures go first.
     enum Lane: DeliveryLane {
         case exposures, hits
 
         var most: Int {
             switch self {
             case .exposures: FlagshipWire.largestActivation
-            // Of hits the policy lets no more into one delivery, and no more bytes, than one request takes.
+            // The policy's limits on events and bytes already keep a delivery's hits within one request.
             case .hits: .max
             }
         }
@@ -83,7 +83,7 @@ struct FlagshipEventSink: EventSink {
                 hits += own.map { $0.wire(for: envelope, environmentID: environmentID, now: now) }
                 places.append(place)
             } catch {
-                // Accepted by an earlier version that knew more, or edited in the store.
+                // Accepted by an earlier version that supported more, or edited in the store.
                 report[place] = .rejected(error.message)
             }
         }
@@ -100,7 +100,7 @@ struct FlagshipEventSink: EventSink {
         orReport label: FlagshipReport.Label,
         of make: () throws(ExperimentationError) -> FlagshipRequests.Prepared
     ) async -> Verdict {
-        // Users who have agreed. Of those who refused, only the refusal itself may be sent.
+        // Users who have consented. Of those who refused, only the refusal itself may be sent.
         let visitor = envelopes.first { $0.event.kind != .consentChanged(granted: false) }
             .map { FlagshipReport.Visitor(identity: $0.identity, hasConsented: true) }
         let start = time.instant
@@ -121,13 +121,13 @@ struct FlagshipEventSink: EventSink {
 // MARK: - The wire of one event
 
 extension FlagshipHit {
-    /// The hit as it goes out: whose, of which environment, how old.
+    /// Returns the hit as it is sent, with its visitor, environment and age.
     func wire(for envelope: Envelope, environmentID: String, now: Date) -> FlagValue {
         var members = fields
         members["cid"] = .string(environmentID)
         members["ds"] = .string(FlagshipWire.dataSource)
         members["qt"] = .int(envelope.queueTime(at: now))
-        // Hits name the anonymous id first, and the customer's beside it only where there are two.
+        // Hits put the anonymous id first, and the customer's beside it only if there are two.
         members["vid"] = .string(envelope.identity.anonymousID ?? envelope.identity.id)
         if envelope.identity.anonymousID != nil { members["cuid"] = .string(envelope.identity.id) }
         return .object(members)
@@ -135,9 +135,9 @@ extension FlagshipHit {
 }
 
 extension Exposure {
-    /// The exposure as it goes out.
+    /// Returns the exposure as it is sent.
     ///
-    /// Here it is the visitor's id that comes first, unlike in hits.
+    /// Unlike in hits, the visitor's id comes first here.
     func wire(for envelope: Envelope, environmentID: String, now: Date) -> FlagValue {
         var members: [String: FlagValue] = [
             "cid": .string(environmentID), "vid": .string(envelope.identity.id),
@@ -150,9 +150,11 @@ extension Exposure {
 }
 
 extension Envelope {
-    /// How long the event has waited, in milliseconds: the collector's unit, which the original for iOS mistakes for seconds.
+    /// Returns how long the event has waited in milliseconds, the collector's unit, which the original for iOS mistakes
+    /// for
+    /// seconds.
     ///
-    /// Never negative, although a clock may have been set back.
+    /// Never negative, even if the clock was set back.
     func queueTime(at now: Date) -> Int {
         let milliseconds = now.timeIntervalSince(date) * 1_000
         guard milliseconds.isFinite, milliseconds > 0 else { return 0 }

@@ -1,11 +1,12 @@
 import Experimentation
 import Synchronization
 
-/// What a visitor has seen by a variation, until the vendor has taken the exposure and the application is told.
+/// What a visitor has seen because of a variation, kept until the vendor has taken the exposure and the application is
+/// told.
 ///
-/// The vendor counts variations, and hears of each once; the application is told of each flag.
+/// The vendor counts variations, and gets each once; the application is told of each flag.
 final class FlagshipObservations: Sendable {
-    /// What the vendor counts: that a visitor saw a variation.
+    /// What the vendor counts: a visitor and a variation.
     struct Mark: Hashable, Sendable {
         var visitor: String
         var group: String
@@ -17,11 +18,11 @@ final class FlagshipObservations: Sendable {
         var flag: FlagshipExposedFlag
     }
 
-    /// An exposure on its way.
+    /// An exposure under way.
     private struct UnderWay: Sendable {
-        /// The visitor as they were, where the exposure doesn't carry it.
+        /// The visitor at that moment, if the exposure doesn't carry it.
         var visitor: FlagshipExposedVisitor?
-        /// What else was seen by it.
+        /// The other flags seen because of it.
         var sights: [Sight] = []
     }
 
@@ -35,18 +36,18 @@ final class FlagshipObservations: Sendable {
 
     init(_ callback: FlagshipExposureCallback?) { self.callback = callback }
 
-    /// Whether exposures have an observer.
+    /// Whether the application observes exposures.
     var isWanted: Bool { callback != nil }
 
     // MARK: The neutral client
 
-    /// Remembers a visitor's context, for exposures of an earlier run.
+    /// Stores a visitor's context, for exposures of an earlier run.
     func note(_ context: EvaluationContext) {
         guard isWanted, context.user.consent != .denied else { return }
         state.withLock { $0.contexts[context.user.id] = context.user.attributes.values }
     }
 
-    /// Takes a flag that a visitor saw: the application is told of each when the vendor has taken the exposure.
+    /// Takes a flag that a visitor saw: the application is told of each once the vendor has taken the exposure.
     func see(_ sight: FlagSight) {
         let visitor = FlagshipExposedVisitor(
             id: sight.user.id,
@@ -61,20 +62,20 @@ final class FlagshipObservations: Sendable {
         }
     }
 
-    // MARK: Flagship's own words
+    // MARK: Flagship's own API
 
-    /// Notes that an exposure is about to go on its way.
+    /// Notes that an exposure is about to be sent.
     ///
     /// - Parameters:
-    ///   - mark: What it is of.
-    ///   - visitor: The visitor as they are, unless the exposure carries that.
+    ///   - mark: What it counts as.
+    ///   - visitor: The visitor at that moment, unless the exposure carries it.
     func begin(_ mark: Mark, by visitor: FlagshipExposedVisitor? = nil) {
         guard isWanted else { return }
         state.withLock { if $0.underWay[mark] == nil { $0.underWay[mark] = UnderWay(visitor: visitor) } }
     }
 
-    /// Takes a further flag that was seen by a variation: the application is told when the vendor has taken the exposure, at
-    /// once if it has.
+    /// Adds a further flag that was seen because of a variation: the application is told once the vendor has taken the
+    /// exposure, or at once if it has.
     func add(_ flag: FlagshipExposedFlag, of visitor: FlagshipExposedVisitor, to mark: Mark) {
         guard let callback else { return }
         let isUnderWay = state.withLock { state in
@@ -86,7 +87,7 @@ final class FlagshipObservations: Sendable {
         if !isUnderWay { Task { await callback(visitor, flag) } }
     }
 
-    /// Forgets a visitor who has withdrawn consent, and what they have seen.
+    /// Removes a visitor who has withdrawn consent, and what they have seen.
     func forget(_ visitor: String) {
         state.withLock { state in
             state.contexts[visitor] = nil
@@ -94,7 +95,7 @@ final class FlagshipObservations: Sendable {
         }
     }
 
-    /// Whether anything is remembered of a visitor.
+    /// Whether anything is stored about a visitor.
     func isRemembering(_ visitor: String) -> Bool {
         state.withLock { $0.contexts[visitor] != nil || $0.underWay.contains { $0.visitor == visitor } }
     }
@@ -116,7 +117,7 @@ final class FlagshipObservations: Sendable {
         for sight in underWay?.sights ?? [] { await callback(sight.visitor, sight.flag) }
     }
 
-    /// The attribute of an exposure under which it carries its visitor's context; it isn't sent.
+    /// The attribute in which an exposure carries its visitor's context; it isn't sent.
     static let context = "context"
 }
 
@@ -137,7 +138,7 @@ extension FlagshipExposedFlag {
     }
 }
 
-/// A dictionary that forgets the keys that came first when there are more than a thousand.
+/// A dictionary that drops its oldest keys beyond a thousand.
 private struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var values: [Key: Value] = [:]
     private var order: [Key] = []

@@ -10,8 +10,9 @@ import Foundation
 /// )
 /// ```
 ///
-/// Whether the vendor decides or this device does is a setting, ``FlagshipConfiguration/mode``. What Flagship alone has
-/// is in ``Flagship``, which uses its words.
+/// Whether the vendor decides or this device does is a setting, ``FlagshipConfiguration/mode``. Features that only
+/// Flagship
+/// has are in ``Flagship``, which uses its words.
 public struct FlagshipProvider: ExperimentationProvider {
     /// The vendor's name.
     public let name = "flagship"
@@ -23,7 +24,7 @@ public struct FlagshipProvider: ExperimentationProvider {
     ///
     /// - Parameters:
     ///   - configuration: The settings.
-    ///   - transport: How requests are sent; the platform's way if `nil`.
+    ///   - transport: Sends requests; the platform's own if `nil`.
     public init(configuration: FlagshipConfiguration, transport: (any HTTPTransport)? = nil) {
         self.configuration = configuration
         self.transport = transport
@@ -34,7 +35,7 @@ public struct FlagshipProvider: ExperimentationProvider {
         "\(configuration.environmentID)/\(configuration.apiKey.reveal())/\(configuration.mode.rawValue)"
     }
 
-    /// Flags and events; decided here as well, in the mode that has the rules.
+    /// Flags and events; also local evaluation, in bucketing mode.
     public var capabilities: Set<Capability> {
         var capabilities: Set<Capability> = [
             .flags, .objectFlags, .flagMetadata, .targeting, .offlineStart, .experiments, .stickyAssignments,
@@ -46,7 +47,7 @@ public struct FlagshipProvider: ExperimentationProvider {
 
     /// Checks the settings.
     ///
-    /// - Throws: ``ErrorCode/configuration`` that names the setting.
+    /// - Throws: ``ErrorCode/configuration``, naming the setting.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
         if !configuration.hasUsualEnvironmentID {
@@ -71,12 +72,12 @@ public struct FlagshipProvider: ExperimentationProvider {
     }
 }
 
-/// What lives as long as a client does.
+/// The state that lives as long as a client.
 struct FlagshipService: Sendable {
     let configuration: FlagshipConfiguration
     let observations: FlagshipObservations
     let reporter: FlagshipReporter?
-    /// Decisions by the configured mode.
+    /// Decisions in the configured mode.
     let decisions: ProviderRoles.Deciding
     let events: FlagshipEventSink
 
@@ -142,7 +143,7 @@ struct FlagshipService: Sendable {
 }
 
 extension FlagshipService {
-    /// Forgets a visitor who has withdrawn consent.
+    /// Removes a visitor who has withdrawn consent.
     func forget(_ visitor: String) {
         observations.forget(visitor)
         reporter?.forget(visitor)
@@ -150,7 +151,7 @@ extension FlagshipService {
 }
 
 extension FlagshipConfiguration {
-    /// When events are sent: the pool and the interval of the vendor's tracking manager.
+    /// The batch policy: the pool and interval of the vendor's tracking manager.
     var batching: BatchPolicy {
         BatchPolicy(
             count: poolSize,

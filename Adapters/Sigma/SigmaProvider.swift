@@ -8,8 +8,8 @@ import Experimentation
 /// let client = try await ExperimentationClient(provider: provider)
 /// ```
 ///
-/// The vendor takes no events, so exposures and other events have nowhere to go: send
-/// ``Sigma/experiments(of:includingHoldouts:)`` to your own analytics. Calls in the words of the vendor's SDK are in
+/// The vendor takes no events, so exposures and other events have no destination: send
+/// ``Sigma/experiments(of:includingHoldouts:)`` to your own analytics. The calls of the vendor's SDK are in
 /// ``Sigma`` and ``SigmaClient``.
 public struct SigmaProvider: ExperimentationProvider {
     /// The vendor's name.
@@ -22,20 +22,20 @@ public struct SigmaProvider: ExperimentationProvider {
     ///
     /// - Parameters:
     ///   - configuration: The settings.
-    ///   - transport: How requests are sent; the platform's way if `nil`.
+    ///   - transport: Sends requests; the platform's own if `nil`.
     public init(configuration: SigmaConfiguration, transport: (any HTTPTransport)? = nil) {
         self.configuration = configuration
         self.transport = transport
     }
 
-    /// The token and the address; what was fetched for one project is of no use for another.
+    /// The token and the address; what was fetched for one project is useless for another.
     public var scope: String {
-        // As the vendor writes its own address: a store knows the account by this text.
+        // In the vendor's notation of its own address, because a store knows the account by this string.
         let slash = configuration.endpoint == SigmaConfiguration.vendorEndpoint ? "/" : ""
         return "\(configuration.projectToken.reveal()) \(configuration.endpoint)\(slash)"
     }
 
-    /// Everything about decisions, nothing about events.
+    /// All capabilities of decisions, none of events.
     public let capabilities: Set<Capability> = [
         .flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation, .offlineStart, .experiments, .holdouts,
         .controlGroups, .overrides,

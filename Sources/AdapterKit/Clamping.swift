@@ -1,8 +1,9 @@
-/// Numbers from the wire, which may be anything, as numbers that can be used.
+/// Converts arbitrary numbers from the wire to usable ones.
 extension Duration {
-    /// Creates a duration from a number of seconds that came from outside, held within a range.
+    /// Creates a duration from an outside number of seconds, clamped to a range.
     ///
-    /// `Duration.seconds(_:)` traps on what it can't hold; this takes `1e308`, infinities and `NaN`, which becomes the lower
+    /// `Duration.seconds(_:)` traps on what it can't hold; this accepts `1e308`, infinities and `NaN`, which becomes
+    /// the lower
     /// bound.
     public init(clampingSeconds seconds: Double, to range: ClosedRange<Duration>) {
         let (least, most) = (range.lowerBound / .seconds(1), range.upperBound / .seconds(1))
@@ -17,9 +18,9 @@ extension Duration {
 }
 
 extension Int {
-    /// Creates a whole number from a number that came from outside, without its fraction, held within a range.
+    /// Creates an integer from an outside number, truncated and clamped to a range.
     ///
-    /// `Int(_:)` traps on what it can't hold; this takes anything, and makes the lower bound of `NaN`.
+    /// `Int(_:)` traps on what it can't hold; this accepts anything, and `NaN` becomes the lower bound.
     public init(clamping number: Double, to range: ClosedRange<Int>) {
         if number >= Double(range.upperBound) {
             self = range.upperBound

@@ -1,4 +1,4 @@
-/// A key, a token or a password: printed, dumped, logged and compared without being seen.
+/// A key, a token or a password that stays hidden when printed, dumped, logged or compared.
 ///
 /// ```swift
 /// let key: Secret = "s3cret"
@@ -8,13 +8,13 @@
 public struct Secret: Sendable, Hashable {
     private let text: String
 
-    /// Wraps a text.
+    /// Wraps a string.
     public init(_ text: String) { self.text = text }
 
-    /// Returns the text, to be put into a request and nowhere else.
+    /// Returns the string, for use in a request and nowhere else.
     public func reveal() -> String { text }
 
-    /// Whether there is no text.
+    /// Whether the string is empty.
     public var isEmpty: Bool { text.isEmpty }
 }
 

@@ -90,7 +90,7 @@ public final class ObservedSession: Observable {
             $0.stringValue
         } ?? flag.defaultValue
     }
-    /// The object or list that a flag has as its value, or its default.
+    /// The object or list value of a flag, or its default.
     public subscript(flag: FlagKey<FlagValue>) -> FlagValue {
         read(flag.key) {
             $0[flag]
@@ -98,7 +98,7 @@ public final class ObservedSession: Observable {
             $0
         } ?? flag.defaultValue
     }
-    /// The value of a flag as a type of the application's, or its default.
+    /// The value of a flag as an application's type, or its default.
     public subscript<Value: Decodable & Sendable>(flag: FlagKey<Value>) -> Value {
         read(flag.key) {
             $0[flag]

@@ -1,31 +1,33 @@
 import Experimentation
 import Foundation
 
-/// The accounts once more, in the lock file beside the store: what is left to balance when the store is cut short.
+/// A second copy of the ledgers, in the lock file beside the store: the figures to balance against when the store is
+/// truncated.
 ///
-/// It is written with what is delivered or removed, with every 256th event that is accepted and when the store is closed,
-/// without waiting for the disk, and only read when the store is
-/// damaged. It names destinations as the store does; nothing of users is in it.
+/// It is written with every delivery or removal, with every 256th accepted event and when the store is closed,
+/// without waiting for the disk, and read only when the store is damaged. It names destinations as the store does and
+/// holds
+/// nothing of users.
 struct AccountsCopy: Sendable, Equatable {
-    /// A destination's accounts, but for what waits.
+    /// A destination's ledger, without what waits.
     struct Lane: Sendable, Equatable {
         var destination: Destination
         var ledger: Ledger
-        /// Up to here, what isn't held is delivered, although its rows may still be there.
+        /// Up to this sequence, deliveries that aren't held are made, although their rows may still exist.
         var head: Int64
     }
 
-    /// Whose copy this is: the store's own random bytes.
+    /// The store that it is a copy of, by the store's own random bytes.
     var salt = Data()
-    /// The highest sequence that was ever given.
+    /// The highest sequence ever assigned.
     var lastSequence: Int64 = 0
     /// The destinations by their numbers in the store.
     var lanes: [Int64: Lane] = [:]
 
-    /// Creates a copy that says nothing.
+    /// Creates an empty copy.
     init() {}
 
-    /// Copies what a table remembers.
+    /// Copies the figures of a table.
     init(_ table: OutboxTable) {
         salt = table.consent.salts.first ?? Data()
         lastSequence = table.lastSequence
@@ -42,7 +44,7 @@ struct AccountsCopy: Sendable, Equatable {
 
     private static let mark = Array("XPAC0001".utf8)
 
-    /// The written form: a mark, a check sum and the figures.
+    /// The written form: a marker, a checksum and the figures.
     var bytes: [UInt8] {
         var body: [UInt8] = []
         func add(_ number: Int64) { withUnsafeBytes(of: number.littleEndian) { body += $0 } }
@@ -72,7 +74,7 @@ struct AccountsCopy: Sendable, Equatable {
         return head + body
     }
 
-    /// Reads the written form; `nil` if it isn't whole.
+    /// Parses the written form; `nil` if it isn't complete.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes[...])
         guard reader.take(Self.mark.count).map(Array.init) == Self.mark, let count = reader.number(),
@@ -94,7 +96,7 @@ struct AccountsCopy: Sendable, Equatable {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 
-    /// Takes figures out of bytes from outside.
+    /// Reads figures from outside bytes.
     private struct Reader {
         var bytes: ArraySlice<UInt8>
 

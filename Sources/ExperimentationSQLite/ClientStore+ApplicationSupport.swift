@@ -2,21 +2,24 @@ import Experimentation
 import Foundation
 
 extension ClientStore {
-    /// Opens a durable store where this platform keeps an application's own files, or creates it.
+    /// Opens a durable store where the platform keeps an application's own files, or creates it.
     ///
-    /// That is the application-support folder on Apple platforms, and on Linux the data folder of the XDG base directories:
-    /// `XDG_DATA_HOME`, or `~/.local/share` if that isn't set. In it the store lies in a folder that has the bundle's
-    /// identifier as its name, or the process's name where there is none: name a folder for several tools that share theirs.
+    /// On Apple platforms this is the application support folder, and on Linux the data folder of the XDG base
+    /// directories:
+    /// `XDG_DATA_HOME`, or `~/.local/share` if that isn't set. There the store is in a folder named after the bundle's
+    /// identifier, or the process if there is none; pass a folder if several tools share a store.
     ///
-    /// It checks the file on the calling thread, about a millisecond for each megabyte.
+    /// It checks the file on the calling thread, about a millisecond per megabyte.
     ///
     /// - Parameters:
-    ///   - name: The file's name without its ending: ASCII letters, digits, `-`, `_` and `.`, which it doesn't begin with.
-    ///   - folder: Where the file lies instead, such as an application group's container.
-    ///   - options: How it behaves.
-    ///   - log: Where it says that a damaged file was set aside.
+    ///   - name: The file's name without extension: ASCII letters, digits, `-`, `_` and `.`, which it doesn't begin
+    ///     with.
+    ///   - folder: A folder to use instead, such as an application group's container.
+    ///   - options: The store's settings.
+    ///   - log: Where to log that a damaged file was set aside.
     /// - Returns: The stores, both in this file.
-    /// - Throws: ``ErrorCode/configuration`` for another name; ``ErrorCode/store`` when the folder or the file can't be had.
+    /// - Throws: ``ErrorCode/configuration`` for an invalid name; ``ErrorCode/store`` if the folder or the file can't
+    ///   be opened.
     public static func applicationSupport(
         named name: String,
         in folder: URL? = nil,
@@ -66,7 +69,7 @@ extension ClientStore {
         #endif
     }
 
-    /// The data folder by the XDG Base Directory Specification, which has relative paths ignored.
+    /// Returns the data folder by the XDG Base Directory Specification, which ignores relative paths.
     static func dataFolder(environment: [String: String], home: URL) -> URL {
         if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") { return URL(filePath: path) }
         return home.appending(path: ".local/share")

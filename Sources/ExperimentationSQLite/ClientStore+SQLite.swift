@@ -5,10 +5,10 @@ extension ClientStore {
     /// Opens a durable store in one SQLite file, or creates it.
     ///
     /// - Parameters:
-    ///   - url: The file, for one application and one account of one vendor. Its folder is made if need be.
-    ///   - provider: Whose events these are; a file that was opened for another vendor or account is refused then.
-    ///   - options: How it behaves.
-    ///   - log: Where it says that a damaged file was set aside.
+    ///   - url: The file, for one application and one account of one vendor. Its folder is created if necessary.
+    ///   - provider: The owner of the events; a file that was opened for another vendor or account is then refused.
+    ///   - options: The store's settings.
+    ///   - log: Where to log that a damaged file was set aside.
     /// - Returns: The stores, both in this file.
     /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as `SQLiteStore` does.
     public static func sqlite(
@@ -17,7 +17,7 @@ extension ClientStore {
         options: SQLiteStore.Options = SQLiteStore.Options(),
         log: any LogSink = NoLog()
     ) async throws(ExperimentationError) -> ClientStore {
-        // Checking a large file takes a while: not on a thread that others wait for.
+        // Checking a large file takes a while, so not on a thread that others wait for.
         let result = await withCheckedContinuation { continuation in
             DispatchQueue(label: "ExperimentationSQLite.open").async {
                 continuation.resume(
@@ -34,12 +34,12 @@ extension ClientStore {
     /// Opens a durable store in a folder that serves several applications, vendors or accounts.
     ///
     /// - Parameters:
-    ///   - folder: The folder; it is made if need be.
-    ///   - provider: Whose events these are.
-    ///   - application: Tells applications apart that share the folder.
-    ///   - options: How it behaves.
-    ///   - log: Where it says that a damaged file was set aside.
-    /// - Returns: The stores, in a file that is named by a digest of application, vendor and account.
+    ///   - folder: The folder; it is created if necessary.
+    ///   - provider: The owner of the events.
+    ///   - application: Distinguishes applications that share the folder.
+    ///   - options: The store's settings.
+    ///   - log: Where to log that a damaged file was set aside.
+    /// - Returns: The stores, in a file named by a digest of application, vendor and account.
     /// - Throws: ``ErrorCode/store`` and ``ErrorCode/configuration``, as `SQLiteStore` does.
     public static func sqlite(
         in folder: URL,

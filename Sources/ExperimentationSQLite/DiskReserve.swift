@@ -8,23 +8,23 @@ import Synchronization
     import Darwin
 #endif
 
-/// Room on the disk that is given up when there is no other, so that events can still be delivered and removed.
+/// Disk space that is given up when there is none left, so that events can still be delivered and removed.
 ///
-/// To delete needs room too: SQLite writes to its log first. As much as the log has at most is enough, because once the
+/// Deleting needs space too: SQLite writes to its log first. The log's maximum size is enough, because once the
 /// log is back in the database, deletions need nothing but the log.
 final class DiskReserve: Sendable {
     private let path: String
     private let size: Int
     private let isSpent = Atomic(false)
 
-    /// Puts the file there, if there is room for it.
+    /// Creates the file, if there is space for it.
     init(path: String, size: Int) {
         self.path = path
         self.size = size
         _ = fill()
     }
 
-    /// Whether events may be added: what was given up for removing them must be there again first.
+    /// Whether events may be added: the reserve must be there again first.
     func allowsAdding() -> Bool {
         guard isSpent.load(ordering: .relaxed) else { return true }
         guard fill() else { return false }
@@ -32,10 +32,10 @@ final class DiskReserve: Sendable {
         return true
     }
 
-    /// Puts the file there again, which may have been deleted with the store.
+    /// Creates the file again, which may have been deleted with the store.
     func restore() { isSpent.store(!fill(), ordering: .relaxed) }
 
-    /// Gives the room up.
+    /// Gives up the reserve.
     ///
     /// - Returns: Whether there was any.
     func spend() -> Bool {
@@ -46,7 +46,7 @@ final class DiskReserve: Sendable {
 
     private func fill() -> Bool {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        // Another process has put it there.
+        // Another process has created it.
         guard descriptor >= 0 else { return errno == EEXIST }
         let isFilled = allot(descriptor)
         close(descriptor)

@@ -1,28 +1,28 @@
 internal import GRDB
 
-/// Rewrites a file, so that nothing is left in it of what was deleted.
+/// Rewrites a file, so that no trace of deleted data is left in it.
 ///
-/// SQLite overwrites what it deletes, but where it moves rows from page to page, copies stay behind, and its log keeps
-/// former pages. The file notes that it is owed, so that a process which dies in between leaves it to the next.
+/// SQLite overwrites what it deletes, but where it moves rows between pages copies stay behind, and its log keeps
+/// former pages. The file records that erasing is owed, so that the next process does it if this one dies in between.
 struct Erasing: Sendable {
     let file: StoreFile
     let traces: Traces
     let lock: FileLock
 
-    /// Writes down that it is owed, in the transaction that removes something.
+    /// Records that erasing is owed, in the transaction that removes something.
     static func owe(_ database: Database) throws {
         try HotStatement("INSERT OR IGNORE INTO meta (name, value) VALUES ('erase', x'01')", database).run()
     }
 
-    /// Whether it is owed, also by an earlier run.
+    /// Whether erasing is owed, including by an earlier run.
     static func isOwed(_ database: Database) throws -> Bool {
         try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'erase')") ?? false
     }
 
-    /// Does it.
+    /// Rewrites the file.
     func run(_ database: Database) throws {
         file.forgetDamaged()
-        // It is put together beside the file: in memory if it is small, else in a file without a name.
+        // It is built beside the file: in memory if it is small, else in an unnamed file.
         let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         let isLarge = pages > 4_096
         if isLarge { try database.execute(sql: "PRAGMA temp_store = FILE") }
@@ -35,7 +35,7 @@ struct Erasing: Sendable {
             try? Self.owe(database)
             throw error
         }
-        // Also those whose events are delivered but still there.
+        // Including those whose events are delivered but still there.
         let users = try String.fetchAll(database, sql: "SELECT user FROM delivery UNION SELECT user FROM tail")
         traces.erased(leaving: users, isShared: !lock.isAlone)
     }

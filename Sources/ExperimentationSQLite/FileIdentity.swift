@@ -6,12 +6,12 @@
     import Darwin
 #endif
 
-/// Which file is at a path: the name may be given to another one while the first is open.
+/// Identifies the file at a path: another file may take the name while the first is open.
 struct FileIdentity: Sendable, Equatable {
     private let device: UInt64
     private let number: UInt64
 
-    /// Looks at what is at a path; `nil` if nothing does.
+    /// Identifies what is at a path; `nil` if nothing is.
     init?(of path: String) {
         var facts = stat()
         guard lstat(path, &facts) == 0 else { return nil }
@@ -26,7 +26,7 @@ struct FileIdentities: Sendable {
     private let database: FileIdentity?
     private let beside: [String: FileIdentity]
 
-    /// Notes what is at a store's path and beside it.
+    /// Records what is at a store's path and beside it.
     init(of path: String) {
         self.path = path
         database = FileIdentity(of: path)
@@ -36,9 +36,10 @@ struct FileIdentities: Sendable {
     /// Whether the open file is still at its path.
     var areCurrent: Bool { FileIdentity(of: path) == database }
 
-    /// Deletes the log and the index of a database that isn't at its path any more, if they still are.
+    /// Deletes the log and index of a database that is no longer at its path, unless they have been replaced.
     ///
-    /// A process that opens another database there would take them for its own; those that have them open keep them.
+    /// A process that opens another database there would take them for its own; processes that have them open keep
+    /// them.
     func forgetBeside() {
         for (ending, identity) in beside where FileIdentity(of: path + ending) == identity { unlink(path + ending) }
     }

@@ -9,15 +9,16 @@ import Synchronization
     import Darwin
 #endif
 
-/// A lock beside the store that tells whether another process has it open; the system lets go of it when a process dies.
+/// A lock beside the store that tells whether another process has it open; the system releases it when a process dies.
 ///
-/// It isn't SQLite's own lock, which comes and goes with transactions: this one is held from opening to closing. The file
-/// has room for a copy of the store's accounts.
+/// It isn't SQLite's own lock, which comes and goes with transactions: this one is held from opening to closing. The
+/// file
+/// has room for a copy of the store's ledgers.
 final class FileLock: Sendable {
     private let descriptor: Mutex<Int32>
     private let written = Mutex(AccountsCopy())
 
-    /// Opens the lock file, which is created for its owner alone.
+    /// Opens the lock file, which only its owner can access.
     init(path: String) throws {
         let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
@@ -27,21 +28,21 @@ final class FileLock: Sendable {
 
     deinit { close(descriptor.withLock { $0 }) }
 
-    /// Lets go of the lock, before the file itself is.
+    /// Releases the lock, before the file itself is closed.
     func release() { descriptor.withLock { _ = flock($0, LOCK_UN) } }
 
-    /// Whether no other process has the file open at this moment; others who come at just this moment wait.
+    /// Whether no other process currently has the file open; others that arrive at this moment wait.
     var isAlone: Bool {
         let isAlone = takeAlone()
-        // A lock that can't be raised is lost, and has to be taken again in either case.
+        // If upgrading fails the lock is lost, so take it again in either case.
         descriptor.withLock { _ = flock($0, LOCK_SH) }
         return isAlone
     }
 
-    /// Takes the lock for this one alone, if no other has it.
+    /// Takes the lock exclusively, if no other process has it.
     func takeAlone() -> Bool { descriptor.withLock { flock($0, LOCK_EX | LOCK_NB) } == 0 }
 
-    /// Takes the lock together with others; waits for one who has it alone, but not for ever.
+    /// Takes the lock together with others; waits for an exclusive holder, but not for ever.
     func takeTogether(within seconds: Double) -> Bool {
         for _ in 0...Int(max(0, min(seconds, 3_600)) * 100) {
             if descriptor.withLock({ flock($0, LOCK_SH | LOCK_NB) }) == 0 { return true }
@@ -50,7 +51,7 @@ final class FileLock: Sendable {
         return false
     }
 
-    /// Goes on with another's file and lock, which gets this one's in its place.
+    /// Exchanges its file and lock with another's.
     func exchange(with other: FileLock) {
         let theirs = other.descriptor.withLock { $0 }
         let ours = descriptor.withLock { ours in
@@ -61,28 +62,28 @@ final class FileLock: Sendable {
         written.withLock { $0 = AccountsCopy() }
     }
 
-    // MARK: The copy of the accounts
+    // MARK: The copy of the ledgers
 
-    /// The copy that is there, if it is whole.
+    /// The stored copy, if it is complete.
     func accounts() -> AccountsCopy? {
         var bytes = [UInt8](repeating: 0, count: Self.mostBytes)
         let count = descriptor.withLock { pread($0, &bytes, bytes.count, 0) }
         return count > 0 ? AccountsCopy(Array(bytes.prefix(count))) : nil
     }
 
-    /// Writes a copy over the one that is there, if it says something else.
+    /// Overwrites the stored copy if it differs.
     func write(_ copy: AccountsCopy) {
         written.withLock { written in
             if written == copy { return }
             let bytes = copy.bytes
             let isWritten = bytes.count <= Self.mostBytes && overwrite(bytes)
-            // Rather none than one that is wrong.
+            // No copy is better than a wrong one.
             if !isWritten { truncate() }
             written = copy
         }
     }
 
-    /// Removes the copy: it is of another file.
+    /// Removes the copy, which belongs to another file.
     func clear() {
         written.withLock { written in
             truncate()

@@ -2,11 +2,11 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// Reads everything that a store of schema 1 or 2 holds, around what can't be read.
+/// Reads everything that a store of schema 1 or 2 holds, around unreadable parts.
 ///
-/// There was one account; its events are owed to the unclaimed destination, as when such a file is brought up to date.
+/// It had one ledger; its events are owed to the unclaimed destination, as when such a file is migrated.
 struct FormerStoreReader {
-    /// Where it is.
+    /// The database.
     let database: Database
 
     /// Whether the tables are of those schemas.
@@ -15,10 +15,10 @@ struct FormerStoreReader {
         return columns == 8
     }
 
-    /// Reads it.
+    /// Reads the contents.
     func contents() -> StoreContents {
         var contents = StoreContents()
-        // Values are stored as they are now; the other tables aren't there.
+        // Values are stored as they are now; the other tables don't exist.
         contents.values = StoreReader(database: database, copy: nil).contents().values
         let account = contents.owner.map { String(decoding: $0, as: UTF8.self) } ?? ""
         var lane = StoreContents.Lane(
@@ -85,7 +85,7 @@ struct FormerStoreReader {
         )
         _ = reader.read(upTo: lane.deliveries.keys.max() ?? 0) { row in
             guard let sequence = row.number(0) else { return nil }
-            // The first schema has a column more, which tells that it was leased and not delayed.
+            // The first schema has one more column, which tells leased from delayed.
             let shift = row.count > 5 ? 1 : 0
             let isLeased = shift == 1 && row.number(1) == 1
             lane.deliveries[sequence]?.noted = row.seconds(1 + shift)

@@ -4,12 +4,13 @@ internal import GRDB
 import Synchronization
 
 extension GroupCommit {
-    /// How many seconds after a removal the file is rewritten at the least.
+    /// The minimum number of seconds between a removal and the rewriting of the file.
     private static let leastBeforeErasing = 0.25
 
     /// Rewrites the file soon, when there is nothing else to do.
     ///
-    /// Not at once, and the longer it takes the later: of many removals in a row each would rewrite the whole file.
+    /// Not at once, and later the longer it takes: otherwise each of many removals in a row would rewrite the whole
+    /// file.
     func eraseLater(_ erasing: Erasing) {
         let wait = waiting.withLock { waiting -> Double? in
             if waiting.isErasingPlanned { return nil }
@@ -20,7 +21,7 @@ extension GroupCommit {
         DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [weak self] in self?.submit(erasing) { _ in } }
     }
 
-    /// Rewrites the file, and waits for that.
+    /// Rewrites the file, and waits for it.
     func erase(_ erasing: Erasing) async throws(ExperimentationError) {
         let result: Result<Void, ExperimentationError> = await withCheckedContinuation { continuation in
             submit(erasing) { continuation.resume(returning: $0) }
@@ -28,7 +29,7 @@ extension GroupCommit {
         try result.get()
     }
 
-    /// Whether an earlier run has left the file to be rewritten.
+    /// Whether an earlier run owes the rewriting of the file.
     func isErasingOwed() throws -> Bool { try database.writeWithoutTransaction { try Erasing.isOwed($0) } }
 
     private func submit(
@@ -45,7 +46,7 @@ extension GroupCommit {
         if isFirst { goOn() }
     }
 
-    /// Rewrites the file, if that is due.
+    /// Rewrites the file if that is due.
     ///
     /// - Returns: Whether it was.
     func runErasing(_ database: Database) -> Bool {

@@ -2,36 +2,37 @@ import Experimentation
 internal import GRDB
 
 extension GroupCommit {
-    /// What a piece of work does to the database.
+    /// The effect of a job on the database.
     enum Kind: Sendable {
         /// It only reads; works on a full disk too.
         case read
-        /// It adds something, inside a transaction that it may share.
+        /// It adds something, in a transaction that it may share.
         case write
-        /// It removes something or leads to that, in such a transaction; if the disk is full, the reserve is given up for it.
+        /// It removes something or leads to that, in such a transaction; if the disk is full, the reserve is given up
+        /// for it.
         case removal
     }
 
-    /// A piece of work.
+    /// A unit of work.
     struct Job: Sendable {
         var kind: Kind
-        /// Does the work, and returns what tells the caller; that is called after the commit.
+        /// Does the work, and returns a closure that answers the caller after the commit.
         var work: @Sendable (Database, inout OutboxTable) throws -> @Sendable () -> Void
         var fail: @Sendable (ExperimentationError) -> Void
     }
 
-    /// What is to be done.
+    /// The work to do.
     struct Waiting {
         var jobs: [Job] = []
         var isRunning = false
-        /// What rewrites the file when there is nothing else to do, and who waits for that.
+        /// The rewriting of the file, for when there is nothing else to do, and who waits for it.
         var erasing: Erasing?
         var erasingAnswers: [@Sendable (Result<Void, ExperimentationError>) -> Void] = []
-        /// How many groups went before it.
+        /// The number of groups that went before it.
         var groupsBeforeErasing = 0
-        /// Whether it begins by itself after a while.
+        /// Whether it is scheduled to begin by itself.
         var isErasingPlanned = false
-        /// How many seconds it took the last time.
+        /// The number of seconds that it took last time.
         var lastErasing = 0.0
     }
 }

@@ -3,19 +3,19 @@ import Foundation
 internal import GRDB
 import Synchronization
 
-/// The one way to the database: what is asked at the same moment shares one transaction.
+/// The only access to the database: simultaneous requests share one transaction.
 ///
-/// The first caller runs; a caller that comes meanwhile waits without a thread and is taken along in the next
-/// transaction. An answer is given after the commit. Where a commit doesn't wait for the disk, the first caller runs its
-/// own transaction on its own thread, which spares two changes of thread; everything else runs on the database's queue.
+/// The first caller runs; a caller that arrives meanwhile waits without a thread and joins the next
+/// transaction. Answers are given after the commit. If a commit doesn't wait for the disk, the first caller runs its
+/// own transaction on its own thread, which saves two changes of thread; everything else runs on the database's queue.
 final class GroupCommit: Sendable {
-    /// How many groups go before the file is rewritten at most.
+    /// The maximum number of groups that go before the file is rewritten.
     static let mostBeforeErasing = 64
 
-    /// How many pieces of work share a transaction at most; bounds what the log grows by in one go.
+    /// The maximum number of jobs in a transaction; bounds the log's growth.
     private static let largestGroup = 256
 
-    /// What is to be done.
+    /// The work to do.
     let waiting = Mutex(Waiting())
     private let table: Mutex<OutboxTable>
     /// The open file; another one after it was deleted or replaced.
@@ -29,10 +29,10 @@ final class GroupCommit: Sendable {
 
     /// The open file's queue.
     var database: DatabaseQueue { connection.withLock { $0.database } }
-    /// How long it waits for others.
+    /// How long the file waits for other processes.
     var patience: Patience { connection.withLock { $0.patience } }
 
-    /// Creates the way to an open database.
+    /// Creates access to an open database.
     init(_ opened: StoreOpening.Opened, move: StoreMove, reserve: DiskReserve, runsOnCaller: Bool) {
         connection = Mutex(opened.connection)
         lock = opened.lock
@@ -43,9 +43,9 @@ final class GroupCommit: Sendable {
         self.runsOnCaller = runsOnCaller
     }
 
-    /// Runs a piece of work and returns what it returns, once that is durable.
+    /// Runs a job and returns its result once it is durable.
     ///
-    /// The work may run twice: when one of a shared transaction fails, each is run again by itself.
+    /// The job may run twice: when one in a shared transaction fails, each is run again on its own.
     func perform<Value: Sendable>(
         _ kind: Kind,
         _ body: @escaping @Sendable (Database, inout OutboxTable) throws -> Value
@@ -63,9 +63,9 @@ final class GroupCommit: Sendable {
         return try result.get()
     }
 
-    /// Looks at what is committed, on the caller's thread and without waiting for the transaction under way.
+    /// Reads what is committed, on the caller's thread and without waiting for the transaction under way.
     ///
-    /// - Returns: What was seen; `nil` if that isn't possible now, so that the way through the line is left.
+    /// - Returns: The result; `nil` if that isn't possible now, so that the caller must queue.
     func look<Value>(_ body: (Database) throws -> Value) -> Value? {
         guard let reader = connection.withLock({ $0.reader }) else { return nil }
         return try? reader.inDatabase(body)
@@ -73,9 +73,9 @@ final class GroupCommit: Sendable {
 
     // MARK: Closing
 
-    /// Closes the database; whatever is asked afterwards fails.
+    /// Closes the database; later requests fail.
     func close() async {
-        // What is in hand doesn't end with a file that isn't found again.
+        // What is in memory doesn't end with a file that has disappeared.
         if !connection.withLock({ $0.identities.areCurrent }) { try? await perform(.removal) { _, _ in } }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             database.asyncWriteWithoutTransaction { _ in continuation.resume() }
@@ -101,7 +101,7 @@ final class GroupCommit: Sendable {
         goOn()
     }
 
-    /// Does what is to be done, on the database's queue.
+    /// Does the waiting work, on the database's queue.
     func goOn() {
         database.asyncWriteWithoutTransaction { [self] database in
             var next = Next.more
@@ -110,13 +110,13 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// What is to be done after a transaction.
+    /// What follows a transaction.
     private enum Next {
-        /// Nothing: the next caller is the first again.
+        /// Nothing: the next caller runs again.
         case nothing
-        /// Something.
+        /// More work.
         case more
-        /// Something, in another file.
+        /// More work, in another file.
         case elsewhere
     }
 
@@ -147,21 +147,21 @@ final class GroupCommit: Sendable {
     /// What a transaction left undone.
     private struct Left {
         var jobs: [Job] = []
-        /// Whether it is to be done in another file, instead of without hurry.
+        /// Whether to do it in another file, instead of at leisure.
         var isElsewhere = false
     }
 
     /// Runs a group and answers every caller in it.
     ///
-    /// - Returns: The work that another process keeps from being done and the caller's thread shouldn't wait for, or that is
-    ///   to be done in another file.
+    /// - Returns: The work that another process blocks and that the caller's thread shouldn't wait for, or that
+    ///   belongs into another file.
     private func run(_ group: [Job], _ database: Database, isOnCaller: Bool) -> Left {
         do {
             for tell in try table.withLock({ try commit(group, database, &$0) }) { tell() }
         } catch {
             if isOnCaller, error.isBusy { return Left(jobs: group) }
             if error as? StoreFault == .replaced { return goElsewhere(with: group, database) }
-            // Each by itself would wait for the other process as long as all of them did.
+            // Each on its own would wait for the other process as long as all of them did.
             guard group.count > 1, !error.isBusy else {
                 if error.isFull, group[0].kind == .removal, makeRoom(database) {
                     return run(group, database, isOnCaller: isOnCaller)
@@ -180,7 +180,7 @@ final class GroupCommit: Sendable {
         return Left()
     }
 
-    /// Carries everything over to the file that is at the path by now.
+    /// Moves everything to the file that is at the path by now.
     private func goElsewhere(with group: [Job], _ database: Database) -> Left {
         do {
             patience.isShort.store(false, ordering: .relaxed)
@@ -219,7 +219,7 @@ final class GroupCommit: Sendable {
             if group.contains(where: { $0.kind == .write }), !reserve.allowsAdding() { throw StoreFault.full }
             let tell = try group.map { try $0.work(database, &changed) }
             if writes {
-                // Who holds on to a file that was deleted would lose what is accepted.
+                // Whoever keeps using a deleted file would lose what is accepted.
                 guard connection.withLock({ $0.identities.areCurrent }) else { throw StoreFault.replaced }
                 if changed.isCopyDue(after: table) {
                     changed.copied = changed.lastSequence

@@ -1,33 +1,34 @@
 import Foundation
 internal import GRDB
 
-/// Reads a table's rows by their numbers, around what can't be read.
+/// Reads a table's rows by their numbers, around unreadable parts.
 ///
-/// From both ends until a page stops it, then from the middle of what is left in both directions, and so on: behind a page
-/// that is gone there may be others that aren't.
+/// It reads from both ends until a page stops it, then from the middle of the rest in both directions, and so on:
+/// behind a
+/// lost page there may be others that aren't.
 struct HoleReader {
-    /// How often is looked for more at most; what is between two keys that close together is given up.
+    /// The maximum number of probes; what is between two close keys is abandoned.
     private static let mostProbes = 4_096
-    /// The same for probes that find nothing, one after the other.
+    /// The maximum number of consecutive probes that find nothing.
     private static let mostVainProbes = 256
 
-    /// Where the rows are.
+    /// The database.
     let database: Database
-    /// Selects rows between two numbers, which are its first two arguments, in ascending order.
+    /// Selects rows between two numbers, its first two arguments, in ascending order.
     let forward: String
-    /// The same in descending order.
+    /// Selects them in descending order.
     let backward: String
     /// The further arguments.
     var arguments: StatementArguments = []
 
-    /// Reads everything that can be read, much of it twice.
+    /// Reads all readable rows, many of them twice.
     ///
     /// - Parameters:
-    ///   - bound: No row is expected to have a higher number, unless it can be read from the end.
+    ///   - bound: The highest number to expect, unless the table can be read from the end.
     ///   - take: Takes a row and returns its number.
-    /// - Returns: Whether all of it could be read.
+    /// - Returns: Whether everything could be read.
     func read(upTo bound: Int64, _ take: (Row) -> Int64?) -> Bool {
-        // A table that isn't known is not looked for again and again.
+        // Don't look for an unknown table again and again.
         guard (try? database.cachedStatement(sql: forward)) != nil else { return false }
         let first = scan(forward, 0, .max, take)
         if first.isWhole { return true }

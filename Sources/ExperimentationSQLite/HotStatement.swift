@@ -3,39 +3,40 @@ internal import GRDBSQLite
 
 /// A statement that runs thousands of times a second: bound and stepped through SQLite's own interface.
 ///
-/// The database prepares, keeps and finalizes it like any other. Only the way of the values in and out is shorter, which
-/// for a small insert is half of its cost.
+/// The database prepares, keeps and finalizes it like any other. Only the path of the values is shorter, which for a
+/// small
+/// insert is half of its cost.
 struct HotStatement {
     private let statement: Statement
     private let database: Database
 
     private var pointer: OpaquePointer { statement.sqliteStatement }
 
-    /// Prepares a statement, or takes the one that is kept.
+    /// Prepares a statement, or takes the cached one.
     init(_ sql: String, _ database: Database) throws {
         statement = try database.cachedStatement(sql: sql)
         self.database = database
         sqlite3_reset(statement.sqliteStatement)
     }
 
-    // MARK: In
+    // MARK: Binding
 
-    /// Has SQLite copy a text or bytes while they are bound.
+    /// Makes SQLite copy strings and bytes while they are bound.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-    /// Binds a whole number.
+    /// Binds an integer.
     func bind(_ value: Int64, at place: Int32) throws { try check(sqlite3_bind_int64(pointer, place, value)) }
 
-    /// Binds a whole number.
+    /// Binds an integer.
     func bind(_ value: Int, at place: Int32) throws { try bind(Int64(value), at: place) }
 
-    /// Binds a truth value, as SQLite has it: 0 or 1.
+    /// Binds a Boolean as SQLite stores it: 0 or 1.
     func bind(_ value: Bool, at place: Int32) throws { try bind(value ? 1 as Int64 : 0, at: place) }
 
     /// Binds a number.
     func bind(_ value: Double, at place: Int32) throws { try check(sqlite3_bind_double(pointer, place, value)) }
 
-    /// Binds a text.
+    /// Binds a string.
     func bind(_ value: String, at place: Int32) throws {
         var value = value
         let code = value.withUTF8 { bytes in
@@ -46,7 +47,7 @@ struct HotStatement {
         try check(code)
     }
 
-    /// Binds nothing.
+    /// Binds NULL.
     func bindNull(at place: Int32) throws { try check(sqlite3_bind_null(pointer, place)) }
 
     /// Binds bytes.
@@ -65,18 +66,18 @@ struct HotStatement {
         while try step() {}
     }
 
-    /// Binds whole numbers, the first one first, and runs the statement to its end.
+    /// Binds integers in order, and runs the statement to its end.
     func run(_ values: Int64...) throws {
         for (index, value) in values.enumerated() { try bind(value, at: Int32(index + 1)) }
         try run()
     }
 
-    /// Moves to the next row.
+    /// Advances to the next row.
     ///
-    /// A caller that stops before the last row calls ``reset()``.
+    /// A caller that stops before the last row must call ``reset()``.
     ///
-    /// - Returns: Whether there is one.
-    /// - Throws: What the database says; the statement is at its beginning again then.
+    /// - Returns: Whether there is a row.
+    /// - Throws: The database's error; the statement is then reset.
     func step() throws -> Bool {
         switch sqlite3_step(pointer) {
         case SQLITE_ROW: return true
@@ -88,15 +89,15 @@ struct HotStatement {
         }
     }
 
-    /// Goes back to the beginning.
+    /// Resets the statement.
     func reset() { sqlite3_reset(pointer) }
 
-    /// How many rows the last deletion or change of this connection touched.
+    /// The number of rows that this connection's last change or deletion touched.
     var changes: Int { Int(sqlite3_changes(database.sqliteConnection)) }
 
-    // MARK: Out
+    // MARK: Reading
 
-    /// A whole number of the row.
+    /// An integer of the row.
     func int(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
 
     /// A number of the row, or `nil`.
@@ -104,17 +105,17 @@ struct HotStatement {
         sqlite3_column_type(pointer, column) == SQLITE_NULL ? nil : sqlite3_column_double(pointer, column)
     }
 
-    /// A text of the row; empty if there is none.
+    /// A string of the row; empty for NULL.
     func text(_ column: Int32) -> String {
         guard let start = sqlite3_column_text(pointer, column) else { return "" }
         let count = Int(sqlite3_column_bytes(pointer, column))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    /// How many bytes there are in a place of the row.
+    /// The number of bytes in a column of the row.
     func count(_ column: Int32) -> Int { Int(sqlite3_column_bytes(pointer, column)) }
 
-    /// Appends bytes of the row to others; none if there are none.
+    /// Appends a column's bytes to others; none for NULL.
     func append(_ column: Int32, to bytes: inout [UInt8]) {
         guard let start = sqlite3_column_blob(pointer, column) else { return }
         bytes.append(
@@ -128,7 +129,7 @@ struct HotStatement {
         if code != SQLITE_OK { throw fault(code) }
     }
 
-    /// What went wrong, without the statement and its values.
+    /// Returns the error, without the statement and its values.
     private func fault(_ code: Int32) -> DatabaseError {
         DatabaseError(
             resultCode: ResultCode(rawValue: sqlite3_extended_errcode(database.sqliteConnection)),

@@ -1,43 +1,43 @@
 import Experimentation
 
-/// A leased batch as read from the file, not decoded yet.
+/// A leased batch as read from the file, not yet decoded.
 struct LeasedBatch: Sendable {
-    /// Where an event lies in ``bodies``: from the end of the one before to its own.
+    /// Where an event is in ``bodies``: from the end of the previous one to its own.
     private struct Event: Sendable {
         var sequence: Int64
         var attempts: Int
         var end: Int
     }
 
-    /// The bodies of all events, one behind the other: they need room once for a batch, not once each.
+    /// The bodies of all events, one after the other: one allocation for a batch instead of one each.
     private(set) var bodies: [UInt8] = []
     private var events: [Event] = []
 
     /// Creates a batch without events.
     ///
-    /// - Parameter bytes: How many bytes it will have, about.
+    /// - Parameter bytes: Its approximate size in bytes.
     init(bytes: Int = 0) { bodies.reserveCapacity(bytes) }
 
-    /// How many events there are.
+    /// The number of events.
     var count: Int { events.count }
 
-    /// The number of the last event.
+    /// The sequence of the last event.
     var last: Int64? { events.last?.sequence }
 
     /// Adds an event.
     ///
     /// - Parameters:
-    ///   - sequence: Its number.
-    ///   - attempts: How often it was tried.
+    ///   - sequence: Its sequence.
+    ///   - attempts: The number of attempts so far.
     ///   - write: Appends its body.
     mutating func add(sequence: Int64, attempts: Int, body write: (inout [UInt8]) -> Void) {
         write(&bodies)
         events.append(Event(sequence: sequence, attempts: attempts, end: bodies.count))
     }
 
-    /// Reads the events.
+    /// Decodes the events.
     ///
-    /// - Returns: Those that can be read, and the numbers of those that can't.
+    /// - Returns: The readable events, and the sequences of the others.
     func read() -> (envelopes: [Envelope], unreadable: [Int64]) {
         var envelopes: [Envelope] = []
         var unreadable: [Int64] = []

@@ -2,18 +2,18 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// An event as it is stored.
+/// An event in its stored form.
 struct StoredEvent: Sendable {
     var user: String
     var priority: Int
-    /// Whether a denial leaves it: the consent signal itself.
+    /// Whether a denial keeps it: the consent signal itself.
     var isKept: Bool
     var date: Double
     var body: [UInt8]
     var deliveries: [NewEvent.Delivery]
     var grantsConsent: Bool
 
-    /// Puts an event into its stored form.
+    /// Encodes an event in its stored form.
     ///
     /// - Throws: ``ErrorCode/tooLarge``, ``ErrorCode/invalidArgument``.
     init(_ event: NewEvent, limit: Int) throws(ExperimentationError) {
@@ -33,7 +33,7 @@ struct StoredEvent: Sendable {
 extension OutboxTable {
     /// Accepts events and makes room for them.
     ///
-    /// - Returns: For each whether it was accepted; one isn't whose user denies consent.
+    /// - Returns: For each whether it was accepted; an event isn't if its user denies consent.
     mutating func append(_ events: [StoredEvent], now: Date, _ database: Database) throws -> [Bool] {
         var written = 0
         var accepted: [Bool] = []
@@ -46,7 +46,7 @@ extension OutboxTable {
                 try insert(event, database)
                 written += event.body.count + 64 * event.deliveries.count
             }
-            // Every so often, so that one large call needs no more room than many small ones.
+            // At intervals, so that one large call needs no more room than many small ones.
             if index % 64 == 63 || index == events.count - 1 {
                 if isTailLong { try writeTail(database) }
                 try makeRoom(after: written, now: now, database)
@@ -57,7 +57,7 @@ extension OutboxTable {
     }
 
     private mutating func insert(_ event: StoredEvent, _ database: Database) throws {
-        // A lane that is made here counts from before this event.
+        // A lane created here counts from before this event.
         let places = try event.deliveries.map { try place(of: $0.destination, database) }
         let owed = owed(event.deliveries, at: places)
         if owed == nil { try writeTail(database) }

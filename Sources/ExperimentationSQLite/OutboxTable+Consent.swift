@@ -14,7 +14,7 @@ extension OutboxTable {
         }
     }
 
-    /// What is left of a user who denies consent: the file's own mark first.
+    /// Returns the digests of a user by which denials are marked, with the file's own first.
     private func digests(of user: String) -> [[UInt8]] {
         let salts = consent.salts.isEmpty ? [Data()] : consent.salts
         return salts.map { salt in
@@ -23,7 +23,7 @@ extension OutboxTable {
         }
     }
 
-    /// Ends a denial, and releases what is held.
+    /// Ends a denial and releases held deliveries.
     ///
     /// - Returns: How many deliveries were released.
     mutating func grant(_ user: String, _ database: Database) throws -> Int {
@@ -55,9 +55,9 @@ extension OutboxTable {
         return released
     }
 
-    /// Removes what waits of users, and leaves a mark of each.
+    /// Removes users' waiting events, and leaves a mark of each denial.
     ///
-    /// One look at all deliveries for all of them.
+    /// Reads the deliveries once for all of them.
     ///
     /// - Returns: How many deliveries were removed.
     mutating func deny(_ users: [String], _ database: Database) throws -> Int {
@@ -103,7 +103,7 @@ extension OutboxTable {
         return removed
     }
 
-    /// Notes that something happened to an event that may have been given out.
+    /// Notes that something happened to an event that may have been handed out.
     mutating func disturb(_ place: Int, _ sequence: Int64, _ database: Database) throws {
         let before = lanes[place].lane.revision
         lanes[place].lane.disturb(sequence)

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// What a lease returned; the events aren't decoded yet.
+/// The result of a lease, with events not yet decoded.
 enum StoredLease: Sendable {
     case leased(LeaseToken, [LeasedBatch])
     case refused(LeaseAnswer)
@@ -65,13 +65,13 @@ extension OutboxTable {
         return batch.count > 0 ? full + [batch] : full
     }
 
-    /// The users of whom an event holds back later ones, each with the first such event.
+    /// Returns the users with an event that holds back later ones, each with the first such event.
     private func waitingUsers(
         _ place: Int,
         _ turn: OutboxLane.Turn,
         _ database: Database
     ) throws -> [ExactText: Int64] {
-        // As `OutboxLane.Turn` has it; when a round begins, the second and the third line add nothing.
+        // The rule of `OutboxLane.Turn`; when a round begins, the second and the third line have no effect.
         let rows = try HotStatement(
             """
             SELECT user, min(sequence) FROM delivery
@@ -108,7 +108,7 @@ extension OutboxTable {
         return Date(timeIntervalSince1970: due)
     }
 
-    /// Binds what tells whether a delivery has to wait: the place, how far a clock may go back, the time, the longest wait.
+    /// Binds what decides whether a delivery has to wait: the place, the clock tolerance, the time, the longest wait.
     func bind(_ place: Int, at now: Double, to statement: HotStatement) throws {
         try statement.bind(lanes[place].id, at: 1)
         try statement.bind(OutboxLane.Wait.clockTolerance, at: 2)

@@ -2,22 +2,24 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// The head: deliveries made from the front of a lane whose rows are still there.
+/// The head: deliveries made from the front of a lane whose rows still exist.
 ///
-/// When a vendor has taken exactly what comes first in a lane, one number in the destination's row says so. That writes one
-/// page instead of a dozen. The rows go when the lane is empty, all at once if nothing else is in the store; when something
-/// else is to be done with deliveries; and otherwise as fast as new events come. What only reads leaves them out. Where the
-/// head ends is in the destination's row: ``StoredLane/head``.
+/// When a vendor has taken exactly the first events of a lane, one number in the destination's row records that, which
+/// writes one page instead of a dozen. The rows are deleted when the lane is empty, all at once if nothing else is in
+/// the
+/// store; before anything else is done with deliveries; and otherwise as fast as new events arrive. Readers skip them.
+/// The
+/// end of the head is in the destination's row: ``StoredLane/head``.
 extension OutboxTable {
-    /// How many rows go in one transaction where they needn't all go, and how many new events call for that.
+    /// How many rows are deleted in one transaction where they needn't all go, and how many new events prompt that.
     static let headPortion = 1_600
 
-    /// Whether deliveries that are made still have rows.
+    /// Whether completed deliveries still have rows.
     var hasHead: Bool { lanes.contains { $0.head > 0 } }
 
-    /// Writes down that a vendor has taken the front of a lane, if these say exactly that.
+    /// Records that a vendor has taken the front of a lane, if that is exactly what these settlements say.
     ///
-    /// - Returns: Whether they do; nothing is written if not.
+    /// - Returns: Whether it is; if not, nothing is written.
     mutating func advanceHead(_ settlements: [Settlement], _ place: Int, _ database: Database) throws -> Bool {
         guard let last = settlements.last, try isFront(settlements, place, database) else { return false }
         lanes[place].head = last.sequence
@@ -32,7 +34,7 @@ extension OutboxTable {
         return true
     }
 
-    /// Whether all of these are delivered, and none is missing before or between them.
+    /// Whether all of these are delivered, with none missing before or between them.
     private func isFront(_ settlements: [Settlement], _ place: Int, _ database: Database) throws -> Bool {
         let rows = try HotStatement(
             """
@@ -45,7 +47,7 @@ extension OutboxTable {
         try rows.bind(lanes[place].head, at: 2)
         defer { rows.reset() }
         for settlement in settlements {
-            // What was tried before is in the index of delayed deliveries, which isn't asked where the head ends.
+            // Retried deliveries are in the index of delayed ones, which isn't consulted for the head.
             guard case .delivered = settlement.outcome, try rows.step(), rows.int(0) == settlement.sequence,
                 rows.int(1) == 0
             else { return false }
@@ -53,7 +55,7 @@ extension OutboxTable {
         return true
     }
 
-    /// Whether something that may be delivered comes behind a lane's head.
+    /// Whether something deliverable follows a lane's head.
     private func hasBody(_ place: Int, _ database: Database) throws -> Bool {
         let next = try HotStatement(
             "SELECT 1 FROM delivery WHERE destination = ? AND held = 0 AND sequence > ? LIMIT 1",
@@ -65,13 +67,13 @@ extension OutboxTable {
         return try next.step()
     }
 
-    /// Deletes the rows of deliveries that are made; called before anything else is done with a delivery.
+    /// Deletes the rows of completed deliveries; called before anything else is done with a delivery.
     mutating func clearHead(_ database: Database) throws {
         guard hasHead, try !clearAll(database) else { return }
         try clearHead(atMost: .max, database)
     }
 
-    /// Deletes rows of deliveries that are made, the oldest first.
+    /// Deletes rows of completed deliveries, oldest first.
     mutating func clearHead(atMost number: Int, _ database: Database) throws {
         let select = try HotStatement(
             "SELECT sequence FROM delivery WHERE destination = ? AND held = 0 AND sequence <= ? ORDER BY sequence LIMIT ?",
@@ -98,9 +100,9 @@ extension OutboxTable {
         }
     }
 
-    /// Deletes everything, if nothing but what is delivered is left: no row needs to be looked at, no page of them written.
+    /// Deletes everything if only delivered events are left: no row needs to be read, and no page of rows written.
     ///
-    /// - Returns: Whether it was so.
+    /// - Returns: Whether that was so.
     private mutating func clearAll(_ database: Database) throws -> Bool {
         let held = try HotStatement("SELECT 1 FROM delivery WHERE destination = ? AND held = 1 LIMIT 1", database)
         for place in lanes.indices {

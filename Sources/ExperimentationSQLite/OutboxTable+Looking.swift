@@ -52,9 +52,9 @@ extension OutboxTable {
         try addFailures(place, to: &status, database)
     }
 
-    /// How many deliveries wait, for consent or not.
+    /// The number of waiting deliveries, held or not.
     private func count(_ place: Int, isHeld: Bool, _ database: Database) throws -> Int {
-        // Not through the view of both: it looks at a lane's head again for each row.
+        // Not through the combined view, which looks up a lane's head again for each row.
         let rows = try HotStatement(
             """
             SELECT (SELECT count(*) FROM delivery WHERE destination = ?1 AND held = ?2 AND sequence > ?3)
@@ -69,7 +69,7 @@ extension OutboxTable {
         return try rows.step() ? Int(rows.int(0)) : 0
     }
 
-    /// When the first event in the order of acceptance happened that some of these are owed.
+    /// When the first event owed to one of these, in the order of acceptance, happened.
     private func oldest(_ places: [Int], _ database: Database) throws -> Date? {
         let first = try database.cachedStatement(
             sql: """
@@ -87,7 +87,7 @@ extension OutboxTable {
         return try Double.fetchOne(date, arguments: [sequences.min()]).map { Date(timeIntervalSince1970: $0) }
     }
 
-    /// How many deliveries behind a sequence may not be tried yet, and when the first of them may.
+    /// How many deliveries after a sequence are delayed, and when the first of them may be tried.
     private func delayed(
         _ place: Int,
         _ now: Date,
@@ -129,7 +129,7 @@ extension OutboxTable {
         if count > 0 { status.failures[reason, default: 0] += count }
     }
 
-    /// The total size in bytes of all bodies that some destination is still owed.
+    /// The total size in bytes of the bodies that are still owed to a destination.
     private func allBytes(_ database: Database) throws -> Int {
         guard hasHead else { return extent.bytes }
         let statement = try database.cachedStatement(
@@ -149,7 +149,7 @@ extension OutboxTable {
         return try Int.fetchOne(statement, arguments: [lanes[place].id]) ?? 0
     }
 
-    /// The accounts.
+    /// The ledger.
     func ledger(of destination: Destination?, _ database: Database) throws -> Ledger {
         var sum = Ledger()
         for place in places(of: destination) {
@@ -160,7 +160,7 @@ extension OutboxTable {
         return sum
     }
 
-    /// A page of waiting events, as they are stored.
+    /// A page of waiting events in their stored form.
     func waiting(after sequence: Int64, limit: Int, _ database: Database) throws -> [StoredWaitingEvent] {
         let page = try database.cachedStatement(
             sql: "SELECT sequence, body FROM event WHERE sequence > ? ORDER BY sequence LIMIT ?"
@@ -187,7 +187,7 @@ extension OutboxTable {
     }
 }
 
-/// A waiting event as read from the file, not decoded yet.
+/// A waiting event as read from the file, not yet decoded.
 struct StoredWaitingEvent: Sendable {
     var sequence: Int64
     var body: Data

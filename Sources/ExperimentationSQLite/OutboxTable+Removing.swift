@@ -24,9 +24,9 @@ extension OutboxTable {
 
     private var isOverLimits: Bool { extent.count > limits.maximumCount || extent.bytes > limits.maximumBytes }
 
-    /// Drops events, the least important first and of those the oldest, while a condition holds.
+    /// Drops events while a condition holds, the least important first and the oldest of those first.
     ///
-    /// What is leased is left alone: it would be counted as lost although the vendor may have it.
+    /// Leased events are spared: they would be counted as lost although the vendor may have them.
     private mutating func dropLeastImportant(
         _ now: Date,
         _ database: Database,
@@ -50,7 +50,7 @@ extension OutboxTable {
             for sequence in victims {
                 try drop.run(lanes[place].id, 0, sequence)
                 if drop.changes > 0 {
-                    // A holder whose lease is over may still have it in hand.
+                    // A holder whose lease has expired may still be sending it.
                     lanes[place].lane.disturb(sequence)
                     dropped += 1
                 } else {
@@ -107,11 +107,11 @@ extension OutboxTable {
         }
     }
 
-    // MARK: By request
+    // MARK: On request
 
-    /// Drops what is older than a moment and not leased.
+    /// Drops unleased deliveries older than a date.
     ///
-    /// - Returns: How many deliveries.
+    /// - Returns: How many were dropped.
     mutating func expire(
         before date: Date,
         owedTo destination: Destination,
@@ -141,7 +141,7 @@ extension OutboxTable {
             if rows.int(0) == 0 { first = min(first, rows.int(1)) }
         }
         rows.reset()
-        // A holder whose lease is over may still have them in hand.
+        // A holder whose lease has expired may still be sending them.
         lanes[place].lane.disturb(first)
         try count(expired, as: .expired, at: place, database)
         try forgetOwedToNobody(database)
@@ -151,7 +151,7 @@ extension OutboxTable {
 
     /// Removes everything that is owed to a destination.
     ///
-    /// - Returns: How many deliveries.
+    /// - Returns: How many deliveries were removed.
     mutating func remove(
         owedTo destination: Destination,
         as account: RemovalAccount,

@@ -3,7 +3,7 @@ import Foundation
 internal import GRDB
 
 extension OutboxTable {
-    /// Writes down what became of events.
+    /// Records what became of events.
     ///
     /// - Returns: Whether the lease is still current.
     mutating func settle(
@@ -32,7 +32,7 @@ extension OutboxTable {
         if isHolder {
             count = try remove(delivered.sorted(), place, database)
         } else {
-            // One by one: what the present holder has in hand ends its round, what is long gone doesn't.
+            // One by one: an event that the current holder is sending ends its round; one long gone doesn't.
             for sequence in delivered.sorted() where try remove([sequence], place, database) > 0 {
                 count += 1
                 lanes[place].lane.disturb(sequence)
@@ -47,7 +47,7 @@ extension OutboxTable {
         return lanes[place].lane.isCurrent(token)
     }
 
-    /// Gives events up.
+    /// Drops events.
     mutating func drop(
         _ sequences: [Int64],
         as reason: Ledger.DropReason,
@@ -82,14 +82,15 @@ extension OutboxTable {
         )
     }
 
-    /// Deletes deliveries, those with consecutive numbers in one go, and the bodies that no other destination is owed.
+    /// Deletes deliveries, in one statement per run of consecutive sequences, and the bodies that no other destination
+    /// is owed.
     ///
     /// - Parameters:
-    ///   - sequences: Their numbers, ascending.
-    ///   - place: Whose deliveries.
-    ///   - database: Where.
-    /// - Returns: How many of them were still there.
-    /// - Throws: What the database says.
+    ///   - sequences: Their sequences, ascending.
+    ///   - place: The lane.
+    ///   - database: The database.
+    /// - Returns: How many of them still existed.
+    /// - Throws: The database's error.
     private mutating func remove(_ sequences: [Int64], _ place: Int, _ database: Database) throws -> Int {
         let delete = try HotStatement(
             "DELETE FROM delivery WHERE destination = ? AND held = 0 AND sequence BETWEEN ? AND ?",
@@ -105,9 +106,9 @@ extension OutboxTable {
         return removed
     }
 
-    /// Deletes the events among these that no destination is owed any more.
+    /// Deletes those of these events that are no longer owed to any destination.
     mutating func removeBodies(_ sequences: [Int64], _ database: Database) throws {
-        // With a single destination there is no other to ask.
+        // A single destination has no others to check.
         let delete = try HotStatement(
             lanes.count == 1
                 ? "DELETE FROM event WHERE sequence BETWEEN ? AND ?"
@@ -127,7 +128,7 @@ extension OutboxTable {
 }
 
 extension [Int64] {
-    /// The ranges of places whose numbers follow each other without a gap; the numbers ascend.
+    /// The index ranges of consecutive numbers in an ascending list.
     var consecutive: [Range<Int>] {
         var ranges: [Range<Int>] = []
         var start = 0

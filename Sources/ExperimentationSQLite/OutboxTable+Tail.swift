@@ -2,22 +2,23 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// The tail: the latest events, whose deliveries don't have rows of their own yet.
+/// The tail: the latest events, whose deliveries have no rows of their own yet.
 ///
-/// An event says itself whom it is owed to, so that accepting one writes one page. Its deliveries get rows together with
-/// those of others, before anything is done with any of them; what only reads looks at both. Where the tail of a
-/// destination begins is in its row: behind ``StoredLane/through``.
+/// An event itself says whom it is owed to, so that accepting one writes one page. Its deliveries get rows together
+/// with
+/// others', before anything is done with any of them; readers look at both. The start of a destination's tail is in its
+/// row: after ``StoredLane/through``.
 extension OutboxTable {
-    /// How many events the tail has at most, but for those of one transaction.
+    /// The maximum number of events in the tail, apart from those of one transaction.
     private static let longestTail: Int64 = 256
-    /// How many bytes its deliveries take at most, which must fit into what a full store keeps back.
+    /// The maximum size of its deliveries in bytes, which must fit into the reserve of a full store.
     private static let largestTail = 32_768
-    /// How many destinations a plausible number has room for; what is owed to others gets its rows at once.
+    /// How many destinations fit into a number; deliveries to others get their rows at once.
     private static let mostInTail: Int64 = 26
 
-    /// What is in the tail, by destination, as ``StoredLane`` and the statements have it.
+    /// Creates views of the tail by destination, for ``StoredLane`` and the statements.
     ///
-    /// In the connection's own memory: damage to the file doesn't touch it.
+    /// They are in the connection's own memory, so damage to the file doesn't affect them.
     static func createViews(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -35,9 +36,9 @@ extension OutboxTable {
         )
     }
 
-    /// Whom an event is owed to, as a number: for each destination a bit, and another one if it is held there.
+    /// Encodes whom an event is owed to as a number: for each destination a bit, and another one if it is held there.
     ///
-    /// - Returns: `nil` if a number has no room for that.
+    /// - Returns: `nil` if that doesn't fit into a number.
     func owed(_ deliveries: [NewEvent.Delivery], at places: [Int]) -> Int64? {
         var bits: Int64 = 0
         for (place, delivery) in zip(places, deliveries) {
@@ -48,7 +49,7 @@ extension OutboxTable {
         return bits
     }
 
-    /// Reads what ``owed(_:at:)`` wrote.
+    /// Decodes what ``owed(_:at:)`` returned.
     ///
     /// - Returns: Whether an event is held at a destination; `nil` if it isn't owed to it.
     static func isHeld(_ owed: Int64, at id: Int64) -> Bool? {
@@ -61,12 +62,12 @@ extension OutboxTable {
         tailBytes += event.deliveries.count * (event.user.utf8.count + 32)
     }
 
-    /// Whether the tail has become long.
+    /// Whether the tail has reached its limit.
     var isTailLong: Bool {
         tailBytes > Self.largestTail || lanes.contains { lastSequence - $0.through >= Self.longestTail }
     }
 
-    /// Gives the events of the tail their deliveries' rows; called before anything is done with a delivery.
+    /// Writes the rows of the tail's deliveries; called before anything is done with a delivery.
     mutating func writeTail(_ database: Database) throws {
         guard lanes.contains(where: { $0.through < lastSequence }) else { return }
         try HotStatement(
@@ -79,7 +80,7 @@ extension OutboxTable {
         try endTail(database)
     }
 
-    /// Writes down that every delivery has its row.
+    /// Records that every delivery has its row.
     mutating func endTail(_ database: Database) throws {
         tailBytes = 0
         for place in lanes.indices where lanes[place].through < lastSequence {
@@ -88,7 +89,7 @@ extension OutboxTable {
         }
     }
 
-    /// Notices what is in the tail, which other processes may have written.
+    /// Measures the tail, which other processes may have written.
     mutating func measureTail(_ database: Database) throws {
         let size = try database.cachedStatement(sql: "SELECT coalesce(sum(length(user) + 32), 0) FROM tail")
         tailBytes = try Int.fetchOne(size) ?? 0

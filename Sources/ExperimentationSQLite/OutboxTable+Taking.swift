@@ -3,14 +3,14 @@ import Foundation
 internal import GRDB
 
 extension OutboxTable {
-    /// Takes over what another file holds; called after ``refresh(_:)``, inside a transaction.
+    /// Takes over the contents of another file; called after ``refresh(_:)``, inside a transaction.
     ///
     /// - Parameters:
-    ///   - contents: What it is, with accounts that balance.
-    ///   - isContinued: Whether this file takes the other's place and holds nothing yet: then sequences stay as they are,
-    ///     else they go on behind this file's own.
+    ///   - contents: The contents, with balanced ledgers.
+    ///   - isContinued: Whether this file replaces the other and is still empty: sequences then stay as they are;
+    ///     otherwise they continue after this file's own.
     ///   - database: This file.
-    /// - Throws: What the database says.
+    /// - Throws: The database's error.
     mutating func take(_ contents: StoreContents, isContinued: Bool, _ database: Database) throws {
         try clearHead(database)
         try writeTail(database)
@@ -51,7 +51,7 @@ extension OutboxTable {
         at place: Int,
         _ database: Database
     ) throws {
-        // Whatever was leased from either file isn't leased any more.
+        // Leases from either file are no longer valid.
         lanes[place].lane.epoch = max(lanes[place].lane.epoch, other.epoch) + 1
         lanes[place].lane.revision = max(lanes[place].lane.revision, other.revision)
         if !isContinued { firstEpochs[other.destination] = lanes[place].lane.epoch }
@@ -94,7 +94,7 @@ extension OutboxTable {
         )
     }
 
-    /// Takes marks of denial over, with what they were made with.
+    /// Takes over marks of denial, with their salts.
     private func takeSalts(_ contents: StoreContents, _ isContinued: Bool, _ database: Database) throws {
         guard let own = contents.salts.first else { return }
         let set = try database.cachedStatement(sql: "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)")
@@ -107,7 +107,7 @@ extension OutboxTable {
         for denial in contents.denials { try mark.execute(arguments: [denial]) }
     }
 
-    /// Removes everything, but for the destinations themselves: it was taken over by another file.
+    /// Removes everything except the destinations themselves: another file has taken it over.
     static func clear(_ database: Database) throws {
         try database.execute(
             sql: """

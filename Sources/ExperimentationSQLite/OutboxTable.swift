@@ -2,47 +2,48 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// The outbox's tables, with what is remembered of them so that accepting an event reads nothing.
+/// The outbox's tables, with enough of them in memory that accepting an event reads nothing.
 ///
-/// A value: a transaction works on a copy that takes effect with the commit. What other processes do is noticed by the
+/// A value: a transaction works on a copy that takes effect with the commit. Changes by other processes are detected by
+/// the
 /// database's data version at the beginning of each transaction.
 struct OutboxTable: Sendable {
-    /// How much is kept.
+    /// The limits of the store.
     let limits: StoreLimits
     /// The destinations, in the order in which they were first named.
     var lanes: [StoredLane] = []
-    /// The highest sequence ever given.
+    /// The highest sequence ever assigned.
     var lastSequence: Int64 = 0
     /// What waits, as far as it is known.
     var extent = Extent()
-    /// For each priority: no event of it has a lower sequence.
+    /// For each priority, a lower bound of the sequences of its events.
     var firstOfPriority: [Int64] = [0, 0, 0]
-    /// At most so many pages are known to be free without asking; counted down by what is written.
+    /// A number of pages known to be free without asking; counted down by what is written.
     var knownFreePages = 0
-    /// How many bytes the deliveries take that have no rows yet.
+    /// The size in bytes of deliveries without rows.
     var tailBytes = 0
-    /// The highest sequence when rows of deliveries that are made were last deleted.
+    /// The highest sequence when rows of completed deliveries were last deleted.
     var cleared: Int64 = 0
-    /// The highest sequence at which the accounts were copied beside the file.
+    /// The highest sequence when the ledgers were last copied beside the file.
     var copied: Int64 = 0
     /// What is known of consent.
     var consent = ConsentMemory()
-    /// For each destination: tokens of an earlier epoch belong to a file that isn't there any more, and so do its sequences.
+    /// For each destination the first valid epoch: older tokens, and their sequences, belong to a file that is gone.
     var firstEpochs: [Destination: Int64] = [:]
     private var dataVersion: Int64?
 
-    /// How much waits.
+    /// The amount of what waits.
     struct Extent: Sendable {
-        /// How many events there are; with ``isExact`` false, at most that many.
+        /// The number of events; an upper bound unless ``isExact``.
         var count = 0
-        /// How many bytes of bodies there are; with ``isExact`` false, at most that many.
+        /// The size of their bodies in bytes; an upper bound unless ``isExact``.
         var bytes = 0
-        /// No event is older than this.
+        /// A lower bound of the events' dates.
         var oldestDate = Double.infinity
-        /// Whether nothing was deleted since the events were counted, other than everything.
+        /// Whether, since the events were counted, nothing was deleted but everything at once.
         var isExact = true
 
-        /// Notes that this process has deleted events; how large they were would cost as much to find out as deleting them.
+        /// Notes that this process has deleted events; finding out their size would cost as much as deleting them.
         mutating func remove(_ number: Int) {
             count -= number
             if number > 0 { isExact = false }
@@ -50,24 +51,25 @@ struct OutboxTable: Sendable {
         }
     }
 
-    /// What is known of consent without asking.
+    /// What is known of consent without reading the file.
     struct ConsentMemory: Sendable {
-        /// What digests of users are made with, so that they mean nothing outside this file: its own first, then those of
-        /// files whose marks were carried over.
+        /// The salts of users' digests, which make them meaningless outside this file: its own first, then those of
+        /// files whose
+        /// marks were taken over.
         var salts: [Data] = []
-        /// Whether there may be users who deny consent.
+        /// Whether any user may deny consent.
         var mayBeDenied = false
-        /// Whether something may wait for consent.
+        /// Whether anything may be held for consent.
         var mayBeHeld = false
     }
 
-    /// Creates the memory of tables that haven't been read.
+    /// Creates the state of tables that haven't been read.
     init(limits: StoreLimits) { self.limits = limits }
 
-    /// How many events are accepted at most before the accounts are copied beside the file again.
+    /// The maximum number of accepted events before the ledgers are copied beside the file again.
     private static let mostBeforeCopy: Int64 = 256
 
-    /// Whether the accounts should be copied beside the file, since a transaction has changed them.
+    /// Whether to copy the ledgers beside the file, since a transaction has changed them.
     func isCopyDue(after before: OutboxTable) -> Bool {
         lastSequence - copied >= Self.mostBeforeCopy || lanes.count != before.lanes.count
             || zip(lanes, before.lanes).contains { now, before in
@@ -78,12 +80,12 @@ struct OutboxTable: Sendable {
             }
     }
 
-    /// How many deliveries were ever given up to make room.
+    /// The number of deliveries ever dropped to make room.
     var overflow: Int { lanes.reduce(0) { $0 + ($1.lane.ledger.dropped[.overflow] ?? 0) } }
 
     // MARK: Other processes
 
-    /// Notices what other processes have done; called inside each transaction, before anything else.
+    /// Detects what other processes have done; called inside each transaction, before anything else.
     mutating func refresh(_ database: Database) throws {
         let pragma = try HotStatement("PRAGMA data_version", database)
         let version = try pragma.step() ? pragma.int(0) : nil
@@ -127,7 +129,7 @@ struct OutboxTable: Sendable {
         }
     }
 
-    /// Counts everything anew.
+    /// Counts everything again.
     mutating func recount(_ database: Database) throws {
         let row = try Row.fetchOne(
             database.cachedStatement(sql: "SELECT count(*), coalesce(sum(length(body)), 0), min(date) FROM event")
@@ -138,10 +140,10 @@ struct OutboxTable: Sendable {
 
     // MARK: Lanes
 
-    /// The place of a destination's lane, which is made if need be.
+    /// Returns the index of a destination's lane, which is created if necessary.
     mutating func place(of destination: Destination, _ database: Database) throws -> Int {
         if let place = known(destination) { return place }
-        // Events of an earlier version, which didn't write down whose they are, or only the account.
+        // Events of an earlier version, which didn't record their owner, or only the account.
         let adopted = lanes.firstIndex { lane in
             lane.lane.destination.provider.isEmpty && ["", destination.account].contains(lane.lane.destination.account)
         }
@@ -154,16 +156,16 @@ struct OutboxTable: Sendable {
         return lanes.count - 1
     }
 
-    /// The place of a destination's lane, if there is one.
+    /// Returns the index of a destination's lane, if there is one.
     func known(_ destination: Destination) -> Int? { lanes.firstIndex { $0.lane.destination == destination } }
 
-    /// Writes a lane down that has changed.
+    /// Writes a changed lane.
     mutating func write(_ place: Int, _ database: Database) throws {
         try writeTail(database)
         try lanes[place].write(database)
     }
 
-    /// Counts deliveries that were given up.
+    /// Counts dropped deliveries.
     mutating func count(
         _ number: Int,
         as reason: Ledger.DropReason,
@@ -182,11 +184,11 @@ struct OutboxTable: Sendable {
 
     // MARK: Room
 
-    /// Notes that so many bytes were written, and asks how much room is left when it may be short.
+    /// Notes that bytes were written, and checks how much room is left when it may be short.
     ///
-    /// - Returns: Whether the reserve is still there: pages that only deliveries and deletions may use.
+    /// - Returns: Whether the reserve is intact: pages that only deliveries and deletions may use.
     mutating func hasRoom(after bytes: Int, _ database: Database) throws -> Bool {
-        // A row lies on one page or begins a new one, and an index may do so too.
+        // A row fits on one page or begins a new one, and so does an index entry.
         knownFreePages -= 3 + bytes / 4_096
         if knownFreePages >= limits.pages.reserve { return true }
         let used = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA page_count")) ?? 0
@@ -199,7 +201,7 @@ struct OutboxTable: Sendable {
         return knownFreePages >= limits.pages.reserve
     }
 
-    /// Whether nothing waits any more, but the file is as large as when much did.
+    /// Whether nothing waits, but the file is still as large as when much did.
     func isLargeAndEmpty(_ database: Database) throws -> Bool {
         guard extent.count == 0 else { return false }
         return try Int.fetchOne(database.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0 > 256

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// What is leased, and what became of it.
+/// Leases and settlements.
 extension SQLiteStore {
     /// Takes a destination's lane and its next batches, in one transaction.
     public func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
@@ -23,19 +23,20 @@ extension SQLiteStore {
             let envelopes = read.map(\.envelopes).filter { !$0.isEmpty }
             if !envelopes.isEmpty { return .leased(Lease(token: token, batches: envelopes)) }
             guard batches.isEmpty else {
-                // What is gone isn't given again; what couldn't be dropped would be.
+                // Dropped events aren't handed out again; those that couldn't be dropped would be.
                 request.token = obstacle == nil ? front : token
                 continue
             }
-            // Nothing but events that can't be dropped: asking again at once would give them again.
+            // Only events that can't be dropped: asking again at once would return them again.
             if front == nil, let obstacle { throw obstacle }
             return .leased(Lease(token: token, batches: []))
         }
     }
 
-    /// Drops events that can't be read.
+    /// Drops unreadable events.
     ///
-    /// One must not keep the others from being delivered, nor must a failure to drop it: it comes again with the next
+    /// One must not keep the others from being delivered, nor must a failure to drop it: it comes up again with the
+    /// next
     /// lease.
     ///
     /// - Returns: Why they couldn't be dropped.
@@ -53,9 +54,9 @@ extension SQLiteStore {
         }
     }
 
-    /// Tells whether what was leased may still be sent.
+    /// Returns whether leased events may still be sent.
     ///
-    /// Asked before each batch is sent, beside what became of the one before being written down.
+    /// Called before each batch is sent, while the outcome of the previous one is being written.
     public func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool {
         if let isCurrent = commits.look({ try StoredLane.isCurrent(token, $0) }) { return isCurrent }
         return try await commits.perform(.read) { _, table in
@@ -63,7 +64,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Writes down what became of leased events.
+    /// Records what became of leased events.
     public func settle(
         _ settlements: [Settlement],
         under token: LeaseToken,
@@ -77,7 +78,7 @@ extension SQLiteStore {
         return isCurrent
     }
 
-    /// Lets go of a lane.
+    /// Releases a lane.
     public func release(
         _ token: LeaseToken,
         pause: DeliveryPause?,
@@ -89,7 +90,7 @@ extension SQLiteStore {
             try table.write(place, database)
             return table.hasHead
         }
-        // By and by, so that accepting an event never waits for all of it.
+        // Step by step, so that accepting an event never waits for all of it.
         while hasHead {
             hasHead = try await commits.perform(.removal) { database, table in
                 try table.clearHead(atMost: OutboxTable.headPortion, database)

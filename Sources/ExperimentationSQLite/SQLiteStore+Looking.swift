@@ -2,9 +2,9 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// What can be seen of a store.
+/// Inspecting a store.
 extension SQLiteStore {
-    /// The destinations that this file has accounts of.
+    /// The destinations that this file has ledgers of.
     public func destinations() async throws(ExperimentationError) -> [Destination] {
         try await commits.perform(.read) { _, table in table.lanes.map(\.lane.destination) }
     }
@@ -16,18 +16,18 @@ extension SQLiteStore {
         }
     }
 
-    /// The accounts.
+    /// The ledger.
     public func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
         try await commits.perform(.read) { database, table in try table.ledger(of: destination, database) }
     }
 
-    /// The events that wait, in the order of acceptance, without taking them from the delivery.
+    /// A page of the waiting events in the order of acceptance, which stay in the store.
     ///
-    /// What can't be read any more is left out.
+    /// Unreadable events are left out.
     ///
     /// - Parameters:
-    ///   - sequence: Where the last call ended; 0 at the beginning.
-    ///   - limit: How many at most.
+    ///   - sequence: Where the last page ended; 0 for the first page.
+    ///   - limit: The size of the page.
     /// - Returns: The next events; none at the end.
     /// - Throws: `ErrorCode.store`.
     public func waiting(
@@ -40,7 +40,7 @@ extension SQLiteStore {
                 try table.waiting(after: last, limit: limit, database)
             }
             let events = rows.compactMap(\.event)
-            // A page of which nothing can be read isn't the end.
+            // A page without readable events isn't the end.
             guard events.isEmpty, let end = rows.last else { return events }
             last = end.sequence
         }

@@ -1,5 +1,5 @@
 extension SQLiteStore {
-    /// How a store behaves.
+    /// Settings of a store.
     ///
     /// ```swift
     /// let store = try await ClientStore.sqlite(at: url, options: .init(durability: .powerLoss))
@@ -7,7 +7,7 @@ extension SQLiteStore {
     public struct Options: Sendable, Hashable {
         /// What accepted events survive.
         public var durability: Durability
-        /// How much is kept.
+        /// How much the store keeps.
         public var limits: StoreLimits
         /// How long to wait for another process that has the file locked.
         public var busyTimeout: Duration
@@ -15,8 +15,8 @@ extension SQLiteStore {
         /// Creates options.
         ///
         /// - Parameters:
-        ///   - durability: What accepted events survive; the death of the process unless more is asked for.
-        ///   - limits: How much is kept; a hundred megabytes unless something else is said.
+        ///   - durability: What accepted events survive; by default the death of the process.
+        ///   - limits: How much the store keeps; by default a hundred megabytes.
         ///   - busyTimeout: How long to wait for another process that has the file locked.
         public init(
             durability: Durability = .process,

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// What isn't an event, and what is left of what was removed.
+/// State other than events, and erasing.
 extension SQLiteStore {
     /// The value of a key, or `nil`.
     public func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
@@ -19,7 +19,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Sets or removes a value, if it is still what the caller has seen.
+    /// Sets or removes a value if it is still what the caller has seen.
     public func update(
         _ key: String,
         to value: [UInt8]?,
@@ -34,14 +34,14 @@ extension SQLiteStore {
         }
     }
 
-    /// The keys that begin with a text, the least recently written first.
+    /// The keys with a prefix, least recently written first.
     public func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
         try await commits.perform(.read) { database, _ in try StateTable.keys(beginningWith: prefix, database) }
     }
 
-    /// Removes every key that begins with one of some texts.
+    /// Removes every key with one of these prefixes.
     ///
-    /// What is left of the values in the files is erased right behind it; ``finishErasing()`` waits for that.
+    /// Traces of the values in the files are erased right afterwards; ``finishErasing()`` waits for that.
     public func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
         let removed = try await commits.perform(.removal) { database, _ in
             let removed = try prefixes.reduce(0) { $0 + (try StateTable.removeAll(beginningWith: $1, database)) }
@@ -53,12 +53,12 @@ extension SQLiteStore {
 
     // MARK: Erasing
 
-    /// Waits until nothing is left in the files of what was removed.
+    /// Waits until no trace of what was removed is left in the files.
     ///
-    /// Removing something needn't wait for it: it is gone for good, and erased soon after, at the latest by ``close()``.
-    /// What a process that dies leaves behind is erased when the file is opened the next time.
+    /// A removal needn't wait for it: what was removed is gone for good, and erased soon afterwards, at the latest by
+    /// ``close()``. If the process dies before, it is erased when the file is next opened.
     ///
-    /// - Throws: `ErrorCode.store` if the files can't be rewritten now; the next removal tries it again.
+    /// - Throws: `ErrorCode.store` if the files can't be rewritten now; the next removal tries again.
     public func finishErasing() async throws(ExperimentationError) {
         guard traces.isErasingOwed else { return }
         try await commits.erase(erasing)

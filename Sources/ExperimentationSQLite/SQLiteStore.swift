@@ -5,22 +5,25 @@ import Synchronization
 
 /// A durable store in one SQLite file: the outbox, cached decisions and rules, sticky assignments.
 ///
-/// What it promises: an accepted event survives the death of the process (or, with ``Durability/powerLoss``, the loss of
-/// power), the accounts are written in the same transaction as the events, several processes may share the file, and a
-/// damaged file is set aside rather than fatal. Events are owed to destinations, so that those of one vendor's account are
-/// never given to another, whichever client opens the file.
+/// Its guarantees: an accepted event survives the death of the process (or, with ``Durability/powerLoss``, the loss of
+/// power), the ledger is written in the same transaction as the events, several processes may share the file, and a
+/// damaged file is set aside rather than fatal. Events are owed to destinations, so that those of one vendor's account
+/// are
+/// never sent to another, whichever client opens the file.
 ///
 /// ```swift
 /// let client = try await ExperimentationClient(provider: provider, store: .sqlite(at: url))
 /// ```
 ///
-/// The files are the database, beside it `-wal` and `-shm` (SQLite's own), `-lock`, `-reserve` (room that is given up when
-/// the disk is full, so that events can still be delivered and removed), and after damage `.damaged`; all are readable by
-/// their owner alone.
+/// The files are the database, beside it `-wal` and `-shm` (SQLite's own), `-lock`, `-reserve` (space that is given up
+/// when
+/// the disk is full, so that events can still be delivered and removed), and after damage `.damaged`; only their owner
+/// can
+/// access them.
 public final class SQLiteStore: OutboxStore, StateStore {
-    /// How much is kept.
+    /// How much the store keeps.
     public let limits: StoreLimits
-    /// Whether the file that was found was damaged and set aside when this store was opened.
+    /// Whether the file was found damaged and set aside when this store was opened.
     public let hasSetAsideDamage: Bool
 
     let file: StoreFile
@@ -31,16 +34,16 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     /// Opens a store, or creates it.
     ///
-    /// Checks the whole file, which takes about a millisecond for each megabyte, on the calling thread; prefer
+    /// Checks the whole file on the calling thread, which takes about a millisecond per megabyte; prefer
     /// ``Experimentation/ClientStore/sqlite(at:for:options:log:)`` in async code.
     ///
     /// - Parameters:
-    ///   - url: The file. Its folder is made if need be.
-    ///   - provider: Whose events these are; a file that was opened for another vendor or account is refused then.
-    ///   - options: How it behaves.
-    ///   - log: Where it says that a damaged file was set aside, or that its file was deleted or replaced.
-    /// - Throws: `ErrorCode.store`, also for a file of a later version, which is left as it is;
-    ///   `ErrorCode.configuration` for a file that is something else.
+    ///   - url: The file. Its folder is created if necessary.
+    ///   - provider: The owner of the events; a file that was opened for another vendor or account is then refused.
+    ///   - options: The store's settings.
+    ///   - log: Where to log that a damaged file was set aside, or that the file was deleted or replaced.
+    /// - Throws: `ErrorCode.store`, also for a file of a later version, which is left unchanged;
+    ///   `ErrorCode.configuration` for any other kind of file.
     public init(
         at url: URL,
         for provider: (any ExperimentationProvider)? = nil,
@@ -75,9 +78,9 @@ public final class SQLiteStore: OutboxStore, StateStore {
         }
     }
 
-    /// Closes the file, so that whatever is asked afterwards fails; what was removed is erased before.
+    /// Erases what was removed and closes the file, so that later calls fail.
     ///
-    /// Letting go of the store closes it too.
+    /// Releasing the store closes it too.
     public func close() async {
         try? await finishErasing()
         await commits.close()
@@ -86,7 +89,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
 
     // MARK: Outbox
 
-    /// Accepts events, in their order.
+    /// Accepts events, in order.
     public func append(
         _ events: [NewEvent],
         now: Date
@@ -103,7 +106,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
         }
         if stored.isEmpty { return refusals }
         let (accepted, overflow) = try await commits.perform(.write) { [traces, stored] database, table in
-            // Here, where no rewriting of the file comes in between and forgets them again.
+            // Here, so that no rewriting of the file in between can clear it.
             traces.note(stored.lazy.map(\.user))
             let before = table.overflow
             let accepted = try table.append(stored, now: now, database)
@@ -117,18 +120,18 @@ public final class SQLiteStore: OutboxStore, StateStore {
         return refusals
     }
 
-    /// How many deliveries this process has given up to make room since it opened the file.
+    /// The number of deliveries that this process has dropped to make room since it opened the file.
     public var overflowed: Int { given.load(ordering: .relaxed) }
 
-    /// Carries out what users say of being tracked.
+    /// Carries out changes of consent.
     ///
-    /// What is left in the files of what was removed is erased right behind it; ``finishErasing()`` waits for that.
+    /// Traces of what was removed are erased from the files right afterwards; ``finishErasing()`` waits for that.
     public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
         let outcome = try await commits.perform(.removal) { database, table in
             var outcome = ConsentOutcome()
             var rest = changes[...]
             while let change = rest.first {
-                // Denials that follow each other are one look at all deliveries.
+                // Consecutive denials read the deliveries once.
                 let denials = rest.prefix { !$0.isGranted }
                 if denials.isEmpty {
                     outcome.released += try table.grant(change.userID, database)
@@ -146,7 +149,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
         return outcome
     }
 
-    /// Drops what is older than a moment and not leased.
+    /// Drops unleased deliveries older than a date.
     public func expire(
         before date: Date,
         owedTo destination: Destination,
@@ -157,7 +160,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
         }
     }
 
-    /// Removes everything that is owed to a destination, and what is left of it in the files.
+    /// Removes everything that is owed to a destination, and its traces in the files.
     public func remove(
         owedTo destination: Destination,
         as account: RemovalAccount

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// A table in another program's SQLite file, read and never written: what an SDK that went before has left on the device.
+/// A table in another program's SQLite file, read-only: what an earlier SDK has left on the device.
 ///
 /// ```swift
 /// let file = caches.appending(path: "Former/records.db")
@@ -14,13 +14,13 @@ public struct SQLiteTable: Sendable, Hashable {
     /// The file.
     public let file: URL
 
-    /// Names a table; nothing is opened.
+    /// Names a table without opening the file.
     public init(_ name: String, in file: URL) { (self.name, self.file) = (name, file) }
 
-    /// Its rows, each by the names of its columns; bytes that are no text are `null`.
+    /// Its rows as values by column name; bytes that aren't text are `null`.
     ///
-    /// - Returns: The rows in the order in which they were put in; none if there is no such file, as in a fresh installation.
-    /// - Throws: `ErrorCode.store` when the file is no database, has no such table or is in use.
+    /// - Returns: The rows in insertion order; none if there is no such file, as in a fresh installation.
+    /// - Throws: `ErrorCode.store` if the file isn't a database, has no such table or is in use.
     public func rows() throws(ExperimentationError) -> [[String: FlagValue]] {
         guard FileManager.default.fileExists(atPath: file.path) else { return [] }
         do {
@@ -42,7 +42,7 @@ public struct SQLiteTable: Sendable, Hashable {
         }
     }
 
-    /// One column as bytes, by the text of another; rows without one of them are left out.
+    /// One column as bytes, keyed by the text of another; rows without either are left out.
     ///
     /// - Throws: As ``rows()``.
     public func values(of column: String, by key: String) throws(ExperimentationError) -> [String: Data] {

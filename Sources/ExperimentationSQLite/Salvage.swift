@@ -12,21 +12,22 @@ internal import GRDB
 
 /// What can still be read from a damaged store.
 ///
-/// The database refuses to look at a file that is shorter than its header says, so a copy is read that is filled up with
-/// nothing; whatever lay behind the cut is a hole in it, around which is read.
+/// SQLite refuses a file that is shorter than its header says, so a copy padded with zeros is read; the missing part is
+/// a
+/// hole that is read around.
 struct Salvage: Sendable {
-    /// What was read, with accounts that balance.
+    /// What was read, with balanced ledgers.
     let contents: StoreContents
 
-    /// Reads a damaged database; finding nothing is a result too.
+    /// Reads a damaged database; finding nothing is a valid result.
     ///
     /// - Parameters:
-    ///   - file: Where it is.
-    ///   - copy: The accounts as they were written down beside it, if they were.
+    ///   - file: The file.
+    ///   - copy: The ledgers copied beside it, if any.
     init(_ file: StoreFile, copy: AccountsCopy?) {
         file.forgetSalvage()
         defer { file.forgetSalvage() }
-        // Without room for a copy, the file itself is read, as far as the database does that.
+        // Without room for a copy, read the file itself, as far as SQLite allows.
         let path = Self.fill(file) ? file.salvagePath : file.path
         var contents = Self.read(path, copy)
         contents.balance(with: copy)
@@ -41,7 +42,7 @@ struct Salvage: Sendable {
         }
         defer { try? database.close() }
         return database.writeWithoutTransaction { database in
-            // A schema of which one entry is wrong is read all the same, and a file's size isn't held against it.
+            // Read the rest even if one entry of the schema is wrong, and ignore the file's size.
             try? database.execute(sql: "PRAGMA writable_schema = ON")
             return FormerStoreReader.fits(database)
                 ? FormerStoreReader(database: database).contents()
@@ -49,7 +50,7 @@ struct Salvage: Sendable {
         }
     }
 
-    /// Copies the database and its log, and gives the copy the size that its header tells.
+    /// Copies the database and its log, and pads the copy to the size that its header states.
     private static func fill(_ file: StoreFile) -> Bool {
         let manager = FileManager.default
         do {
@@ -67,13 +68,13 @@ struct Salvage: Sendable {
         var header = [UInt8](repeating: 0, count: 32)
         let read = pread(descriptor, &header, header.count, 0)
         let pages = header[28..<32].reduce(0) { $0 << 8 | Int($1) }
-        // What the log holds is read, even if nothing is left of the database itself.
+        // Read the log's contents even if nothing is left of the database itself.
         let size = max(read < 32 ? 1 : min(pages, mostPages), 1) * 4_096
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { return false }
         return Int(facts.st_size) >= size || ftruncate(descriptor, off_t(size)) == 0
     }
 
-    /// A gigabyte: a header that says more was damaged.
+    /// A gigabyte: a header that states more is damaged.
     private static let mostPages = 262_144
 }

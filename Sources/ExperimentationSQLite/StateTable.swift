@@ -2,9 +2,9 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// The table of what is not an event.
+/// The table of everything that is not an event.
 enum StateTable {
-    /// The key under which it is written whose file this is.
+    /// The key under which the file's owner is recorded.
     static let account = "account"
 
     /// The value of a key.
@@ -13,7 +13,7 @@ enum StateTable {
         return try Data.fetchOne(statement, arguments: [key]).map { Array($0) }
     }
 
-    /// Sets or removes a value; the row number of a key is the order of its writing.
+    /// Sets or removes a value; the row numbers follow the order of writing.
     static func set(_ value: Data?, for key: String, _ database: Database) throws {
         guard let value else {
             return try database.cachedStatement(sql: "DELETE FROM state WHERE key = ?").execute(arguments: [key])
@@ -22,7 +22,7 @@ enum StateTable {
             .execute(arguments: [key, value])
     }
 
-    /// Sets or removes a value, if it is still what the caller has seen.
+    /// Sets or removes a value if it is still what the caller has seen.
     static func update(
         _ key: String,
         to value: Data?,
@@ -35,7 +35,7 @@ enum StateTable {
         return .updated
     }
 
-    /// The keys that begin with a text, in the order of their writing.
+    /// The keys with a prefix, in the order of writing.
     static func keys(beginningWith prefix: String, _ database: Database) throws -> [String] {
         let statement = try database.cachedStatement(
             sql: "SELECT key FROM state WHERE key >= ? AND key < ? ORDER BY written"
@@ -43,15 +43,15 @@ enum StateTable {
         return try String.fetchAll(statement, arguments: [prefix, prefix + end])
     }
 
-    /// Removes the keys that begin with a text.
+    /// Removes the keys with a prefix.
     ///
-    /// - Returns: How many.
+    /// - Returns: How many were removed.
     static func removeAll(beginningWith prefix: String, _ database: Database) throws -> Int {
         try database.cachedStatement(sql: "DELETE FROM state WHERE key >= ? AND key < ?")
             .execute(arguments: [prefix, prefix + end])
         return database.changesCount
     }
 
-    /// Sorts after every text that a key goes on with.
+    /// Sorts after any continuation of a key.
     private static let end = "\u{10FFFF}"
 }

@@ -10,31 +10,32 @@ internal import GRDB
     import Darwin
 #endif
 
-/// An open database with its settings made and checked.
+/// An open database, set up and checked.
 struct StoreConnection: Sendable {
     let database: DatabaseQueue
-    /// A second connection, for looks at what is committed that mustn't wait for the transaction under way; `nil` where only
-    /// one may have the file open.
+    /// A second connection, for reading what is committed without waiting for the transaction under way; `nil` if only
+    /// one
+    /// connection may have the file open.
     let reader: DatabaseQueue?
     let patience: Patience
     let path: String
-    /// Which files they are.
+    /// The identities of the open files.
     let identities: FileIdentities
 
     /// Opens, checks, migrates and sets up.
     ///
     /// - Parameters:
     ///   - path: The database.
-    ///   - options: How the store behaves.
-    ///   - isExclusive: Whether no other process may open it, which needs no index of the log on the disk.
-    /// - Throws: What the database says, and ``StoreFault``; an error whose `isDamage` is true calls for setting the
-    ///   file aside.
+    ///   - options: The store's settings.
+    ///   - isExclusive: Whether no other process may open it, so that the log's index needn't be on disk.
+    /// - Throws: The database's error, or a ``StoreFault``; if its `isDamage` is true, the file should be
+    ///   set aside.
     init(path: String, _ options: SQLiteStore.Options, isExclusive: Bool) throws {
         let patience = Patience(options.busyTimeout)
         var configuration = Configuration()
         configuration.label = "ExperimentationSQLite"
         configuration.busyMode = .callback { patience.wait(tries: $0) }
-        // Before the file is looked at for the first time: the index of its log would be made on the disk.
+        // Before the file is first accessed: otherwise the index of its log is created on disk.
         if isExclusive {
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
         }
@@ -71,7 +72,7 @@ struct StoreConnection: Sendable {
             do {
                 return try DatabaseQueue(path: path, configuration: configuration)
             } catch {
-                // Its looks never wait; opening it does, for another process that brings the file up to date.
+                // Its reads never wait, but opening it does, for another process that migrates the file.
                 guard error.isBusy, patience.wait(tries: tries) else { throw error }
                 tries += 1
             }
@@ -80,7 +81,7 @@ struct StoreConnection: Sendable {
 
     /// Finds damage that reads and writes don't notice.
     private static func check(_ database: Database) throws {
-        // The files are ours alone; a schema that was tampered with mustn't run functions.
+        // The files are ours alone; a manipulated schema mustn't run functions.
         try database.execute(sql: "PRAGMA trusted_schema = OFF")
         try database.execute(sql: "PRAGMA cell_size_check = ON")
         guard try String.fetchOne(database, sql: "PRAGMA quick_check(1)") == "ok" else { throw StoreFault.damaged }
@@ -92,12 +93,12 @@ struct StoreConnection: Sendable {
             throw ExperimentationError(.store, "The file system can't hold a write-ahead log.")
         }
         try database.execute(sql: "PRAGMA temp_store = MEMORY")
-        // Whose deliveries are being removed; empty between transactions.
+        // The users whose deliveries are being removed; empty between transactions.
         try database.execute(sql: "CREATE TEMP TABLE leaving (user TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
         try OutboxTable.createViews(database)
-        // What is deleted is overwritten where the page is written anyway; pages that become free are overwritten by
-        // the next events, or go when a purge rewrites the file. To overwrite those too would double what a delivery
-        // writes.
+        // Deleted data is overwritten where its page is written anyway; freed pages are overwritten by the next events,
+        // or removed
+        // when a purge rewrites the file. Overwriting those as well would double what a delivery writes.
         try database.execute(sql: "PRAGMA secure_delete = FAST")
         try set("max_page_count", limits.pages.most, database)
         try set("wal_autocheckpoint", limits.logPages, database)
@@ -109,7 +110,7 @@ struct StoreConnection: Sendable {
         }
     }
 
-    /// Sets a pragma, which can't be bound; name and value are ours.
+    /// Sets a pragma, which can't be bound; name and value are our own constants.
     private static func set(_ name: StaticString, _ value: Int, _ database: Database) throws {
         _ = try Row.fetchAll(database, sql: "PRAGMA \(name) = \(value)")
     }

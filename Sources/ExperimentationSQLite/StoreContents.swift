@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Everything that a store holds, as values: what is carried from one file into another.
+/// The contents of a store as values, for moving them from one file to another.
 struct StoreContents: Sendable {
     /// An event's written form.
     struct Event: Sendable {
@@ -12,14 +12,14 @@ struct StoreContents: Sendable {
         var tail: Tail?
     }
 
-    /// What the rows of an event's deliveries will say; see ``OutboxTable/owed(_:at:)``.
+    /// The future rows of an event's deliveries; see ``OutboxTable/owed(_:at:)``.
     struct Tail: Sendable {
         var owed: Int64
         var isKept: Bool
         var user: String
     }
 
-    /// What an event is owed by at one destination.
+    /// One event's delivery to one destination.
     struct Delivery: Sendable {
         var isHeld: Bool
         var isKept: Bool
@@ -30,18 +30,18 @@ struct StoreContents: Sendable {
         var reason: String?
     }
 
-    /// A destination, with the accounts of everything that it was owed.
+    /// A destination with its ledger.
     struct Lane: Sendable {
         var lane: OutboxLane
-        /// What was accepted up to this sequence is counted in the lane.
+        /// The lane counts what was accepted up to this sequence.
         var through: Int64
-        /// Up to this sequence, what isn't held is delivered, although its rows may still be there.
+        /// Up to this sequence, deliveries that aren't held are made, although their rows may still exist.
         var head: Int64 = 0
-        /// What is owed, by sequence.
+        /// The deliveries that are owed, by sequence.
         var deliveries: [Int64: Delivery] = [:]
-        /// Whether some of what is held, or of what isn't, can't be read.
+        /// Whether some of the held, or some of the other, deliveries can't be read.
         var hasHole = (held: false, free: false)
-        /// Whether some of what came behind ``through`` can't be read.
+        /// Whether some of what follows ``through`` can't be read.
         var hasTailHole = false
     }
 
@@ -51,39 +51,40 @@ struct StoreContents: Sendable {
         var value: Data
     }
 
-    /// The destinations by their numbers, which ascend in the order in which they were first named.
+    /// The destinations by number, ascending in the order in which they were first named.
     var lanes: [Int64: Lane] = [:]
     /// The events by sequence.
     var events: [Int64: Event] = [:]
-    /// The highest sequence that was ever given, as far as is known.
+    /// The highest sequence ever assigned, as far as known.
     var lastSequence: Int64 = 0
-    /// The values by the order of their writing.
+    /// The values in the order of writing.
     var values: [Int64: Value] = [:]
-    /// The marks of those who deny consent.
+    /// The marks of users who deny consent.
     var denials: Set<Data> = []
-    /// What those marks were made with, the file's own first.
+    /// The salts of those marks, the file's own first.
     var salts: [Data] = []
-    /// Whether the file is to be rewritten, because something was removed.
+    /// Whether the file must be rewritten because something was removed.
     var isErasingOwed = false
-    /// Whether everything was carried into another file already.
+    /// Whether everything was already moved to another file.
     var isMoved = false
 
-    /// Whose values these are, if that was written down.
+    /// The owner of the values, if recorded.
     var owner: [UInt8]? { values.values.first { $0.key == StateTable.account }.map { Array($0.value) } }
 
-    /// A number that a table may hold for a count, a sequence or a version.
+    /// Whether a number is plausible for a count, a sequence or a version.
     static func isPlausible(_ number: Int64) -> Bool { (0..<1 << 53).contains(number) }
 }
 
-// MARK: Accounts
+// MARK: Ledgers
 
 extension StoreContents {
-    /// Brings the accounts into balance: what was accepted but isn't there is counted as unreadable.
+    /// Balances the ledgers: what was accepted but is missing is counted as unreadable.
     ///
-    /// Deliveries whose event can't be read go. An event whose deliveries can't be read is owed to the one destination of
-    /// which some can't be; where there are several such, it is unknowable, and is counted instead.
+    /// Deliveries whose event can't be read are removed. An event whose deliveries can't be read is owed to the one
+    /// destination
+    /// with unreadable deliveries; if there are several, the owner is unknowable, and it is counted instead.
     ///
-    /// - Parameter copy: The accounts as they were written down beside the file, if they were.
+    /// - Parameter copy: The ledgers copied beside the file, if any.
     mutating func balance(with copy: AccountsCopy?) {
         for (id, lane) in lanes {
             lanes[id]?.lane.ledger.accepted += lane.deliveries.keys.count { $0 > lane.through }
@@ -110,27 +111,27 @@ extension StoreContents {
             var lane = lanes[id] ?? Lane(lane: OutboxLane(of: account.destination), through: copy.lastSequence)
             if lane.lane.destination.provider.isEmpty { lane.lane.destination = account.destination }
             lane.lane.ledger.rise(to: account.ledger)
-            // All that came later than the table's row is in the copy's sum.
+            // The copy's sum includes everything later than the table's row.
             lane.through = max(lane.through, copy.lastSequence)
             lane.head = max(lane.head, account.head)
             lanes[id] = lane
         }
     }
 
-    /// Counts for a destination what was accepted since its accounts were written and can't be read.
+    /// Counts for a destination what was accepted since its ledger was written and can't be read.
     private mutating func countLost(at id: Int64, except read: Set<Int64>, upTo highest: Int64) {
         guard let through = lanes[id]?.through, highest > through else { return }
         lanes[id]?.lane.ledger.accepted += Int(highest - through) - read.count { $0 > through && $0 <= highest }
     }
 
-    /// Gives a destination what belongs to no other, and counts for it what was accepted since its accounts were written.
+    /// Assigns to a destination what belongs to no other, and counts what was accepted since its ledger was written.
     private mutating func attribute(to id: Int64, except read: Set<Int64>, upTo highest: Int64) {
         countLost(at: id, except: read, upTo: highest)
         guard var lane = lanes[id] else { return }
         for (sequence, event) in events where !read.contains(sequence) {
             guard let envelope = try? EnvelopeCoding.decode(Array(event.body)) else { continue }
             lane.deliveries[sequence] = Delivery(
-                // What may have waited for consent mustn't be sent without it.
+                // What may have been held for consent mustn't be sent without it.
                 isHeld: lane.hasHole.held && !envelope.event.isConsentSignal,
                 isKept: envelope.event.isConsentSignal,
                 user: envelope.identity.id
@@ -141,7 +142,7 @@ extension StoreContents {
 }
 
 extension StoreContents.Lane {
-    /// Leaves out what is delivered, and what can't be read, which it counts.
+    /// Leaves out what is delivered, and what can't be read, which is counted.
     fileprivate mutating func balance(_ events: [Int64: StoreContents.Event]) {
         deliveries = deliveries.filter { ($0.value.isHeld || $0.key > head) && events[$0.key] != nil }
         let gone = lane.ledger.delivered + lane.ledger.purged + lane.ledger.dropped.values.reduce(0, +)
@@ -152,7 +153,7 @@ extension StoreContents.Lane {
 }
 
 extension Ledger {
-    /// Takes the higher of two figures; accounts only grow.
+    /// Takes the higher of two figures, since ledgers only grow.
     fileprivate mutating func rise(to other: Ledger) {
         accepted = max(accepted, other.accepted)
         delivered = max(delivered, other.delivered)

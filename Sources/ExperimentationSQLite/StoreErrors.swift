@@ -2,24 +2,24 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// What can be wrong with a store file that is there.
+/// What can be wrong with an existing store file.
 enum StoreFault: Error, Equatable {
-    /// It is damaged: it isn't a database, or its pages contradict each other.
+    /// It is damaged: not a database, or with contradictory pages.
     case damaged
-    /// It is a database of something else.
+    /// It is a database of another application.
     case foreign
     /// A later version of this library wrote it.
     case newer(version: Int)
-    /// Its own limit is reached, but for the reserve.
+    /// It has reached its own limit, apart from the reserve.
     case full
     /// It belongs to another account.
     case someoneElses
-    /// It isn't at its path any more.
+    /// It is no longer at its path.
     case replaced
 }
 
 extension ExperimentationError {
-    /// Puts what the database or the system said into a typed error; statements and their values stay out of it.
+    /// Converts an error of the database or the system, without statements or their values.
     static func store(_ error: any Error, name: String) -> ExperimentationError {
         switch error {
         case let error as ExperimentationError:
@@ -73,7 +73,7 @@ extension ExperimentationError {
         }
     }
 
-    /// The database's own code, without the statement and its values.
+    /// The database's error code, without the statement and its values.
     private struct Code: Error, CustomStringConvertible {
         var description: String
         init(_ error: DatabaseError) { description = "SQLite code \(error.extendedResultCode.rawValue)" }
@@ -81,22 +81,22 @@ extension ExperimentationError {
 }
 
 extension Error {
-    /// Whether the database file itself is to blame.
+    /// Whether the database file itself is at fault.
     var isDamage: Bool {
         if self as? StoreFault == .damaged { return true }
         guard let error = self as? DatabaseError else { return false }
         return error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
     }
 
-    /// Whether there is no room.
+    /// Whether the disk is full.
     var isFull: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_FULL }
 
-    /// Whether there is no room for something, be it what SQLite needs only while a file is open.
+    /// Whether there is no room, including for files that SQLite needs only while the database is open.
     var isWithoutRoom: Bool {
         let code = (self as? DatabaseError)?.resultCode
         return code == .SQLITE_FULL || code == .SQLITE_IOERR || code == .SQLITE_CANTOPEN
     }
 
-    /// Whether another connection has the database at this moment.
+    /// Whether another connection has the database locked.
     var isBusy: Bool { (self as? DatabaseError)?.resultCode == .SQLITE_BUSY }
 }

@@ -16,7 +16,7 @@ struct StoreFile: Sendable {
     /// The path as the caller spelled it, for messages.
     let name: String
 
-    /// Takes a file's place in the file system.
+    /// Resolves a file's location in the file system.
     init(_ url: URL) throws(ExperimentationError) {
         guard url.isFileURL, !url.path.isEmpty else {
             throw ExperimentationError(.configuration, "The store must be a file on this machine.")
@@ -27,22 +27,22 @@ struct StoreFile: Sendable {
 
     /// The lock beside it.
     var lockPath: String { path + "-lock" }
-    /// Room that is kept on the disk.
+    /// Reserved disk space.
     var reservePath: String { path + "-reserve" }
-    /// What a damaged file is moved to; the first one stays there.
+    /// Where a damaged file is moved; the first one stays there.
     var damagedPath: String { path + ".damaged" }
-    /// A copy of a damaged file while it is read.
+    /// The copy of a damaged file while it is read.
     var salvagePath: String { path + ".salvage" }
 
-    /// How many damaged predecessors are kept: the first, and the latest ones.
+    /// How many damaged predecessors are kept: the first, and the latest.
     static let mostDamaged = 4
 
-    /// Where the damaged predecessors go: the first without a number.
+    /// Where damaged predecessors are moved: the first without a number.
     private var damagedPaths: [String] {
         [damagedPath] + (2...Self.mostDamaged).map { damagedPath + "-" + String($0) }
     }
 
-    /// Creates the folder, for its owner alone, where it isn't there.
+    /// Creates the folder, accessible by its owner alone, if it doesn't exist.
     func prepareFolder() throws(ExperimentationError) {
         let folder = (path as NSString).deletingLastPathComponent
         if !FileManager.default.fileExists(atPath: folder) {
@@ -57,15 +57,15 @@ struct StoreFile: Sendable {
                 throw ExperimentationError(.store, "The folder \(named) can't be made.", cause: error)
             }
         }
-        // Before anything is made beside them.
+        // Before anything is created beside them.
         for file in [path, path + "-wal", path + "-shm", lockPath] { try close(file) }
     }
 
-    /// Creates the file (0600) where it isn't there.
+    /// Creates the file (0600) if it doesn't exist.
     ///
-    /// SQLite gives its log and its index the mode of the database, so the database is made before SQLite sees it.
+    /// SQLite gives its log and its index the mode of the database, so create the database before SQLite sees it.
     ///
-    /// - Returns: Whether the file wasn't there.
+    /// - Returns: Whether the file didn't exist.
     @discardableResult
     func prepare() throws(ExperimentationError) -> Bool {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -79,15 +79,15 @@ struct StoreFile: Sendable {
         return false
     }
 
-    /// Whether the file is there and empty: cut to nothing, unless it is new.
+    /// Whether the file exists and is empty: truncated, unless it is new.
     var isEmpty: Bool {
         var facts = stat()
         return lstat(path, &facts) == 0 && facts.st_size == 0
     }
 
-    /// Takes a file away from others; refuses what isn't a plain file.
+    /// Removes others' access to a file; refuses anything but a regular file.
     ///
-    /// By name and not by descriptor: closing any descriptor of a database gives up this process's locks on it.
+    /// By name and not by descriptor: closing any descriptor of a database drops this process's locks on it.
     private func close(_ file: String) throws(ExperimentationError) {
         var facts = stat()
         guard lstat(file, &facts) == 0 else { return }
@@ -110,7 +110,7 @@ struct StoreFile: Sendable {
 
     /// Moves the damaged database out of the way.
     ///
-    /// The first one that was ever set aside stays, because it has lost least; when there are too many, the last one goes.
+    /// The first one ever set aside stays, because it has lost least; if there are too many, the last one is deleted.
     func setAside() throws {
         let free = damagedPaths.first { !Self.isThere($0) && !Self.isThere($0 + "-wal") }
         let place = free ?? damagedPaths[Self.mostDamaged - 1]
@@ -129,13 +129,13 @@ struct StoreFile: Sendable {
         return lstat(path, &facts) == 0
     }
 
-    /// Deletes the damaged predecessors: one user's traces can't be taken out of them.
+    /// Deletes the damaged predecessors: one user's traces can't be removed from them.
     func forgetDamaged() {
         for place in damagedPaths { Self.unlinkAll(place) }
         forgetSalvage()
     }
 
-    /// Deletes the copy that a damaged file was read from.
+    /// Deletes the copy from which a damaged file was read.
     func forgetSalvage() { Self.unlinkAll(salvagePath) }
 
     private static func unlinkAll(_ path: String) {

@@ -2,21 +2,21 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// What is done when a store's file was deleted, or another one put in its place, while it was open.
+/// What to do when a store's file was deleted or replaced while it was open.
 ///
-/// The file itself is still there for those that have it open. Everything in it is taken to what is at the path now: to a
-/// new store if nothing does, to a store that is found there, and nowhere if something else is.
+/// Processes that have the old file open can still use it. Its contents are moved to what is at the path now: to a
+/// new store if nothing is, to a store that is found there, and nowhere if it is something else.
 struct StoreMove: Sendable {
     /// Opens what is at the path.
     let opening: StoreOpening
-    /// How much is kept.
+    /// How much the store keeps.
     let limits: StoreLimits
-    /// Who may have left something in the file.
+    /// The users who may have left traces in the file.
     let traces: Traces
-    /// Where it is said.
+    /// Where the move is logged.
     let log: any LogSink
 
-    /// Where a store goes on.
+    /// The result of a move.
     struct Moved: Sendable {
         var connection: StoreConnection
         var table: OutboxTable
@@ -25,21 +25,21 @@ struct StoreMove: Sendable {
     /// Moves a store.
     ///
     /// - Parameters:
-    ///   - old: The open file that isn't at its path any more.
-    ///   - identities: How its files were known.
-    ///   - lock: Its lock, which goes on with the new file's.
-    /// - Returns: The new file, with everything.
-    /// - Throws: Why that can't be done; everything is left where it was.
+    ///   - old: The open file that is no longer at its path.
+    ///   - identities: The identities of its files.
+    ///   - lock: Its lock, which is replaced by the new file's.
+    /// - Returns: The new file, with all contents.
+    /// - Throws: Why the move failed; everything is then left where it was.
     func run(_ old: Database, _ identities: FileIdentities, _ lock: FileLock) throws -> Moved {
         var isMoved = false
         defer { if old.isInsideTransaction { try? old.rollback() } }
-        // Others who have the same file open wait until it is empty, and find nothing to take then.
+        // Other processes with the same file open wait until it is empty, and then find nothing to move.
         try old.beginTransaction(.immediate)
         var contents = StoreReader(database: old, copy: nil).contents()
         if contents.isMoved { contents = StoreContents() }
         contents.balance(with: nil)
         identities.forgetBeside()
-        // The copy of the accounts is about what is held in hand here.
+        // The copy of the ledgers is about the contents moved here.
         lock.clear()
         lock.release()
         defer { if !isMoved { _ = lock.takeTogether(within: 1) } }
@@ -50,7 +50,7 @@ struct StoreMove: Sendable {
         lock.exchange(with: opened.lock)
         isMoved = true
         traces.noteUnknown()
-        // Should this fail, others who have the same file open deliver its events once more.
+        // If this fails, other processes with the same file open deliver its events once more.
         try? OutboxTable.clear(old)
         try? old.execute(sql: "INSERT OR IGNORE INTO meta (name, value) VALUES ('moved', x'01')")
         try? old.commit()
@@ -67,7 +67,8 @@ struct StoreMove: Sendable {
         var table = OutboxTable(limits: limits)
         try database.inTransaction(.immediate) {
             try table.refresh(database)
-            // A file with the same random bytes is an earlier copy of this one, such as a backup: this one is the later.
+            // A file with the same random bytes is an earlier copy of this one, such as a backup: this one is the
+            // later.
             let isOlder = !contents.lanes.isEmpty && contents.salts.first == table.consent.salts.first
             if isOlder {
                 try OutboxTable.clear(database)

@@ -2,14 +2,14 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// How a store file is opened: alone if possible, checked, and replaced if it is damaged.
+/// Opens a store file: exclusively if possible, checked, and replaced if it is damaged.
 struct StoreOpening: Sendable {
     /// The files.
     let file: StoreFile
     private let account: String?
     private let options: SQLiteStore.Options
 
-    /// What opening gave.
+    /// The result of opening.
     struct Opened {
         var connection: StoreConnection
         var lock: FileLock
@@ -22,8 +22,8 @@ struct StoreOpening: Sendable {
     ///
     /// - Parameters:
     ///   - file: The files.
-    ///   - account: A digest of whose events these are, if that is to be checked.
-    ///   - options: How the store behaves.
+    ///   - account: A digest of the events' owner, if that is to be checked.
+    ///   - options: The store's settings.
     init(_ file: StoreFile, for account: String?, _ options: SQLiteStore.Options) {
         self.file = file
         self.account = account
@@ -32,8 +32,8 @@ struct StoreOpening: Sendable {
 
     /// Opens the file.
     ///
-    /// - Returns: The open file, with what was found out on the way.
-    /// - Throws: ``ErrorCode/store`` when it can't be opened, or belongs to another account.
+    /// - Returns: The open file, with what was learnt on the way.
+    /// - Throws: ``ErrorCode/store`` if it can't be opened, or belongs to another account.
     func open() throws -> Opened {
         try file.prepareFolder()
         let lock = try FileLock(path: file.lockPath)
@@ -43,7 +43,7 @@ struct StoreOpening: Sendable {
             throw ExperimentationError(.store, "\(file.name): another process keeps it locked.")
         }
         let isNew = try file.prepare()
-        // What is written there is about the file that was here before.
+        // The copy in it is about the file that was here before.
         if isNew, isAlone { lock.clear() }
         let copy = isNew ? nil : lock.accounts()
         var connection: StoreConnection
@@ -52,7 +52,7 @@ struct StoreOpening: Sendable {
             if file.isEmpty, let copy, !copy.lanes.isEmpty { throw StoreFault.damaged }
             connection = try connect(isAlone: isAlone)
         } catch  where error.isDamage && isAlone {
-            // The failed connection is gone by now; a database that is moved while it is open would lose its log.
+            // The failed connection is closed by now; a database that is moved while open would lose its log.
             connection = try replace(copy)
             hasSetAsideDamage = true
         }
@@ -61,18 +61,18 @@ struct StoreOpening: Sendable {
         return Opened(connection: connection, lock: lock, hasSetAsideDamage: hasSetAsideDamage, isNew: isNew)
     }
 
-    /// Writes down whose file it is, and takes leases back from the dead; on a full disk both is left for later.
+    /// Records the file's owner, and takes back the leases of dead processes; on a full disk both are postponed.
     private func takeOver(_ database: Database, isAlone: Bool) throws {
         do {
             if let account { try Self.claim(account, database) }
-            // All leases are those of dead processes: no other has the file open.
+            // All leases are those of dead processes: no other process has the file open.
             if isAlone { try StoredLane.takeBack(database) }
         } catch  where error.isFull {
             if database.isInsideTransaction { try database.rollback() }
         }
     }
 
-    /// Writes down whose file it is, or finds out that it is another's.
+    /// Records the file's owner, or finds that it belongs to another.
     private static func claim(_ account: String, _ database: Database) throws {
         try database.inTransaction(.immediate) {
             let owner = try StateTable.value(for: StateTable.account, database)
@@ -86,7 +86,7 @@ struct StoreOpening: Sendable {
         do {
             return try connect(isExclusive: false)
         } catch  where isAlone && error.isWithoutRoom {
-            // No room for the log's index, which is kept in memory then; an older file may still need some to be changed.
+            // No room for the log's index, which is then kept in memory; migrating an older file may still need some.
             if error.isFull { unlinkReserve() }
             return try connect(isExclusive: true)
         }

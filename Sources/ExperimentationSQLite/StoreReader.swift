@@ -2,16 +2,16 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// Reads everything that a store of the present schema holds, around what can't be read.
+/// Reads everything that a store of the current schema holds, around unreadable parts.
 ///
-/// By place and not by name, so that a damaged name doesn't hide a column.
+/// By column index and not by name, so that a damaged name doesn't hide a column.
 struct StoreReader {
-    /// Where it is.
+    /// The database.
     let database: Database
-    /// The accounts as they were written down beside the file.
+    /// The ledgers copied beside the file.
     let copy: AccountsCopy?
 
-    /// Reads it.
+    /// Reads the contents.
     func contents() -> StoreContents {
         var contents = StoreContents()
         readMeta(into: &contents)
@@ -20,7 +20,7 @@ struct StoreReader {
         contents.lastSequence = contents.lanes.values.map(\.through).max() ?? 0
         let bound = max(contents.lastSequence, copy?.lastSequence ?? contents.lastSequence + 20_000)
         let eventsAreWhole = readEvents(upTo: bound, into: &contents)
-        // Where the destinations can't be read, their deliveries may be.
+        // Where destinations can't be read, their deliveries may be.
         var ids = Set(contents.lanes.keys).union(copy?.lanes.keys.map(\.self) ?? [])
         if !lanesAreWhole { ids.formUnion(1...8) }
         let known = Set(contents.lanes.keys)
@@ -53,7 +53,7 @@ struct StoreReader {
         if !rows("SELECT * FROM meta ORDER BY 1", into: take) {
             _ = rows("SELECT * FROM meta ORDER BY 1 DESC", into: take)
         }
-        // Without the file's own one, its marks mean nothing.
+        // Without the file's own salt, its marks mean nothing.
         if salts[StoreMeta.salt] != nil { contents.salts = salts.sorted { $0.key < $1.key }.map(\.value) }
     }
 
@@ -131,9 +131,9 @@ struct StoreReader {
         contents.lanes[id] = lane
     }
 
-    /// Adds the deliveries that have no rows yet: those of the events that came after a destination was last written.
+    /// Adds the deliveries without rows: those of events that came after a destination was last written.
     private func readTail(of ids: Set<Int64>, known: Set<Int64>, into contents: inout StoreContents) {
-        // Where a destination's row can't be read: of the events behind all deliveries.
+        // If a destination's row can't be read: of the events after all deliveries.
         let ends = contents.lanes.values.map { max($0.through, $0.deliveries.keys.max() ?? 0) }
         for id in ids {
             let through = (known.contains(id) ? contents.lanes[id]?.through : ends.max()) ?? 0
@@ -153,7 +153,7 @@ struct StoreReader {
         let take = { (row: Row) -> Void in if let mark = row.data(0) { contents.denials.insert(mark) } }
         if rows("SELECT * FROM denial ORDER BY 1", into: take) { return }
         _ = rows("SELECT * FROM denial ORDER BY 1 DESC", into: take)
-        // Marks are spread evenly: from each first byte to the next.
+        // Marks are distributed evenly: read from each first byte to the next.
         for byte in UInt8.min..<UInt8.max {
             let bounds: StatementArguments = [Data([byte]), Data([byte + 1])]
             _ = rows("SELECT * FROM denial WHERE user >= ? AND user < ? ORDER BY 1", bounds, into: take)

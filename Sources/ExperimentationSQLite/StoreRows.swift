@@ -2,21 +2,21 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// What a row of a file that may be damaged holds, if it can be that.
+/// Plausible values of a row in a file that may be damaged.
 extension Row {
-    /// A number that isn't negative and not absurd.
+    /// A plausible number that isn't negative.
     func number(_ place: Int) -> Int64? {
         guard place < count, let number = Int64.fromDatabaseValue(self[place]) else { return nil }
         return StoreContents.isPlausible(number) ? number : nil
     }
 
-    /// A moment, or how long something lasts.
+    /// A date or a duration.
     func seconds(_ place: Int) -> Double? {
         guard place < count, let number = Double.fromDatabaseValue(self[place]), number.isFinite else { return nil }
         return number
     }
 
-    /// A text.
+    /// A string.
     func text(_ place: Int) -> String? { place < count ? String.fromDatabaseValue(self[place]) : nil }
 
     /// Bytes.
@@ -24,7 +24,7 @@ extension Row {
 }
 
 extension StoreContents.Event {
-    /// Takes an event that can be understood.
+    /// Creates an event, if its values are valid.
     init?(priority: Int64?, date: Double?, body: Data?, tail: StoreContents.Tail? = nil) {
         guard let priority, (0...2).contains(priority), let date, let body,
             (try? EnvelopeCoding.decode(Array(body))) != nil
@@ -34,7 +34,7 @@ extension StoreContents.Event {
 }
 
 extension StoreContents.Tail {
-    /// Takes what a row of `event` says of its deliveries.
+    /// Reads the deliveries in a row of `event`.
     init?(_ row: Row) {
         guard let owed = row.number(3), let kept = row.number(4), let user = row.text(5) else { return nil }
         self.init(owed: owed, isKept: kept != 0, user: user)
@@ -42,7 +42,7 @@ extension StoreContents.Tail {
 }
 
 extension StoreContents.Delivery {
-    /// Takes a row of `delivery`.
+    /// Reads a row of `delivery`.
     init?(_ row: Row) {
         guard let held = row.number(1), let kept = row.number(3), let user = row.text(4) else { return nil }
         self.init(
@@ -58,7 +58,7 @@ extension StoreContents.Delivery {
 }
 
 extension StoreContents.Lane {
-    /// Takes a row of `destination`: its accounts, its pause and its epoch, but no lease.
+    /// Reads a row of `destination`: its ledger, its pause and its epoch, but no lease.
     init?(_ row: Row) {
         guard let provider = row.text(1), let account = row.text(2), let accepted = row.number(13),
             let through = row.number(14), let delivered = row.number(15), let purged = row.number(16)
@@ -77,16 +77,16 @@ extension StoreContents.Lane {
 }
 
 extension Destination {
-    /// Whose events those are that don't say so; the first provider that fits takes them.
+    /// The owner of events that name none; the first provider that fits takes them.
     static let unclaimed = Destination(provider: "", account: "")
 }
 
 /// The names in the table `meta`.
 enum StoreMeta {
-    /// What marks of denial are made with; further ones, of other files, begin so.
+    /// The salt of marks of denial; the names of other files' salts begin the same way.
     static let salt = "salt"
-    /// That the file is to be rewritten.
+    /// The file must be rewritten.
     static let erase = "erase"
-    /// That everything was carried into another file.
+    /// Everything was moved to another file.
     static let moved = "moved"
 }

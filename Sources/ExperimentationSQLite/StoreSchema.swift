@@ -2,18 +2,20 @@ internal import GRDB
 
 /// The tables, by version.
 ///
-/// A version that was ever released is never edited; a new one is a step on top.
+/// A released version is never edited; a new one is a step on top.
 enum StoreSchema {
     /// The version that this code writes.
     static let version = 3
 
-    /// Marks the file as ours: "XPMT".
+    /// Marks the file as this library's: "XPMT".
     static let applicationID: Int32 = 0x5850_4D54
 
     private static let steps: [String] = [
-        // Events are written once and deleted once; what happens to them in between is in `attempt`, so that
-        // leasing a hundred events doesn't rewrite a hundred bodies. The sequence is counted by us, without a gap:
-        // the highest one ever given is the number of events ever accepted.
+        // Events are written once and deleted once; what happens to them in between is in `attempt`, so that leasing a
+        // hundred
+        // events doesn't rewrite a hundred bodies. We assign the sequence without gaps: the highest one ever assigned
+        // is the number
+        // of events ever accepted.
         """
         CREATE TABLE event (
             sequence INTEGER PRIMARY KEY,
@@ -44,8 +46,9 @@ enum StoreSchema {
             value BLOB NOT NULL
         ) STRICT;
         """,
-        // A lease is a range of events, because what is delivered together mostly follows each other: a row for a
-        // batch, not one for each of its events. `attempt` is left to those that were tried in vain.
+        // A lease is a range of events, because events delivered together are mostly consecutive: one row for a batch,
+        // not one for
+        // each of its events. `attempt` is only for those that were tried unsuccessfully.
         """
         CREATE TABLE lease (
             first INTEGER PRIMARY KEY,
@@ -61,11 +64,16 @@ enum StoreSchema {
         ALTER TABLE attempt DROP COLUMN leased;
         """,
         // An event is written once and owed to each of its destinations by a narrow row of its own, which is all that a
-        // delivery touches. The latest events, those behind `through`, don't have these rows yet: `owed` says to whom they
-        // are owed, two bits a destination, and `kept` and `user` are what the rows will say. A destination is also a
-        // lane: who delivers it, and its accounts. Up to `head`, what isn't held is delivered and counted, although its
-        // rows may still be there. A file of an earlier version doesn't say whose events it holds, at most their account;
-        // they belong to the first destination that fits.
+        // delivery
+        // touches. The latest events, those after `through`, don't have these rows yet: `owed` says to whom they are
+        // owed, two
+        // bits per destination, and `kept` and `user` hold the future contents of the rows. A destination is also a
+        // lane: who
+        // delivers it, and its ledger. Up to `head`, deliveries that aren't held are made and counted, although their
+        // rows may
+        // still exist. A file of an earlier version names at most the account that owns its events; they belong to the
+        // first
+        // destination that fits.
         """
         CREATE TABLE destination (
             id INTEGER PRIMARY KEY,
@@ -146,7 +154,7 @@ enum StoreSchema {
         """,
     ]
 
-    /// The columns of all tables: what the statements rely on.
+    /// The columns of all tables, which the statements rely on.
     private static func columns(_ database: Database) throws -> Set<String> {
         try String.fetchSet(
             database,
@@ -157,13 +165,13 @@ enum StoreSchema {
         )
     }
 
-    /// Brings the tables to the newest version, step by step, in one transaction.
+    /// Migrates the tables to the newest version, step by step, in one transaction.
     ///
     /// - Throws: ``StoreFault/foreign`` and ``StoreFault/newer(version:)``, and ``StoreFault/damaged`` if the tables
-    ///   aren't those of their version; the file is left as it is then.
+    ///   aren't those of their version; the file is then left unchanged.
     static func migrate(_ database: Database) throws {
         var (found, mark, tables, columns) = (0, Int32(0), Set<String>(), Set<String>())
-        // In one transaction: another process may be bringing them up to date at this moment.
+        // In one transaction: another process may be migrating them at this moment.
         try database.inTransaction(.deferred) {
             found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
             mark = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
@@ -174,7 +182,7 @@ enum StoreSchema {
         let isOurs = mark == applicationID || tables.isSuperset(of: ["event", "state"])
         guard tables.isEmpty || isOurs else { throw StoreFault.foreign }
         guard found <= version else { throw StoreFault.newer(version: found) }
-        // A bit that flipped in the tables' own descriptions is no damage to the database: it has other columns then.
+        // A flipped bit in the tables' own descriptions isn't damage to SQLite; it merely sees other columns.
         let known = try DatabaseQueue().write { database in
             for step in steps.prefix(max(0, found)) { try database.execute(sql: step) }
             return try Self.columns(database)

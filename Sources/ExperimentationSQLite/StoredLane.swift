@@ -2,22 +2,24 @@ import Experimentation
 import Foundation
 internal import GRDB
 
-/// A destination's lane as it is stored.
+/// A destination's lane in its stored form.
 struct StoredLane: Sendable {
     /// The destination's number in this file.
     let id: Int64
-    /// The lane, with the accounts of everything that was accepted.
+    /// The lane, with the ledger of everything accepted.
     var lane: OutboxLane
-    /// What was accepted up to this sequence is counted in the row, and each of its deliveries has a row; what came later is
-    /// counted by the events themselves.
+    /// The row counts what was accepted up to this sequence, and each of its deliveries has a row; later events are
+    /// counted by
+    /// themselves.
     ///
     /// So accepting an event writes neither. An operation on a delivery writes both first.
     var through: Int64
-    /// Deliveries up to this sequence that aren't held are made and counted, although their rows may still be there; 0 if
-    /// there are none.
+    /// Up to this sequence, deliveries that aren't held are made and counted, although their rows may still exist; 0 if
+    /// there
+    /// are none.
     var head: Int64 = 0
 
-    /// Creates a lane for a destination that the file doesn't know.
+    /// Creates a lane for a destination that is new to the file.
     init(new destination: Destination, through: Int64, _ database: Database) throws {
         lane = OutboxLane(of: destination)
         self.through = through
@@ -65,7 +67,7 @@ struct StoredLane: Sendable {
 
     private static func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }
 
-    /// Writes the lane down, but for what was dropped.
+    /// Writes the lane, without the drop counts.
     func write(_ database: Database) throws {
         let update = try HotStatement(
             """
@@ -94,7 +96,7 @@ struct StoredLane: Sendable {
         try update.run()
     }
 
-    /// Writes down what the vendor has taken from the front, and nothing of what was accepted.
+    /// Writes what the vendor has taken from the front, without what was accepted.
     func writeHead(_ database: Database) throws {
         let update = try HotStatement(
             "UPDATE destination SET paused = ?, resumes = ?, reason = ?, delivered = ?, head = ? WHERE id = ?",
@@ -109,13 +111,13 @@ struct StoredLane: Sendable {
         try update.run()
     }
 
-    /// Writes down whose lane it is.
+    /// Writes the lane's owner.
     func rename(_ database: Database) throws {
         try database.cachedStatement(sql: "UPDATE destination SET provider = ?, account = ? WHERE id = ?")
             .execute(arguments: [lane.destination.provider, lane.destination.account, id])
     }
 
-    /// Whether a lease is the lane's present one.
+    /// Whether a lease is the lane's current one.
     static func isCurrent(_ token: LeaseToken, _ database: Database) throws -> Bool {
         let select = try HotStatement(
             "SELECT owner <> 0 AND epoch = ? AND revision = ? FROM destination WHERE provider = ? AND account = ?",
@@ -129,7 +131,7 @@ struct StoredLane: Sendable {
         return try select.step() && select.int(0) != 0
     }
 
-    /// Takes lanes back from processes that are gone; called when no other process has the store open.
+    /// Takes lanes back from dead processes; called when no other process has the store open.
     static func takeBack(_ database: Database) throws {
         try database.execute(sql: "UPDATE destination SET owner = 0, out = 0 WHERE owner <> 0")
     }

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Who may have left something in the file: users whose events were stored since it was last rewritten.
+/// The users who may have left traces in the file: those whose events were stored since it was last rewritten.
 ///
-/// SQLite overwrites what it deletes, but where it moves rows from page to page, copies stay behind in the unused part
-/// of the old one. Only rewriting the file removes those, and that is done only where there may be any.
+/// SQLite overwrites what it deletes, but where it moves rows between pages copies stay behind in the unused part of
+/// the
+/// old page. Only rewriting the file removes those, so it is done only where there may be any.
 final class Traces: Sendable {
     private struct State {
         var users: Set<String> = []
-        /// Whether others may have left something that isn't known here: an earlier run, another process.
+        /// Whether others may have left traces that aren't known here: an earlier run, another process.
         var isUnknown = true
         var hasValues = false
         var isErasingOwed = false
@@ -27,29 +28,29 @@ final class Traces: Sendable {
         }
     }
 
-    /// Notes that others may have left something, in a file that the store has moved to.
+    /// Notes that others may have left traces, in a file that the store has moved to.
     func noteUnknown() { state.withLock { $0.isUnknown = true } }
 
     /// Notes that a value is about to be stored.
     func noteValue() { state.withLock { $0.hasValues = true } }
 
-    /// Whether something of a user may be left.
+    /// Whether traces of a user may be left.
     func mayExist(of user: String) -> Bool { state.withLock { $0.isUnknown || $0.users.contains(user) } }
 
-    /// Whether something of a value may be left.
+    /// Whether traces of a value may be left.
     var mayExistOfValues: Bool { state.withLock { $0.isUnknown || $0.hasValues } }
 
-    /// Notes that the file is to be rewritten.
+    /// Notes that the file must be rewritten.
     func oweErasing() { state.withLock { $0.isErasingOwed = true } }
 
-    /// Whether the file is to be rewritten.
+    /// Whether the file must be rewritten.
     var isErasingOwed: Bool { state.withLock { $0.isErasingOwed } }
 
-    /// Notes that the file was rewritten, and who still has events in it.
+    /// Notes that the file was rewritten, and which users still have events in it.
     ///
     /// - Parameters:
-    ///   - users: Whose events are left.
-    ///   - isShared: Whether other processes have the file open as well.
+    ///   - users: The users whose events are left.
+    ///   - isShared: Whether other processes also have the file open.
     func erased(leaving users: some Sequence<String>, isShared: Bool) {
         state.withLock { state in
             state = State(users: Set(users), isUnknown: isShared, hasValues: true)

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ExperimentationClient {
-    /// Gives one flag a value while a body runs, for all users, and then gives back what was there before.
+    /// Gives a flag a value for all users while a body runs, and then restores the previous state.
     ///
     /// ```swift
     /// try await client.withFlag("newCheckout", as: true) {
@@ -9,13 +9,14 @@ extension ExperimentationClient {
     /// }
     /// ```
     ///
-    /// What is read meanwhile has reason `LOCAL_OVERRIDE`, and is no exposure. Tests that run side by side need a client each.
+    /// Reads meanwhile have reason `LOCAL_OVERRIDE`, and aren't exposures. Tests that run in parallel need a client
+    /// each.
     ///
     /// - Parameters:
     ///   - key: The flag's key.
     ///   - value: The value.
-    ///   - isolation: Where the body runs: where the caller does.
-    ///   - body: What runs meanwhile.
+    ///   - isolation: Where the body runs; the caller's isolation.
+    ///   - body: The code to run meanwhile.
     /// - Returns: What the body returns.
     /// - Throws: What the body throws.
     public func withFlag<Result>(

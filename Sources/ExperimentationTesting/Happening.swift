@@ -1,17 +1,17 @@
 import Experimentation
 
-/// What happened, as short as a test compares it.
+/// An event in a short form for comparisons in tests.
 ///
 /// ```swift
 /// #expect(provider.happenings() == [.exposure("checkout", "b"), .event("custom", "paid")])
 /// ```
 public enum Happening: Sendable, Hashable {
-    /// A user saw the variation that an experiment gave; both by their ids.
+    /// A user saw the variation of an experiment; both by id.
     case exposure(_ experiment: String, _ variation: String)
-    /// Something else, by its type as reports write it, and by its name where it has one.
+    /// Any other event, by its type as in reports, and its name if it has one.
     case event(_ type: String, _ name: String? = nil)
 
-    /// Shortens an event.
+    /// Creates the short form of an event.
     public init(_ event: TrackingEvent) {
         switch event.kind {
         case .exposure(let exposure):
@@ -25,9 +25,9 @@ public enum Happening: Sendable, Hashable {
 }
 
 extension InMemoryProvider {
-    /// What was delivered, exposures and events, in the order of delivery.
+    /// The delivered exposures and events, in the order of delivery.
     ///
-    /// - Parameter userID: Whose; all users' if `nil`.
+    /// - Parameter userID: The user; all users if `nil`.
     /// - Returns: What happened.
     public func happenings(of userID: String? = nil) -> [Happening] {
         record.delivered.filter { userID == nil || $0.identity.id == userID }.map { Happening($0.event) }

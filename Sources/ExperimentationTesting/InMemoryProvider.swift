@@ -1,27 +1,27 @@
 import Experimentation
 import Synchronization
 
-/// A provider without a vendor, for the tests of an application: flags, experiments and campaigns as a test sets them, and
-/// events kept where a test can look at them.
+/// A provider without a vendor, for tests of an application: a test sets its flags, experiments and campaigns, and can
+/// inspect its events.
 ///
 /// ```swift
 /// let provider = InMemoryProvider(flags: [InMemoryFlag("newCheckout", true)])
 /// let client = try await ExperimentationClient(provider: provider)
 /// ```
 ///
-/// It plays every role, and can be told to fail.
+/// It plays every role, and can be made to fail.
 public final class InMemoryProvider: ExperimentationProvider {
-    /// What a test may look at.
+    /// What a test can inspect.
     public struct Record: Sendable {
         /// The events delivered, in the order of delivery.
         public var delivered: [Envelope] = []
-        /// The batches that were tried, delivered or not.
+        /// The attempted batches, delivered or not.
         public var batches: [[Envelope]] = []
-        /// How often rules were asked for.
+        /// The number of requests for rules.
         public var fetches = 0
-        /// The linkings that were completed.
+        /// The completed links.
         public var links: [LinkProgress] = []
-        /// Whether the provider has been started, and stopped.
+        /// Whether the provider has been started.
         public var isStarted = false
         /// Whether the provider has been stopped.
         public var isStopped = false
@@ -47,11 +47,11 @@ public final class InMemoryProvider: ExperimentationProvider {
         }
     }
 
-    /// The name; `in-memory` unless another was given.
+    /// The name; `in-memory` by default.
     public let name: String
-    /// What tells two in-memory providers apart.
+    /// Distinguishes in-memory providers.
     public let scope: String
-    /// What this provider is said to do; everything, unless less was named.
+    /// The provider's declared capabilities; all of them by default.
     public let capabilities: Set<Capability>
     private let freshness: Freshness
     private let batching: BatchPolicy
@@ -62,13 +62,13 @@ public final class InMemoryProvider: ExperimentationProvider {
     ///
     /// - Parameters:
     ///   - name: Its name.
-    ///   - scope: What tells it from others with the same store.
+    ///   - scope: Distinguishes it from others with the same store.
     ///   - flags: Its flags.
     ///   - experiments: Its experiments.
-    ///   - freshness: How long its rules are good.
-    ///   - batching: When it is given events.
+    ///   - freshness: How long its rules are valid.
+    ///   - batching: When it is sent events.
     ///   - needsConsent: Whether it needs consent.
-    ///   - capabilities: What it is said to do.
+    ///   - capabilities: Its declared capabilities.
     public init(
         name: String = "in-memory",
         scope: String = "",
@@ -94,7 +94,7 @@ public final class InMemoryProvider: ExperimentationProvider {
         )
     }
 
-    /// Plays all roles, and notes that it was started.
+    /// Returns all roles, and records that it was started.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         state.withLock { $0.record.isStarted = true }
         return roles
@@ -119,17 +119,18 @@ public final class InMemoryProvider: ExperimentationProvider {
         return roles
     }
 
-    // MARK: What a test sets
+    // MARK: Set-up
 
-    /// Replaces flags and experiments; clients see it with their next refresh.
+    /// Replaces flags and experiments; clients see the change with their next refresh.
     public func replace(flags: [InMemoryFlag], experiments: [InMemoryExperiment] = []) {
         state.withLock { $0.replace(flags, experiments) }
     }
 
-    /// Changes one flag, or adds it, and leaves the others and the experiments as they are.
+    /// Changes one flag, or adds it, and leaves the other flags and the experiments unchanged.
     ///
-    /// Unlike ``replace(flags:experiments:)`` it is told to clients at once: their open sessions, if they were refreshed
-    /// before, come to it by themselves, and announce it in ``Experimentation/UserSession/changes``.
+    /// Unlike ``replace(flags:experiments:)``, this notifies clients at once: open sessions that were refreshed before
+    /// update
+    /// themselves, and announce the change in ``Experimentation/UserSession/changes``.
     public func set(_ flag: InMemoryFlag) {
         change { flags in
             if let place = flags.firstIndex(where: { $0.key == flag.key }) {
@@ -140,7 +141,7 @@ public final class InMemoryProvider: ExperimentationProvider {
         }
     }
 
-    /// Removes one flag, and leaves the others as they are; told to clients as ``set(_:)`` is.
+    /// Removes one flag, leaves the others unchanged, and notifies clients as ``set(_:)`` does.
     public func removeFlag(_ key: String) { change { $0.removeAll { $0.key == key } } }
 
     private func change(_ change: (inout [InMemoryFlag]) -> Void) {
@@ -154,29 +155,29 @@ public final class InMemoryProvider: ExperimentationProvider {
     }
 
     fileprivate func listen() -> AsyncStream<ChangeNotice> {
-        // One that waits is as good as several: it is the state at the end that is asked for.
+        // One pending notice is enough: clients ask for the final state.
         let (stream, listener) = AsyncStream.makeStream(of: ChangeNotice.self, bufferingPolicy: .bufferingNewest(1))
         state.withLock { $0.listeners.append(listener) }
         return stream
     }
 
-    /// Switches the kill switch.
+    /// Turns the kill switch on or off.
     public func setDisabled(_ isDisabled: Bool) { state.withLock { $0.isDisabled = isDisabled } }
 
     /// Makes every fetch fail, until `nil` is set.
     public func setFailure(_ failure: ExperimentationError?) { state.withLock { $0.failure = failure } }
 
-    /// Decides what becomes of events.
+    /// Sets the verdict on each event.
     public func setVerdict(_ verdict: @escaping @Sendable (Envelope) -> Verdict) {
         state.withLock { $0.verdict = verdict }
     }
 
-    /// Decides which campaigns answer an event.
+    /// Sets the campaigns that answer an event.
     public func setCampaigns(_ answer: @escaping @Sendable (Envelope) -> [Campaign]) {
         state.withLock { $0.answer = answer }
     }
 
-    // MARK: What a test looks at
+    // MARK: Inspection
 
     /// What has happened so far.
     public var record: Record { state.withLock { $0.record } }

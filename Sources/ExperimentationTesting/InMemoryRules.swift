@@ -1,18 +1,18 @@
 import Experimentation
 
-/// A flag of an ``InMemoryProvider``: its named values, and who gets which.
+/// A flag of an ``InMemoryProvider``: its named values, and which user gets which.
 public struct InMemoryFlag: Sendable {
     /// The flag's key.
     public var key: String
     /// The values by name, in no particular order.
     public var variants: [String: FlagValue]
-    /// The name of the value for every user to whom ``target`` gives none; `nil` leaves the value to the caller.
+    /// The name of the value for users for whom ``target`` returns none; `nil` leaves the value to the caller.
     public var defaultVariant: String?
     /// Whether the flag is switched off: it reads as the default, with reason `Reason.disabled`.
     public var isDisabled: Bool
-    /// What else is said of the flag.
+    /// The flag's metadata.
     public var metadata: [String: FlagValue]
-    /// Names the value for a user, or `nil` for the default one.
+    /// Returns the name of a user's value, or `nil` for the default one.
     public var target: (@Sendable (EvaluationContext) -> String?)?
 
     /// Creates a flag.
@@ -40,13 +40,13 @@ public struct InMemoryFlag: Sendable {
 
 /// An experiment of an ``InMemoryProvider``.
 public struct InMemoryExperiment: Sendable {
-    /// One of the experiences, and how many of a hundred users get it.
+    /// A variation, with the percentage of users who get it.
     public struct Arm: Sendable {
-        /// The experience.
+        /// The variation.
         public var variation: Variation
-        /// How many of a hundred users get it.
+        /// The percentage of users who get it.
         public var weight: Double
-        /// What flags are in it.
+        /// The values of flags in it.
         public var flags: [String: FlagValue]
 
         /// Creates an arm.
@@ -59,15 +59,15 @@ public struct InMemoryExperiment: Sendable {
 
     /// The experiment.
     public var experiment: Experiment
-    /// The experiences; users past the sum of the weights get none.
+    /// The arms; users beyond the sum of the weights get none.
     public var arms: [Arm]
     /// Whether this is a holdout: its users are kept out of the experiments that name it.
     public var isHoldout: Bool
     /// The holdouts above this experiment, by id.
     public var holdouts: [String]
-    /// Users who get an arm whatever the allocation says: ids of variations by ids of users.
+    /// Users who get an arm regardless of the allocation: ids of variations by ids of users.
     public var forced: [String: String]
-    /// Whether a rule applies to a user; all users if `nil`.
+    /// Whether the experiment applies to a user; to all users if `nil`.
     public var audience: (@Sendable (EvaluationContext) -> Bool)?
 
     /// Creates an experiment.
@@ -88,16 +88,16 @@ public struct InMemoryExperiment: Sendable {
     }
 }
 
-/// The rules of an ``InMemoryProvider``: flags of their own, and experiments whose arms lie over them.
+/// The rules of an ``InMemoryProvider``: its flags, and experiments whose arms override them.
 struct InMemoryRules: Ruleset {
     let catalogue: FlagCatalogue
 
     private struct Rule {
         var flag: InMemoryFlag?
-        /// Indices of the flag's own outcomes by the name of the variant.
+        /// Indices of the flag's own outcomes by variant name.
         var variants: [String: Int]
         var leaveToCaller: Int
-        /// Which arm of which experiment gives which outcome.
+        /// Indices of outcomes by experiment and arm.
         var arms: [ArmKey: Int]
         var experiments: [Int]
     }
@@ -111,7 +111,7 @@ struct InMemoryRules: Ruleset {
     private let rules: [Rule]
     /// The outcome of each flag that is the same for all users, or -1.
     private let constants: [Int]
-    /// The index of each arm among the catalogue's assignments, first by how a user came to it.
+    /// The index of each arm among the catalogue's assignments, by how a user was assigned.
     private let places: [[Int]]
     private static let origins: [Assignment.Origin] = [.allocated, .sticky, .forcedByVendor, .forcedHere]
 
@@ -226,7 +226,7 @@ struct InMemoryRules: Ruleset {
         return rule.variants[name] ?? nil
     }
 
-    /// Where a user is in an experiment: forced here, forced there, kept, allocated, in this order.
+    /// Returns a user's arm: forced here, forced by the vendor, kept or allocated, in this order.
     private func place(in number: Int, _ context: EvaluationContext) -> (arm: Int, origin: Int)? {
         let experiment = experiments[number]
         let override = context.overrides.last {
@@ -267,7 +267,7 @@ struct InMemoryRules: Ruleset {
         return nil
     }
 
-    /// A number from 0 up to 100 that depends on nothing but the two texts: FNV-1a, mixed at the end.
+    /// A number from 0 up to, but not including, 100 that depends only on the two strings: FNV-1a, mixed at the end.
     static func bucket(_ salt: String, _ id: String) -> Double {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in salt.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Time that moves only when a test advances it.
+/// A clock that moves only when a test advances it.
 ///
 /// ```swift
 /// let time = ManualTime()
@@ -27,7 +27,7 @@ public final class ManualTime: TimeSource {
         var sleepers: [UInt64: Sleeper] = [:]
         var waiters: [Waiter] = []
         var nextID: UInt64 = 0
-        /// Counts up with whatever is asked of this time.
+        /// Counts every access to this clock.
         var questions: UInt64 = 0
 
         mutating func takeContentWaiters() -> [Waiter] {
@@ -40,16 +40,16 @@ public final class ManualTime: TimeSource {
 
     private let state: Mutex<State>
 
-    /// Creates time that is stopped at a date.
+    /// Creates a clock that is stopped at a date.
     ///
-    /// - Parameter now: The date; 21 November 2026, 10:00 UTC, unless another is named.
+    /// - Parameter now: The date; by default 21 November 2026, 10:00 UTC.
     public init(now: Date = Date(timeIntervalSince1970: 1_795_255_200)) {
         state = Mutex(State(now: now, instant: ContinuousClock.now))
     }
 
     /// The time of day.
     public var now: Date { asked(\.now) }
-    /// The moment.
+    /// The monotonic time.
     public var instant: ContinuousClock.Instant { asked(\.instant) }
 
     private func asked<Value>(_ value: (State) -> Value) -> Value {
@@ -59,7 +59,7 @@ public final class ManualTime: TimeSource {
         }
     }
 
-    /// Moves both clocks and wakes due sleepers, the earliest first.
+    /// Advances both clocks and wakes due sleepers, earliest first.
     public func advance(by duration: Duration) {
         let due = state.withLock { state -> [Sleeper] in
             state.instant = state.instant.advanced(by: duration)
@@ -71,10 +71,10 @@ public final class ManualTime: TimeSource {
         for sleeper in due { sleeper.gate.open() }
     }
 
-    /// Sets the time of day alone, as a user does who changes the clock; wakes no sleeper.
+    /// Sets the time of day alone, as when a user changes the clock; wakes no sleeper.
     public func setNow(_ now: Date) { state.withLock { $0.now = now } }
 
-    /// How many tasks are asleep.
+    /// The number of sleeping tasks.
     public var sleepers: Int { state.withLock { $0.sleepers.count } }
 
     /// The time until the first sleeper wakes; `nil` without sleepers.
@@ -84,7 +84,7 @@ public final class ManualTime: TimeSource {
         }
     }
 
-    /// Waits until at least so many tasks are asleep, or this task is cancelled.
+    /// Waits until at least this many tasks are asleep, or this task is cancelled.
     public func waitForSleepers(_ count: Int) async {
         let waiter = Waiter(count: count)
         state.withLock { state in
@@ -93,18 +93,20 @@ public final class ManualTime: TimeSource {
         await waiter.gate.wait()
     }
 
-    // MARK: Letting things settle
+    // MARK: Settling
 
-    /// How many turns in a row must pass without a request for the time.
+    /// How many consecutive turns must pass without an access to the clock.
     private static let quietTurns = 20
-    /// How long a turn is at the least, so that work on other threads comes forward: in real time, whatever this one says.
+    /// The minimum length of a turn in real time, so that work on other threads advances.
     private static let turn: Duration = .milliseconds(1)
 
-    /// Lets other tasks go on until they have nothing to do for a while but to sleep by this time or to wait for each other.
+    /// Lets other tasks run until, for a while, they only sleep on this clock or wait for each other.
     ///
-    /// For a test that shows that something doesn't happen, or that wants all of it to have happened. It can't know of a task
-    /// that computes, or waits for a disk or a socket, for longer than some twenty milliseconds: where something is sure to
-    /// come, wait for that instead. It ends at once when this task is cancelled.
+    /// For a test that shows that something doesn't happen, or that needs all of it to have happened. It doesn't notice
+    /// a task
+    /// that computes, or waits for a disk or a socket, for longer than about twenty milliseconds: wait for the expected
+    /// result
+    /// instead, where there is one. It returns at once when this task is cancelled.
     public func settle() async {
         var before = state.withLock { $0.questions }
         var quiet = 0
@@ -117,8 +119,9 @@ public final class ManualTime: TimeSource {
         }
     }
 
-    /// Moves time forward from one sleeper's end to the next, and lets things settle at each, so that whoever sleeps again
-    /// on the way wakes again on the way.
+    /// Advances time from one sleeper's deadline to the next, and settles at each, so that a task that sleeps again on
+    /// the way
+    /// also wakes again on the way.
     public func pass(_ duration: Duration) async {
         let end = state.withLock { $0.instant }.advanced(by: duration)
         while !Task.isCancelled {
@@ -132,7 +135,7 @@ public final class ManualTime: TimeSource {
         await settle()
     }
 
-    /// Sleeps until a test moves time far enough.
+    /// Sleeps until a test advances time far enough.
     public func sleep(until deadline: ContinuousClock.Instant) async throws {
         try Task.checkCancellation()
         let sleeper = Sleeper(deadline: deadline)
@@ -158,6 +161,6 @@ public final class ManualTime: TimeSource {
 }
 
 extension Duration {
-    /// The same in seconds.
+    /// The duration in seconds.
     var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

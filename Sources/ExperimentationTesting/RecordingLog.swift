@@ -1,9 +1,9 @@
 import Experimentation
 import Synchronization
 
-/// A log that keeps every message, for a test to look at.
+/// A log that keeps every message, for inspection by a test.
 public final class RecordingLog: LogSink {
-    /// The least important level that is kept.
+    /// The lowest level to keep.
     public let level: LogLevel
     private let kept = Mutex<[LogEntry]>([])
 
@@ -17,17 +17,17 @@ public final class RecordingLog: LogSink {
     public var entries: [LogEntry] { kept.withLock { $0 } }
 }
 
-/// A hook that keeps what it was told, for a test to look at.
+/// A hook that records its calls, for inspection by a test.
 public final class RecordingHook: Hook {
     /// One stage of one evaluation.
     public struct Call: Sendable {
         /// The stage's name: `before`, `after`, `error` or `finally`.
         public var stage: String
-        /// What is evaluated.
+        /// The evaluation.
         public var context: HookContext
-        /// What came of it, in the stages that know.
+        /// The result, in the stages that have one.
         public var details: EvaluationDetails<FlagValue>?
-        /// What went wrong, in the stage that knows.
+        /// The error, in the stage that has one.
         public var error: ExperimentationError?
     }
 
@@ -36,19 +36,19 @@ public final class RecordingHook: Hook {
 
     /// Creates a hook.
     ///
-    /// - Parameter attributes: What to lay over the user's attributes, if anything.
+    /// - Parameter attributes: Attributes to lay over the user's, if any.
     public init(attributes: Attributes? = nil) { self.attributes = attributes }
 
     /// The calls so far.
     public var calls: [Call] { kept.withLock { $0 } }
 
-    /// Keeps the call.
+    /// Records the call.
     public func before(_ context: HookContext, data: inout HookData) throws(ExperimentationError) -> Attributes? {
         kept.withLock { $0.append(Call(stage: "before", context: context)) }
         return attributes
     }
 
-    /// Keeps the call.
+    /// Records the call.
     public func after(
         _ context: HookContext,
         details: EvaluationDetails<FlagValue>,
@@ -57,12 +57,12 @@ public final class RecordingHook: Hook {
         kept.withLock { $0.append(Call(stage: "after", context: context, details: details)) }
     }
 
-    /// Keeps the call.
+    /// Records the call.
     public func error(_ context: HookContext, error: ExperimentationError, data: inout HookData) {
         kept.withLock { $0.append(Call(stage: "error", context: context, error: error)) }
     }
 
-    /// Keeps the call.
+    /// Records the call.
     public func finally(_ context: HookContext, details: EvaluationDetails<FlagValue>, data: inout HookData) {
         kept.withLock { $0.append(Call(stage: "finally", context: context, details: details)) }
     }

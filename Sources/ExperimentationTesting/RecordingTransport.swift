@@ -3,26 +3,26 @@ import Experimentation
 import HTTPTypes
 import Synchronization
 
-/// A session with a vendor, as it went over the wire: to be kept in a file, and played back without a network.
+/// The HTTP exchanges of a session with a vendor, for keeping in a file and playing back without a network.
 ///
-/// Header fields of requests are left out, because they hold credentials, and so are cookies. Paths and bodies stay as they
-/// are, and may hold users' data.
+/// Header fields of requests are left out, because they hold credentials, and so are cookies. Paths and bodies are kept
+/// unchanged, and may hold users' data.
 public struct Recording: Sendable, Hashable, Codable {
     /// One exchange.
     public struct Exchange: Sendable, Hashable, Codable {
         /// The request's method, in capitals.
         public var method: String
-        /// The request's path, with its query.
+        /// The request's path, including its query.
         public var path: String
         /// The request's body.
         public var body: [UInt8]
-        /// The answer's status; `nil` where none came.
+        /// The response's status; `nil` if none came.
         public var status: Int?
-        /// The answer's header fields.
+        /// The response's header fields.
         public var fields: [Field] = []
-        /// The answer's body.
+        /// The response's body.
         public var answer: [UInt8] = []
-        /// Why no answer came.
+        /// Why no response came.
         public var error: ErrorCode?
     }
 
@@ -34,14 +34,14 @@ public struct Recording: Sendable, Hashable, Codable {
         public var value: String
     }
 
-    /// The exchanges, in the order in which they were over.
+    /// The exchanges, in the order in which they ended.
     public var exchanges: [Exchange]
 
     /// Creates a recording.
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 }
 
-/// A transport that writes down what goes through another one.
+/// A transport that records what passes through another one.
 ///
 /// ```swift
 /// let recorder = RecordingTransport(DefaultTransport.make())
@@ -61,12 +61,12 @@ public final class RecordingTransport: HTTPTransport {
     /// Creates a transport over another one.
     public init(_ inner: any HTTPTransport) { self.inner = inner }
 
-    /// What has gone through so far.
+    /// What has passed through so far.
     public var recording: Recording { Recording(exchanges: exchanges.withLock { $0 }) }
 
-    /// Sends a request by way of the other transport, and writes down what came of it.
+    /// Sends a request through the other transport, and records the outcome.
     ///
-    /// - Throws: What the other one throws.
+    /// - Throws: What the other transport throws.
     public func send(
         _ request: HTTPRequest,
         body: [UInt8],
@@ -90,10 +90,11 @@ public final class RecordingTransport: HTTPTransport {
 }
 
 extension ScriptedTransport {
-    /// Creates a transport that answers as it was recorded.
+    /// Creates a transport that plays back a recording.
     ///
-    /// A request gets the first answer that was recorded for its method, path and body and hasn't been given yet; after the
-    /// last, that one again. One that was never recorded fails with `ErrorCode.transport`.
+    /// A request gets the first unused response recorded for its method, path and body, and after the last the same one
+    /// again.
+    /// A request that was never recorded fails with `ErrorCode.transport`.
     ///
     /// - Parameter recording: The recording.
     public convenience init(playing recording: Recording) {
@@ -101,7 +102,7 @@ extension ScriptedTransport {
         self.init { exchange in reel.answer(to: exchange) }
     }
 
-    /// The answers by what was asked.
+    /// The responses by request.
     private final class Reel: Sendable {
         struct Question: Hashable {
             var method: String
@@ -131,7 +132,7 @@ extension ScriptedTransport {
 }
 
 extension Recording.Exchange {
-    /// The same as an answer of a script.
+    /// The exchange as a scripted answer.
     fileprivate var scripted: ScriptedTransport.Answer {
         guard let status else {
             return .failure(ExperimentationError(error ?? .transport, "as it was recorded"))

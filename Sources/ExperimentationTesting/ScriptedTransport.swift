@@ -3,7 +3,7 @@ import Experimentation
 import HTTPTypes
 import Synchronization
 
-/// A transport that answers from a script and remembers what it was asked, for tests of adapters without a network.
+/// A transport that answers from a script and records requests, for tests of adapters without a network.
 ///
 /// ```swift
 /// let transport = ScriptedTransport([.json(#"{"flags":{}}"#), .status(503)])
@@ -12,25 +12,25 @@ import Synchronization
 /// #expect(transport.requests.map(\.path) == ["/v1/flags"])
 /// ```
 public final class ScriptedTransport: HTTPTransport {
-    /// What the transport was asked.
+    /// A request that the transport received.
     public struct Exchange: Sendable, Hashable {
-        /// The request, as it was checked.
+        /// The request, after validation.
         public var request: HTTPRequest
         /// The body.
         public var body: [UInt8]
-        /// What it was allowed to cost.
+        /// The limits of the exchange.
         public var limits: HTTPLimits
 
         /// The method, in capitals.
         public var method: String { request.method.rawValue }
-        /// The path as it is written, without the query.
+        /// The path as written, without the query.
         public var path: String { String((request.path ?? "").prefix { $0 != "?" }) }
-        /// The query as it is written; `nil` if there is none.
+        /// The query as written; `nil` if there is none.
         public var query: String? {
             let parts = (request.path ?? "").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
             return parts.count > 1 ? String(parts[1]) : nil
         }
-        /// The body as text.
+        /// The body as a string.
         public var text: String { String(decoding: body, as: UTF8.self) }
 
         /// Creates an exchange.
@@ -41,13 +41,13 @@ public final class ScriptedTransport: HTTPTransport {
         }
     }
 
-    /// What is answered.
+    /// A scripted answer.
     public enum Answer: Sendable, Hashable {
         /// A response.
         case reply(HTTPReply)
-        /// A failure of the transport.
+        /// A transport error.
         case failure(ExperimentationError)
-        /// Nothing, until the task is cancelled.
+        /// No answer, until the task is cancelled.
         case silence
 
         /// A response with JSON.
@@ -55,7 +55,7 @@ public final class ScriptedTransport: HTTPTransport {
             body(text, type: "application/json", status: status)
         }
 
-        /// A response with a text of any type.
+        /// A response with a body of any type.
         public static func body(_ text: String, type: String, status: Int = 200) -> Answer {
             .reply(
                 HTTPReply(
@@ -68,7 +68,7 @@ public final class ScriptedTransport: HTTPTransport {
             )
         }
 
-        /// A response with nothing but a status and fields.
+        /// A response with only a status and header fields.
         public static func status(_ status: Int, headers: HTTPFields = [:]) -> Answer {
             .reply(
                 HTTPReply(
@@ -106,28 +106,28 @@ public final class ScriptedTransport: HTTPTransport {
     private let state: Mutex<State>
     private let respond: @Sendable (Exchange) -> Answer?
 
-    /// Creates a transport that gives these answers in turn, and fails with `ErrorCode.transport` after the last.
+    /// Creates a transport that gives these answers in turn, and then fails with `ErrorCode.transport`.
     public init(_ answers: [Answer] = []) {
         state = Mutex(State(answers: answers))
         respond = { _ in nil }
     }
 
-    /// Creates a transport that works each answer out from what it is asked.
+    /// Creates a transport that computes each answer from the request.
     public init(respond: @escaping @Sendable (Exchange) -> Answer) {
         state = Mutex(State(answers: []))
         self.respond = respond
     }
 
-    /// What the transport was asked so far, in order.
+    /// The requests so far, in order.
     public var requests: [Exchange] { state.withLock { $0.exchanges } }
 
-    /// How many answers haven't been requested yet.
+    /// The number of answers that haven't been used yet.
     public var answersLeft: Int { state.withLock { $0.answers.count } }
 
-    /// Adds answers at the end of the script.
+    /// Appends answers to the script.
     public func add(_ answers: Answer...) { state.withLock { $0.answers.append(contentsOf: answers) } }
 
-    /// Waits until the transport has been asked as often, or this task is cancelled.
+    /// Waits until the transport has received this many requests, or this task is cancelled.
     public func waitForRequests(_ count: Int) async {
         let gate = AsyncGate()
         state.withLock { state in
@@ -138,8 +138,8 @@ public final class ScriptedTransport: HTTPTransport {
 
     /// Answers from the script.
     ///
-    /// - Throws: What the script says; what `HTTPRequest.validated()` throws; ``ErrorCode/transport`` when the script
-    ///   has come to its end; ``ErrorCode/cancelled`` when the task was cancelled during a silence.
+    /// - Throws: The scripted error; what `HTTPRequest.validated()` throws; ``ErrorCode/transport`` when the script
+    ///   has ended; ``ErrorCode/cancelled`` if the task was cancelled during a silence.
     public func send(
         _ request: HTTPRequest,
         body: [UInt8],

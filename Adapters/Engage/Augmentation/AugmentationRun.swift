@@ -1,19 +1,19 @@
 import Experimentation
 import Synchronization
 
-/// Takes one behaviour through all plug-ins, within one time-out.
+/// Passes one behaviour through all plug-ins, within one time-out.
 struct AugmentationRun: Sendable {
-    /// How often what wasn't ready is asked again.
+    /// How long to wait before asking again whether a plug-in is ready.
     static let pause = Duration.milliseconds(100)
 
     let plugins: [any AugmentationPlugin]
     let timeout: Duration
     let time: any TimeSource
 
-    /// What became of a behaviour.
+    /// The result for a behaviour.
     struct Outcome: Sendable, Hashable {
         var event: AugmentedEvent
-        /// Whether the time was over before all plug-ins were through.
+        /// Whether the time ran out before all plug-ins had finished.
         var isExpired: Bool
     }
 
@@ -23,12 +23,11 @@ struct AugmentationRun: Sendable {
     /// Completes one behaviour; `nil` if the task was cancelled.
     func complete(_ event: AugmentedEvent) async -> Outcome? { await complete([event]).first ?? nil }
 
-    /// Completes behaviours, all at once and each by itself; what plug-ins that were through have added stays when the
-    /// time is over.
+    /// Completes behaviours concurrently; what finished plug-ins have added stays when the time runs out.
     ///
-    /// It ends at the deadline whatever a plug-in does with a cancellation; what comes later is not looked at.
+    /// It ends at the deadline whatever a plug-in does on cancellation; later results are ignored.
     ///
-    /// - Returns: What became of each; `nil` for those that weren't through when the task was cancelled.
+    /// - Returns: The result for each; `nil` for those that weren't finished when the task was cancelled.
     func complete(_ events: [AugmentedEvent]) async -> [Outcome?] {
         guard !plugins.isEmpty else { return events.map { Outcome(event: $0, isExpired: false) } }
         let begun = time.instant
@@ -39,7 +38,7 @@ struct AugmentationRun: Sendable {
             Task { run.race.finish(with: await takeThrough(run.progress, from: begun, until: deadline)) }
         }
         let time = time
-        // They began together, so one alarm serves all.
+        // They began together, so one timer serves all.
         let timer = Task {
             guard (try? await time.sleep(until: deadline)) != nil else { return }
             for run in runs { run.race.finish(with: .expired) }
@@ -58,7 +57,7 @@ struct AugmentationRun: Sendable {
         return outcomes
     }
 
-    /// Takes a behaviour from plug-in to plug-in.
+    /// Passes a behaviour from plug-in to plug-in.
     private func takeThrough(
         _ progress: Progress,
         from begun: ContinuousClock.Instant,
@@ -69,7 +68,7 @@ struct AugmentationRun: Sendable {
         while !queue.isEmpty {
             if Task.isCancelled { return .cancelled }
             if place >= queue.count {
-                // All that may be skipped have been: without a pause this would spin.
+                // All that can be skipped have been: without a pause this would spin.
                 place = 0
                 guard await pause(until: deadline) else { return .expired }
             }
@@ -79,7 +78,7 @@ struct AugmentationRun: Sendable {
             case .never:
                 queue.remove(at: place)
             case .ready:
-                // What is thrown leaves the behaviour as it was.
+                // An error leaves the behaviour unchanged.
                 progress.event = (try? await plugin.process(event)) ?? event
                 queue.remove(at: place)
             case .notYet where plugin.isSynchronous:
@@ -91,14 +90,14 @@ struct AugmentationRun: Sendable {
         return .complete
     }
 
-    /// Waits a little; `false` when the time is over.
+    /// Waits briefly; returns `false` when the time has run out.
     private func pause(until deadline: ContinuousClock.Instant) async -> Bool {
         let next = min(time.instant.advanced(by: Self.pause), deadline)
         do { try await time.sleep(until: next) } catch { return false }
         return time.instant < deadline
     }
 
-    /// How far a behaviour has come.
+    /// The progress of a behaviour.
     private final class Progress: Sendable {
         private let state: Mutex<AugmentedEvent>
         init(_ event: AugmentedEvent) { state = Mutex(event) }

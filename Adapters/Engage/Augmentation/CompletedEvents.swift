@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What plug-ins have made of events that aren't delivered yet; the oldest are forgotten first.
+/// The plug-ins' results for events that aren't delivered yet; the oldest are dropped first.
 final class CompletedEvents: Sendable {
-    /// What was said of an event, and whose it is.
+    /// What was added to an event, and its user.
     private struct Said {
         var userID: String
         var attributes: [String: String]
@@ -13,7 +13,7 @@ final class CompletedEvents: Sendable {
         var order: [String] = []
         var underWay: Set<String> = []
         var posting: Set<String> = []
-        /// Those of the known that had to go without some plug-in.
+        /// Those of the known events that had to be sent without some plug-in.
         var incomplete: Set<String> = []
         var expired = 0
     }
@@ -23,7 +23,7 @@ final class CompletedEvents: Sendable {
 
     subscript(id: String) -> [String: String]? { state.withLock { $0.known[id]?.attributes } }
 
-    /// How many events plug-ins are working on, and how many had to go without some, ever.
+    /// How many events plug-ins are working on, and how many were ever sent without some plug-in.
     var counts: (underWay: Int, expired: Int) { state.withLock { ($0.underWay.count, $0.expired) } }
 
     /// The state of a waiting event.
@@ -58,7 +58,7 @@ final class CompletedEvents: Sendable {
         }
     }
 
-    /// Forgets the events of a user who has withdrawn consent.
+    /// Removes the events of a user who has withdrawn consent.
     func forget(of userID: String) {
         forget(state.withLock { $0.known.filter { $0.value.userID == userID }.map(\.key) })
     }

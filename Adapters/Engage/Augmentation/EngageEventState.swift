@@ -1,6 +1,6 @@
-/// What the reference calls the status of an event, by its number.
+/// The event statuses of the reference, by number.
 public enum EngageEventState: Int, Sendable, Hashable, Codable, CaseIterable {
-    /// Ready, waiting after a failure, or waiting for consent, which the reference doesn't know.
+    /// Ready, waiting after a failure, or held for consent, which the reference doesn't have.
     case notPosted = 1
     /// The vendor has it.
     case successfullyPosted = 2
@@ -8,7 +8,7 @@ public enum EngageEventState: Int, Sendable, Hashable, Codable, CaseIterable {
     case failedPost = 3
     /// Plug-ins are completing it.
     case hold = 4
-    /// It had to go without some plug-in and waits to be posted.
+    /// It continues without some plug-in and waits to be posted.
     case expired = 5
     /// It is being posted.
     case processing = 6

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Where the device was when: fed by the application, read by the plug-ins for places.
+/// The device's positions and places over time: fed by the application, read by the location plug-ins.
 ///
 /// ```swift
 /// let places = LocationFeed(configuration.location)
@@ -17,7 +17,7 @@ public final class LocationFeed: Sendable {
         public var latitude: Double
         /// Degrees east, from -180 to 180.
         public var longitude: Double
-        /// Metres within which it is known.
+        /// The accuracy in metres.
         public var accuracy: Double
         /// When the device was there.
         public var date: Date
@@ -30,7 +30,7 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// A place by its names.
+    /// A named place.
     public struct Placemark: Sendable, Hashable {
         /// The place's own name.
         public var name: String?
@@ -66,7 +66,7 @@ public final class LocationFeed: Sendable {
             self.date = date
         }
 
-        /// `City, State ZIP, Country (CountryCode)`, without the parts that aren't known; `nil` if none is.
+        /// `City, State ZIP, Country (CountryCode)`, without unknown parts; `nil` if none is known.
         public var address: String? {
             func joined(_ parts: [String?], _ separator: String) -> String? {
                 let known = parts.compactMap { $0 }.filter { !$0.isEmpty }
@@ -84,27 +84,28 @@ public final class LocationFeed: Sendable {
         var isAllowed = true
     }
 
-    /// How many positions and places are kept.
+    /// The maximum number of positions and places kept.
     static let longest = 1_000
 
-    /// The settings: those of the configuration that has the plug-ins, from the moment when a provider is started with it.
+    /// The settings: once a provider is started with a configuration that has the plug-ins, those of that
+    /// configuration.
     public var settings: EngageConfiguration.Location { state.withLock(\.settings) }
     private let state: Mutex<State>
 
     /// Creates a feed.
     ///
-    /// - Parameter settings: What counts until a provider is started.
+    /// - Parameter settings: The settings until a provider is started.
     public init(_ settings: EngageConfiguration.Location = .init()) { state = Mutex(State(settings: settings)) }
 
-    /// Goes by other settings from now on.
+    /// Replaces the settings.
     func adopt(_ settings: EngageConfiguration.Location) { state.withLock { $0.settings = settings } }
 
-    /// Takes a position, if it lies far enough from the last one.
+    /// Adds a position, if it is far enough from the last one.
     ///
-    /// How exactly positions are wanted is a hint for the source of positions: none is left out for being inexact.
+    /// The desired accuracy is a hint for the source of positions: inaccurate positions aren't left out.
     ///
     /// - Parameter position: Where the device is.
-    /// - Returns: Whether it was taken.
+    /// - Returns: Whether it was added.
     @discardableResult
     public func update(_ position: Position) -> Bool {
         guard (-90...90).contains(position.latitude), (-180...180).contains(position.longitude),
@@ -119,7 +120,7 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// Takes a place.
+    /// Adds a place.
     public func update(_ placemark: Placemark) {
         state.withLock { state in
             state.placemarks.append(placemark)
@@ -127,13 +128,14 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// Tells whether the user lets the application know where the device is; without, nothing waits for a place.
+    /// Sets whether the user allows the application to know the location; if not, nothing waits for a place.
     public func setAllowed(_ isAllowed: Bool) { state.withLock { $0.isAllowed = isAllowed } }
 
-    /// Whether a place may come at all.
+    /// Whether a place may arrive at all.
     public var isUsable: Bool { state.withLock { $0.settings.isEnabled && $0.isAllowed } }
 
-    /// The position at a moment: the last before it, or else the first that was found within the time that it is waited for.
+    /// Returns the position at a moment: the last one before it, or else the first one found within the acquisition
+    /// time-out.
     public func position(at date: Date) -> Position? {
         state.withLock { state in
             if let before = state.positions.last(where: { $0.date <= date }) { return before }
@@ -142,8 +144,9 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// The place at a moment: the last before it that isn't older than the settings say, or else the first that was found
-    /// within the time that it is waited for.
+    /// Returns the place at a moment: the last one before it that isn't older than the settings allow, or else the
+    /// first one
+    /// found within the time-out.
     public func placemark(at date: Date) -> Placemark? {
         state.withLock { state in
             let begin = date.addingTimeInterval(-(state.settings.cacheLifespan / .seconds(1)))
@@ -153,7 +156,7 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// Whether a position for a moment can't come any more, because there are later ones.
+    /// Whether a position for a moment can no longer arrive, because there are later ones.
     func hasPassedPosition(at date: Date) -> Bool {
         state.withLock { state in
             let end = date.addingTimeInterval(state.settings.acquisitionTimeout / .seconds(1))
@@ -161,7 +164,7 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// Whether a place for a moment can't come any more, because there are later ones.
+    /// Whether a place for a moment can no longer arrive, because there are later ones.
     func hasPassedPlacemark(at date: Date) -> Bool {
         state.withLock { state in
             let end = date.addingTimeInterval(state.settings.placemarkTimeout / .seconds(1))

@@ -1,8 +1,8 @@
 import Experimentation
 
-/// A plug-in that adds what a feed knows of the place where a behaviour happened.
+/// A plug-in that adds what a feed knows about the place of a behaviour.
 protocol PlacePlugin: AugmentationPlugin {
-    /// What it asks.
+    /// The feed to read.
     var feed: LocationFeed { get }
 }
 
@@ -27,11 +27,11 @@ struct CoordinatesPlugin: PlacePlugin {
         return event
     }
 
-    /// At most ten digits after the point, rounded away from zero.
+    /// At most ten decimal places, rounded away from zero.
     static func text(_ degrees: Double) -> String {
         let scaled = degrees * 1e10
         let rounded = (scaled < 0 ? scaled.rounded(.down) : scaled.rounded(.up))
-        // A number that has its ten digits already must not be pushed on by the error of the multiplication.
+        // A number that already has ten decimal places must not be changed by the rounding error of the multiplication.
         let exact = (scaled - scaled.rounded()).magnitude < 1e-4 ? scaled.rounded() : rounded
         let whole = Int64(exact.magnitude)
         let digits = String(whole % 10_000_000_000)
@@ -62,7 +62,7 @@ struct PlacemarkPlugin: PlacePlugin {
     }
 }
 
-/// Adds the place's own name, unless the application has named one.
+/// Adds the place's own name, unless the application has set one.
 struct LocationNamePlugin: PlacePlugin {
     let feed: LocationFeed
     let names: EngageConfiguration.AttributeNames

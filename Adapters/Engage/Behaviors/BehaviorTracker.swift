@@ -1,7 +1,8 @@
 import Experimentation
 import Foundation
 
-/// What the vendor's SDK tracks on its own account: installation, sessions, notifications and links, with the campaigns that
+/// Tracks what the vendor's SDK tracks on its own: installation, sessions, notifications and links, with the campaigns
+/// that
 /// they bring.
 ///
 /// ```swift
@@ -20,23 +21,25 @@ public struct BehaviorTracker: Sendable {
 
     // MARK: Sessions
 
-    /// Takes note that the application was started: the installation once, the end of the session before if it wasn't
-    /// told, and the beginning of one.
+    /// Records that the application was started: the installation once, the end of the previous session if it is still
+    /// missing,
+    /// and the beginning of a new one.
     public func launch() async throws(ExperimentationError) {
         try await profile.load()
         if !profile.record.isInstalled {
             try await session.track(.installed, at: now)
-            // Only now: an end of the process in between must not lose it.
+            // Only now: if the process ends in between, the event must not be lost.
             try await profile.update { $0.isInstalled = true }
         }
         let now = now
         try await tell(try await profile.update { $0.session.launch(at: now) })
     }
 
-    /// Takes note that the application is used, or isn't any more.
+    /// Records that the application is in use, or no longer is.
     ///
-    /// A session ends when it isn't for longer than the time-out. A client that the tracker has is told as well: on the way to the
-    /// background it posts what waits.
+    /// A session ends after the application was away for longer than the time-out. If the tracker has a client, it is
+    /// told as
+    /// well: on the way to the background it posts waiting events.
     public func setApplicationState(_ state: ApplicationState) async throws(ExperimentationError) {
         try await profile.load()
         let now = now
@@ -65,17 +68,17 @@ public struct BehaviorTracker: Sendable {
 
     // MARK: Campaigns
 
-    /// The campaign that counts now; empty if there is none.
+    /// The campaign that currently counts; empty if there is none.
     public var currentCampaign: String { profile.record.campaigns.current(at: now) }
 
-    /// The campaign that came last, whether it is over or not; empty if there is none.
+    /// The latest campaign, expired or not; empty if there is none.
     public var lastCampaign: String { profile.record.campaigns.last(at: now) }
 
     /// Stores a campaign.
     ///
     /// - Parameters:
     ///   - name: Its name.
-    ///   - expiration: When it ends, as ``Expiration`` reads it; the default length if `nil`.
+    ///   - expiration: When it ends, as parsed by ``Expiration``; the default length if `nil`.
     /// - Throws: `ErrorCode.store`.
     public func storeCampaign(_ name: String, until expiration: String? = nil) async throws(ExperimentationError) {
         let names = engage.configuration.parameters
@@ -84,7 +87,7 @@ public struct BehaviorTracker: Sendable {
         try await keepCampaign(in: values, at: now)
     }
 
-    /// Stores a campaign that ends at a moment, in seconds since 1970; a text that is no number has ended already.
+    /// Stores a campaign that ends at a time in seconds since 1970; a text that isn't a number has already ended.
     public func storeCampaign(_ name: String, endTimestamp: String) async throws(ExperimentationError) {
         let names = engage.configuration.parameters
         let values: [String: FlagValue] = [
@@ -101,7 +104,7 @@ public struct BehaviorTracker: Sendable {
 
     // MARK: Notifications
 
-    /// A notification of this device's own arrived.
+    /// Records that a local notification arrived.
     public func handleLocalNotificationReceived(
         _ content: NotificationContent,
         attributes: Attributes = [:]
@@ -109,7 +112,7 @@ public struct BehaviorTracker: Sendable {
         try await track(.notificationReceived(content), attributes, scanning: content.payload)
     }
 
-    /// A push notification arrived.
+    /// Records that a push notification arrived.
     public func handlePushReceived(
         _ payload: [String: FlagValue],
         attributes: Attributes = [:]
@@ -117,7 +120,7 @@ public struct BehaviorTracker: Sendable {
         try await track(.notificationReceived(NotificationContent(payload: payload)), attributes, scanning: payload)
     }
 
-    /// A notification was opened.
+    /// Records that a notification was opened.
     public func handleNotificationOpened(
         _ payload: [String: FlagValue],
         attributes: Attributes = [:]
@@ -125,9 +128,9 @@ public struct BehaviorTracker: Sendable {
         try await track(.notificationOpened(NotificationContent(payload: payload)), attributes, scanning: payload)
     }
 
-    /// A push notification arrived, with the `userInfo` that the system hands over.
+    /// Records that a push notification arrived, from the system's `userInfo`.
     ///
-    /// What has no form as a value, such as a date, is left out.
+    /// Values that can't be represented, such as dates, are left out.
     public nonisolated(nonsending) func handlePushReceived(
         userInfo: [AnyHashable: Any],
         attributes: Attributes = [:]
@@ -135,9 +138,9 @@ public struct BehaviorTracker: Sendable {
         try await handlePushReceived([String: FlagValue](userInfo: userInfo), attributes: attributes)
     }
 
-    /// A notification was opened, with the `userInfo` that the system hands over.
+    /// Records that a notification was opened, from the system's `userInfo`.
     ///
-    /// What has no form as a value, such as a date, is left out.
+    /// Values that can't be represented, such as dates, are left out.
     public nonisolated(nonsending) func handleNotificationOpened(
         userInfo: [AnyHashable: Any],
         attributes: Attributes = [:]
@@ -157,16 +160,16 @@ public struct BehaviorTracker: Sendable {
 
     // MARK: Links
 
-    /// What an application does with a link that a route takes.
+    /// An application's handler for a link that a route matches.
     public typealias LinkHandler = @Sendable (_ parameters: [String: String]) -> Void
 
-    /// The application was opened by a link: one session began with all of the link's parameters.
+    /// Records that a link opened the application: one session start with all of the link's parameters.
     ///
     /// - Parameters:
     ///   - address: The link.
-    ///   - routes: What links mean; without, only the query counts.
-    ///   - handlers: The application's own handlers by the names in the route file.
-    /// - Returns: The parameters; those of the query go before those of the route.
+    ///   - routes: The meaning of links; without routes, only the query counts.
+    ///   - handlers: The application's own handlers by their names in the route file.
+    /// - Returns: The parameters; those of the query take precedence over those of the route.
     /// - Throws: As `UserSession.track`.
     @discardableResult
     public func handleExternalURLOpened(

@@ -1,12 +1,12 @@
 import Experimentation
 
-/// How many events there are in each of the reference's states.
+/// The number of events in each of the reference's states.
 public struct EngageEventStates: Sendable, Hashable {
     /// `HOLD`: in a delivery, waiting for plug-ins.
     public var completing: Int
     /// `NOT_POSTED`: ready, or waiting after an outage.
     public var pending: Int
-    /// Waiting for consent, which the reference doesn't know.
+    /// Held for consent, which the reference doesn't have.
     public var held: Int
     /// `PROCESSING`: in a delivery.
     public var inFlight: Int
@@ -14,11 +14,11 @@ public struct EngageEventStates: Sendable, Hashable {
     public var delivered: Int
     /// `FAILED_POST`: refused as often as allowed, or for good.
     public var failed: Int
-    /// Purged unsent after the days of retention, which the reference doesn't count.
+    /// Purged unsent after the retention period, which the reference doesn't count.
     public var purgedByAge: Int
-    /// `EXPIRED`: went, or go, without some plug-in, since the provider was made.
+    /// `EXPIRED`: sent, or to be sent, without some plug-in, since the provider was created.
     ///
-    /// They are in the other states as well.
+    /// They are also counted in the other states.
     public var incomplete: Int
 }
 

@@ -1,9 +1,9 @@
 import Experimentation
 import Foundation
 
-/// An event of the store, as the reference lets it be looked up.
+/// An event of the store, as the reference's queries return it.
 public struct EngageEvent: Sendable, Hashable, Identifiable {
-    /// What `UserSession.accept` returned.
+    /// The id that `UserSession.accept` returned.
     public var id: String
     /// Its kind.
     public var type: BehaviorType
@@ -11,7 +11,7 @@ public struct EngageEvent: Sendable, Hashable, Identifiable {
     public var date: Date
     /// Its state.
     public var state: EngageEventState
-    /// Why it hasn't been taken yet, or why it was given up.
+    /// Why it hasn't been delivered yet, or why it was dropped.
     public var reason: String?
 }
 
@@ -23,8 +23,8 @@ public struct EngageEvent: Sendable, Hashable, Identifiable {
 /// let event = try await events.event(id: id)
 /// ```
 ///
-/// Events that wait are all there. Of those that the vendor has, and of those that were given up, the latest thousand
-/// are; ``Engage/eventStates(in:)`` counts all of them.
+/// All waiting events are included. Of the delivered and dropped ones, the latest thousand are;
+/// ``Engage/eventStates(in:)`` counts all of them.
 public struct EngageEventStore: Sendable {
     let client: ExperimentationClient
     let translation: EngageTranslation
@@ -33,42 +33,42 @@ public struct EngageEventStore: Sendable {
     let retention: TimeInterval
     let now: @Sendable () -> Date
 
-    /// The event with an id; `nil` if there is none, or it was settled too long ago.
+    /// Returns the event with an id; `nil` if there is none, or it was settled too long ago.
     public func event(id: String) async throws(ExperimentationError) -> EngageEvent? {
         try await all().first { $0.id == id }
     }
 
-    /// The events in some states, those that are settled first, otherwise by age.
+    /// Returns the events in some states, settled ones first, otherwise by age.
     public func events(
         in states: Set<EngageEventState> = Set(EngageEventState.allCases)
     ) async throws(ExperimentationError) -> [EngageEvent] {
         try await all().filter { states.contains($0.state) }
     }
 
-    /// The events that could be posted now: ``EngageEventState/notPosted`` and ``EngageEventState/expired``.
+    /// Returns the events that could be posted now: ``EngageEventState/notPosted`` and ``EngageEventState/expired``.
     public func unpostedEvents() async throws(ExperimentationError) -> [EngageEvent] {
         try await events(in: [.notPosted, .expired])
     }
 
-    /// How many events of a kind there are; of all kinds if `nil`.
+    /// Returns the number of events of a kind, or of all kinds if `nil`.
     public func count(of type: BehaviorType? = nil) async throws(ExperimentationError) -> Int {
         try await all().count { type == nil || $0.type == type }
     }
 
-    /// How many events could be posted now.
+    /// Returns the number of events that could be posted now.
     public func unpostedCount() async throws(ExperimentationError) -> Int { try await unpostedEvents().count }
 
-    /// Removes all events, those that wait as well, which count as purged.
+    /// Removes all events, including waiting ones, which count as purged.
     public func removeAll() async throws(ExperimentationError) {
         try await client.removeWaitingEvents()
         try await journal.clear()
     }
 
-    /// Forgets settled events that are older than the days of retention.
+    /// Removes settled events that are older than the retention period.
     ///
-    /// Those that wait for as long are dropped by the outbox, and counted there.
+    /// The outbox drops waiting events of that age, and counts them.
     ///
-    /// - Returns: How many were forgotten.
+    /// - Returns: How many were removed.
     /// - Throws: `ErrorCode.store`.
     @discardableResult
     public func removeExpired() async throws(ExperimentationError) -> Int {
@@ -111,9 +111,9 @@ public struct EngageEventStore: Sendable {
 }
 
 extension Engage {
-    /// The queries and deletions of the reference's event store.
+    /// Returns the queries and deletions of the reference's event store.
     ///
-    /// - Parameter client: The client that was made with this provider.
+    /// - Parameter client: The client that was created with this provider.
     /// - Returns: The store.
     public func eventStore(of client: ExperimentationClient) -> EngageEventStore {
         let time = environment.time

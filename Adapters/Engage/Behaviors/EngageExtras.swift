@@ -1,26 +1,29 @@
 import Experimentation
 
-/// What only this vendor has, beside ``Engage/xmlapi`` and ``Engage/mobileIdentity``.
+/// Features that only this vendor has, beside ``Engage/xmlapi`` and ``Engage/mobileIdentity``.
 extension Engage {
-    /// The vendor's older way to an identity.
+    /// The vendor's older identity calls.
     public var anonymousUser: AnonymousUser { AnonymousUser(client: xmlapi, profile: profile) }
 
-    /// Installation, sessions, notifications and links of a user's session.
+    /// Returns a tracker of the installation, sessions, notifications and links of a user's session.
     ///
     /// - Parameters:
     ///   - session: The session.
-    ///   - client: The client, if ``BehaviorTracker/setApplicationState(_:)`` is to tell it as well, so that what waits is posted on the
-    ///     way to the background.
-    /// - Returns: What tracks them.
+    ///   - client: The client, if ``BehaviorTracker/setApplicationState(_:)`` is to inform it as well, so that waiting
+    ///     events are
+    ///     posted on the way to the background.
+    /// - Returns: The tracker.
     public func tracker(for session: UserSession, of client: ExperimentationClient? = nil) -> BehaviorTracker {
         BehaviorTracker(engage: self, session: session, client: client)
     }
 
-    /// Verifies that the service is reachable and accepts the credentials: asks for an access token if there is no good one.
+    /// Verifies that the service is reachable and accepts the credentials: requests an access token if there is no
+    /// valid one.
     ///
-    /// Nothing of any recipient is read or written.
+    /// No recipient's data is read or written.
     ///
-    /// - Throws: `ErrorCode.unauthorized` when the credentials are refused, `ErrorCode.transport` or `ErrorCode.timeout` without
+    /// - Throws: `ErrorCode.unauthorized` if the credentials are refused, `ErrorCode.transport` or `ErrorCode.timeout`
+    ///   without
     ///   an answer.
     public func reach() async throws(ExperimentationError) {
         let connection = xmlapi.connection
@@ -29,13 +32,14 @@ extension Engage {
         )
     }
 
-    /// How many calls of the XML interface wait for their turn.
+    /// The number of queued calls of the XML interface.
     public var waitingCalls: Int { xmlapi.connection.line.waiting }
 
-    /// Writes where this installation's recipient was last seen to the list's two columns, which are added before the first
-    /// time.
+    /// Writes where this installation's recipient was last seen to two columns of the list, which are added before the
+    /// first
+    /// write.
     ///
-    /// - Parameter placemark: The place; `nil` or one without names is written as `UNKNOWN`.
+    /// - Parameter placemark: The place; `nil`, or one without names, is written as `UNKNOWN`.
     /// - Throws: `ErrorCode.invalidArgument` without a recipient; what the XML interface throws.
     public func updateLastKnownLocation(_ placemark: LocationFeed.Placemark?) async throws(ExperimentationError) {
         guard configuration.location.isEnabled else { return }
@@ -47,7 +51,7 @@ extension Engage {
         let settings = configuration.location
         let list = configuration.listID
         if !profile.record.hasLocationColumns {
-            // A fault says that they are there already, which is as good.
+            // A fault says that the column exists already, which is just as good.
             try await xmlapi.send(.addColumn(settings.addressColumn, list: list, type: .text))
             try await xmlapi.send(.addColumn(settings.timestampColumn, list: list, type: .date))
         }
@@ -60,7 +64,7 @@ extension Engage {
                 columns: (settings.addressColumn, settings.timestampColumn)
             )
         )
-        // Only now it is known that the columns are there: a fault while adding them may have been another one.
+        // Only now is it known that the columns exist: a fault while adding them may have had another cause.
         guard !profile.record.hasLocationColumns else { return }
         try await profile.update { $0.hasLocationColumns = true }
     }

@@ -2,21 +2,22 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// The access token that both interfaces use: asked for once at a time, renewed before it ends, and asked for ever more
-/// rarely while that fails.
+/// The access token of both interfaces: requested once at a time, renewed before it expires, and requested less and
+/// less
+/// often while that fails.
 ///
-/// The vendor limits how many tokens are made in an hour, gives the same one again for some hours, and asks for patience
+/// The vendor limits how many tokens are issued per hour, returns the same one for some hours, and asks for patience
 /// after failures.
 actor EngageAuthorization {
-    /// A token, and how long it is good; printed and dumped without being seen.
+    /// A token and its validity; hidden when printed or dumped.
     struct Token: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
         var description: String { "<secret>" }
         var customMirror: Mirror { Mirror(self, children: [(label: String?, value: Any)]()) }
 
         let value: String
-        /// From when on a new one is asked for.
+        /// When to request a new one.
         let renewal: ContinuousClock.Instant?
-        /// From when on it is worthless.
+        /// When it becomes invalid.
         let end: ContinuousClock.Instant?
     }
 
@@ -27,7 +28,7 @@ actor EngageAuthorization {
     private let profile: EngageProfile
     private var token: Token?
     private var underWay: Task<Void, Never>?
-    /// How many tokens were given.
+    /// The number of tokens issued.
     private var grants = 0
     private var failures = 0
     private var lastFailure: ExperimentationError?
@@ -48,16 +49,16 @@ actor EngageAuthorization {
         self.profile = profile
     }
 
-    /// Returns a good token, asking for one if need be; all callers share one request.
+    /// Returns a valid token, requesting one if necessary; all callers share one request.
     ///
-    /// Goes on trying until the deadline; one attempt is made in any case, unless the last failure asks for more patience
+    /// It retries until the deadline; one attempt is made in any case, unless the last failure asks for more patience
     /// than that.
     func token(until deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Token {
         while true {
             let now = environment.time.instant
             if let token, token.renewal.map({ now < $0 }) ?? true { return token }
             if let notBefore, let lastFailure, now < notBefore {
-                // A token that is due but not over is better than none.
+                // A token that is due but hasn't expired is better than none.
                 if let token, token.end.map({ now < $0 }) ?? true { return token }
                 guard lastFailure.isWorthWaiting, notBefore <= deadline else { throw lastFailure }
                 do {
@@ -69,20 +70,21 @@ actor EngageAuthorization {
             }
             let before = grants
             await fetch().value
-            // One that was just given is used, however short its life.
+            // One that was just issued is used, however short its validity.
             if grants > before, let token { return token }
             if Task.isCancelled { throw ExperimentationError(.cancelled, "cancelled while waiting for a token") }
         }
     }
 
-    /// How long the vendor asks to wait, if its last answer did; otherwise callers that retry have a schedule of their own.
+    /// How long the vendor asked to wait, if its last answer did; otherwise callers that retry have a schedule of their
+    /// own.
     var patience: Duration? {
         guard let askedUntil else { return nil }
         let rest = environment.time.instant.duration(to: askedUntil)
         return rest > .zero ? rest : nil
     }
 
-    /// Takes note that the vendor refused a token; the next caller gets another one.
+    /// Notes that the vendor refused a token; the next caller gets another one.
     func reject(_ refused: Token) {
         if token?.value == refused.value { token = nil }
     }
@@ -123,7 +125,7 @@ actor EngageAuthorization {
     }
 
     private func grant() async -> Answer {
-        // Before it is read it is unknown that a refresh token has replaced the configured one.
+        // Until it is loaded, it is unknown whether a refresh token has replaced the configured one.
         do throws(ExperimentationError) { try await profile.load() } catch { return Answer(token: .failure(error)) }
         let credentials = configuration.credentials
         let configured = credentials.refreshToken.reveal()
@@ -145,7 +147,7 @@ actor EngageAuthorization {
             )
             wait = EngageErrors.wait(asked: reply, now: environment.time.now)
             let grant = try EngageWire.grant(reply)
-            // However short the vendor says it is: it wants to be asked rarely, and refuses a token that is over.
+            // However short the vendor says it is: it wants few requests, and refuses an expired token.
             let life = grant.expiresIn.map { max(.seconds($0), configuration.networking.firstBackoff) }
             let token = Token(
                 value: grant.accessToken,
@@ -158,7 +160,7 @@ actor EngageAuthorization {
         }
     }
 
-    /// Keeps a refresh token that replaces the configured one, for as long as that stays configured.
+    /// Stores a refresh token that replaces the configured one, for as long as the latter stays configured.
     private func keep(_ refresh: String) async {
         let origin = EngageDigest.of(configuration.credentials.refreshToken.reveal())
         do {
@@ -173,20 +175,20 @@ actor EngageAuthorization {
 
     private func backoff(_ failures: Int) -> Duration {
         let networking = configuration.networking
-        // Beyond twenty doublings the longest wait has long taken over.
+        // Twenty doublings far exceed the longest wait.
         let doubled = networking.firstBackoff * (1 << min(failures - 1, 20))
         return min(doubled, networking.longestBackoff) * (0.5 + environment.jitter() / 2)
     }
 }
 
 extension ExperimentationError {
-    /// Whether the same request may succeed later by itself.
+    /// Whether the same request may succeed later without a change.
     var isWorthWaiting: Bool {
         code == .transport || code == .timeout || code == .vendorFault
     }
 }
 
-/// A short name for a text that can't be turned back; for comparing, not for security.
+/// A short, one-way name for a string; for comparison, not for security.
 enum EngageDigest {
     static func of(_ text: String) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -2,11 +2,11 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// What the XML interface and the behaviours share: the token, the transport, and what follows a 401.
+/// What the XML interface and the behaviours share: the token, the transport, and the reaction to a 401.
 struct EngageConnection: Sendable {
-    /// What a reply was.
+    /// The kind of a reply.
     enum Reading<Value: Sendable>: Sendable {
-        /// What was asked for.
+        /// The requested value.
         case value(Value)
         /// The vendor wants another token.
         case refused
@@ -19,9 +19,9 @@ struct EngageConnection: Sendable {
     let authorization: EngageAuthorization
     let line: EngageCallLine
 
-    /// Sends a request with a token, and once more with another if the first is refused.
+    /// Sends a request with a token, and once more with another one if the first is refused.
     ///
-    /// A token is asked for until the deadline. A 401 never gets to `read`.
+    /// A token is requested until the deadline. `read` never gets a 401.
     func exchange<Value: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ make: (String) -> EngageExchange,

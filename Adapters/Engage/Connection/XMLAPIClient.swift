@@ -2,22 +2,24 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// The XML interface: any operation, one exchange a call.
+/// The XML interface: any operation, one exchange per call.
 ///
-/// Calls made before there is a token wait for it and go out once, in order. At most the configured number is under way
-/// at a time. Nothing is retried but a refused token, once: only the caller knows whether an operation may be repeated.
+/// Calls made before there is a token wait for it and are sent once, in order. At most the configured number is under
+/// way
+/// at a time. Nothing is retried except, once, a refused token: only the caller knows whether an operation may be
+/// repeated.
 public struct XMLAPIClient: Sendable {
-    /// How many rows the vendor takes at once.
+    /// The maximum number of rows in one call.
     public static let rowLimit = 100
 
     let connection: EngageConnection
 
-    /// Sends a call and returns what the vendor answered, a fault included.
+    /// Sends a call and returns the vendor's answer, including a fault.
     ///
     /// - Throws: When there is no answer of the XML interface: `ErrorCode.transport` for statuses, HTML and lost
-    ///   connections, `ErrorCode.timeout`, `ErrorCode.parseError` for what isn't complete XML,
+    ///   connections, `ErrorCode.timeout`, `ErrorCode.parseError` for incomplete XML,
     ///   `ErrorCode.unauthorized` when two tokens were refused, `ErrorCode.invalidArgument` for a call that can't be
-    ///   written down.
+    ///   encoded.
     @discardableResult
     public func send(_ call: XMLAPI) async throws(ExperimentationError) -> XMLAPIResult {
         let envelope = try call.envelope()
@@ -46,7 +48,7 @@ public struct XMLAPIClient: Sendable {
         )
     }
 
-    /// Sends a call and returns what it resulted in; a fault is thrown.
+    /// Sends a call and returns its result; a fault is thrown.
     ///
     /// - Throws: As ``send(_:)``, and for a fault with an ``XMLAPIFault`` as the cause.
     @discardableResult
@@ -62,8 +64,8 @@ public struct XMLAPIClient: Sendable {
 
     /// Inserts or updates rows of a relational table, a hundred at a time, one call after the other.
     ///
-    /// - Returns: The rows that the vendor didn't take although it answered with a success.
-    /// - Throws: As ``perform(_:)``; earlier hundreds have been taken then, and may be sent again.
+    /// - Returns: The rows that the vendor didn't take although it reported success.
+    /// - Throws: As ``perform(_:)``; earlier hundreds have then been taken, and may be sent again.
     public func insertUpdate(
         rows: [XMLAPIFields],
         table: String

@@ -1,17 +1,19 @@
 import Experimentation
 
-/// A regular expression that can't hang: it is carried out by following all ways at once, in time proportional to the
+/// A regular expression that can't hang: it follows all alternatives at once, in time proportional to the
 /// product of the pattern's and the text's lengths, whatever the pattern.
 ///
-/// Literals, `.`, classes with ranges and negation, `\d \w \s` and their opposites, groups, alternation, `* + ? {n,m}` with
-/// their reluctant forms, `^ $ \b \B`. What needs going back (references, looking around) is refused. Matches are the ones
-/// that a backtracking engine finds: the leftmost, by order of preference.
+/// Literals, `.`, classes with ranges and negation, `\d \w \s` and their opposites, groups, alternation, `* + ? {n,m}`
+/// with
+/// their reluctant forms, `^ $ \b \B`. What requires backtracking (back references, look-around) is refused. Matches
+/// are
+/// those that a backtracking engine finds: the leftmost, by order of preference.
 struct BoundedPattern: Sendable, Hashable {
-    /// The longest pattern, in characters.
+    /// The maximum length of a pattern, in characters.
     static let longestPattern = 500
-    /// The most instructions that a pattern may need.
+    /// The maximum number of instructions of a pattern.
     static let largestProgram = 5_000
-    /// The longest text that is looked at; a longer one has no match.
+    /// The maximum length of a text; a longer one has no match.
     static let longestText = 4_096
 
     struct Scalars: Sendable, Hashable {
@@ -25,7 +27,7 @@ struct BoundedPattern: Sendable, Hashable {
     enum Instruction: Sendable, Hashable {
         case take(Scalars)
         case require(Place)
-        /// Goes both ways, the first preferred.
+        /// Follows both branches, the first preferred.
         case split(Int, Int)
         case jump(Int)
         case match
@@ -33,9 +35,9 @@ struct BoundedPattern: Sendable, Hashable {
 
     let program: [Instruction]
 
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
-    /// - Throws: ``ErrorCode/configuration`` with what isn't understood, without the pattern.
+    /// - Throws: ``ErrorCode/configuration``, naming the unsupported construct, without the pattern.
     init(_ pattern: String) throws(ExperimentationError) {
         guard pattern.unicodeScalars.count <= Self.longestPattern else {
             throw ExperimentationError(.configuration, "a pattern is longer than \(Self.longestPattern) characters")
@@ -48,7 +50,7 @@ struct BoundedPattern: Sendable, Hashable {
         self.program = program
     }
 
-    /// How many matches there are that don't overlap, counted up to a limit.
+    /// Returns the number of matches that don't overlap, counted up to a limit.
     func count(in text: String, upTo limit: Int) -> Int {
         let scalars = text.unicodeScalars.map(\.value)
         guard scalars.count <= Self.longestText else { return 0 }
@@ -79,7 +81,7 @@ struct BoundedPattern: Sendable, Hashable {
                 switch program[thread.counter] {
                 case .match:
                     found = thread.start..<position
-                    // What is less preferred is dropped; what is more preferred may still match further on.
+                    // Less preferred threads are dropped; more preferred ones may still match further on.
                     break step
                 case .take(let scalars) where position < text.count && scalars.contains(text[position]):
                     let moved = Thread(counter: thread.counter + 1, start: thread.start)
@@ -94,7 +96,7 @@ struct BoundedPattern: Sendable, Hashable {
         return found
     }
 
-    /// Follows instructions that take nothing, with a stack of its own.
+    /// Follows instructions that consume nothing, with an explicit stack.
     private func add(
         _ thread: Thread,
         at position: Int,

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// What links to the application mean, by the route file of the MobileDeepLinking library.
+/// The meaning of links to the application, by the route file of the MobileDeepLinking library.
 ///
 /// ```json
 /// {"logging": "true",
@@ -10,22 +10,24 @@ import Foundation
 ///  "routes": {"test/:testId": {"handlers": ["postSilverpop"],
 ///             "routeParameters": {"testId": {"required": "true", "regex": "[0-9]"}, "utmSource": {}}}}}
 /// ```
-///
-/// The first component of a route is the link's host; `:name` takes a component. A parameter of the query counts only if it
-/// is declared. A regular expression must match a value exactly once, anywhere in it: `[0-9]` takes `5` and `a5`, not `55`.
-/// If no route matches, the link's last component is dropped, and so on; at the end, the default route applies. Of several
-/// routes that match, the one with the most literal components is taken, then the first by name.
+/// The first component of a route is the link's host; `:name` captures a component. A parameter of the query counts
+/// only if
+/// it is declared. A regular expression must match a value exactly once, anywhere in it: `[0-9]` accepts `5` and `a5`,
+/// not
+/// `55`. If no route matches, the link's last component is dropped, and so on; finally the default route applies. Of
+/// several
+/// matching routes, the one with the most literal components is taken, then the first by name.
 public struct DeepLinkRoutes: Sendable, Hashable {
-    /// The handler that takes a link's parameters into the behaviour.
+    /// The handler that adds a link's parameters to the behaviour.
     public static let ownHandler = "postSilverpop"
 
-    /// What a link means.
+    /// The meaning of a link.
     public struct Match: Sendable, Hashable {
-        /// The route as it is written; `nil` for the default route, or none.
+        /// The matching route as written; `nil` for the default route, or none.
         public var route: String?
         /// The names of the handlers to run.
         public var handlers: [String]
-        /// What the route took from the link.
+        /// The parameters that the route captured.
         public var parameters: [String: String]
     }
 
@@ -42,14 +44,14 @@ public struct DeepLinkRoutes: Sendable, Hashable {
         var literals: Int { components.count { !$0.hasPrefix(":") } }
     }
 
-    /// Whether what happens with links is logged.
+    /// Whether to log what happens with links.
     public let logs: Bool
     let routes: [Route]
     let defaultHandlers: [String]
 
-    /// Reads a route file.
+    /// Parses a route file.
     ///
-    /// - Throws: `ErrorCode.configuration` with the file, the route and the parameter, for what can't be read.
+    /// - Throws: `ErrorCode.configuration` for invalid content, with the file, the route and the parameter.
     public init(json bytes: [UInt8], file: String) throws(ExperimentationError) {
         func refuse(_ place: String, _ reason: String) -> ExperimentationError {
             ExperimentationError(.configuration, "\(file): \(place): \(reason)")
@@ -91,7 +93,7 @@ public struct DeepLinkRoutes: Sendable, Hashable {
                 }
                 parameters[parameter] = read
             }
-            // The library counts the empty component of a route that begins with a slash, and so never finds it.
+            // The library counts the empty component of a route that begins with a slash, and so never matches it.
             let components = name.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
             guard !components.isEmpty else { throw refuse(place, "a route needs at least one component") }
             routes.append(
@@ -108,7 +110,7 @@ public struct DeepLinkRoutes: Sendable, Hashable {
 
     private static func flag(_ value: FlagValue?) -> Bool { value == .bool(true) || value?.stringValue == "true" }
 
-    /// Finds what a link means.
+    /// Returns the meaning of a link.
     public func match(_ link: DeepLink) -> Match {
         var components = link.components
         while !components.isEmpty {
@@ -144,16 +146,16 @@ public struct DeepLinkRoutes: Sendable, Hashable {
     }
 }
 
-/// A link to the application, taken apart.
+/// A link to the application, in its parts.
 public struct DeepLink: Sendable, Hashable {
     /// The host and the path's components, decoded.
     public let components: [String]
-    /// The parameters of the query, decoded; of a repeated name the last.
+    /// The query's parameters, decoded; of a repeated name the last counts.
     public let query: [String: String]
 
-    /// Takes a link apart.
+    /// Parses a link.
     ///
-    /// Nothing can fail: what can't be decoded stays as it is.
+    /// This never fails: what can't be decoded stays as it is.
     public init(_ address: String) {
         var rest = address[...]
         if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
@@ -167,7 +169,7 @@ public struct DeepLink: Sendable, Hashable {
         components = rest.split(separator: "/", omittingEmptySubsequences: true).map(decoded)
         var values: [String: String] = [:]
         for pair in query.split(separator: "&") {
-            // A blank is %20 in links of this kind; a plus is a plus.
+            // In such links a space is %20; a plus is a plus.
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else { continue }
             values[decoded(parts[0])] = decoded(parts[1])

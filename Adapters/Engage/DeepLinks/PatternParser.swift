@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Reads a regular expression into a tree.
+/// Parses a regular expression into a tree.
 struct PatternParser {
     indirect enum Node {
         case empty

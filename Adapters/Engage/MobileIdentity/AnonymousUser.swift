@@ -1,17 +1,18 @@
 import Experimentation
 
-/// The vendor's older way to an identity, with its own wire.
+/// The vendor's older identity calls, with their own wire.
 ///
-/// The vendor has deprecated it; ``MobileIdentity/setupRecipient()`` and ``MobileIdentity/checkIdentity(_:)`` replace it.
+/// The vendor has deprecated them; ``MobileIdentity/setupRecipient()`` and ``MobileIdentity/checkIdentity(_:)`` replace
+/// them.
 public struct AnonymousUser: Sendable {
     let client: XMLAPIClient
     let profile: EngageProfile
 
-    /// Adds a recipient that has nothing, and keeps its id as the anonymous id.
+    /// Adds an empty recipient, and stores its id as the anonymous id.
     ///
     /// Replaced by ``MobileIdentity/setupRecipient()``.
     ///
-    /// - Returns: What the vendor answered, a fault included.
+    /// - Returns: The vendor's answer, including a fault.
     @discardableResult
     public func create(list: String) async throws(ExperimentationError) -> XMLAPIResult {
         let result = try await client.send(.addAnonymousRecipient(list: list))
@@ -23,14 +24,14 @@ public struct AnonymousUser: Sendable {
     ///
     /// Replaced by ``MobileIdentity/checkIdentity(_:)``.
     ///
-    /// The id is stored as the mobile user id at once, as the reference does.
+    /// The id is stored as the mobile user id at once, as in the reference.
     ///
     /// - Parameters:
     ///   - userID: The known user's id.
     ///   - list: The list.
     ///   - primaryColumn: The column by which the known user is found.
-    ///   - mergeColumn: The column that gets the id in both.
-    /// - Returns: The last answer, or the first that is a fault.
+    ///   - mergeColumn: The column that receives the id in both.
+    /// - Returns: The last answer, or the first fault.
     /// - Throws: `ErrorCode.invalidArgument` if there is no anonymous id or no user's id; what the interface throws.
     @discardableResult
     public func updateToPrimaryUser(

@@ -1,10 +1,11 @@
 import Experimentation
 import Foundation
 
-/// Merges recipients as the client's way from an anonymous user to a known one.
+/// Merges recipients when the client links an anonymous user to a known one.
 ///
-/// The notes are the ``MergeIntent``. The client stores them after each step, so the first call takes no step at all: the
-/// intent must be stored before anything is written. Without criteria the known user is looked for by the mobile user
+/// The notes are the ``MergeIntent``. The client stores them after each step, so the first call takes no step at all:
+/// the
+/// intent must be stored before anything is written. Without criteria the known user is found by the mobile user
 /// id itself.
 struct EngageLinker: IdentityLinker {
     let execution: MergeExecution
@@ -25,7 +26,7 @@ struct EngageLinker: IdentityLinker {
         do throws(ExperimentationError) {
             next = try await execution.take(intent)
         } catch {
-            // The row is owed by then, and follows with the next merge or start: the linking itself is done.
+            // By then the row is owed, and follows with the next merge or start: the linking itself is done.
             guard intent.step == .audit, error.code != .cancelled else { throw error }
             next.taken()
             execution.environment.log.log(.warning, "engage.merge", "a row is still owed: \(error.message)")

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Takes the steps of merges: one exchange with the vendor each, or a change of what is kept here.
+/// Takes the steps of merges: each is one exchange with the vendor, or a change of the local state.
 struct MergeExecution: Sendable {
     let client: XMLAPIClient
     let profile: EngageProfile
@@ -12,9 +12,9 @@ struct MergeExecution: Sendable {
 
     /// Takes the next step.
     ///
-    /// - Parameter intent: The merge, stored as it is.
+    /// - Parameter intent: The merge, already stored.
     /// - Returns: The merge after the step, to be stored.
-    /// - Throws: When the step wasn't taken or its outcome is unknown; it may be taken again.
+    /// - Throws: Why the step failed, or that its outcome is unknown; it may be repeated.
     func take(_ intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
         var next = intent
         let list = configuration.listID
@@ -63,9 +63,9 @@ struct MergeExecution: Sendable {
         return next
     }
 
-    /// The id of a user's recipient, made if there is none.
+    /// Returns the id of a user's recipient, which is created if there is none.
     ///
-    /// May be repeated whatever became of it before.
+    /// May be repeated whatever its earlier outcome.
     private func recipient(of mobileUserID: String) async throws(ExperimentationError) -> String {
         let known = profile.recipientID(of: mobileUserID)
         if !known.isEmpty { return known }
@@ -85,7 +85,7 @@ struct MergeExecution: Sendable {
         return recipient
     }
 
-    /// Finds the oldest recipient that has all the fields.
+    /// Returns the oldest recipient that has all the fields.
     private func search(
         _ fields: [String: String]
     ) async throws(ExperimentationError) -> (recipient: String, mobileUserID: String)? {
@@ -100,7 +100,7 @@ struct MergeExecution: Sendable {
         return (recipient, result.column(recipients.mobileUserIDColumn) ?? "")
     }
 
-    /// Both ids change in one write.
+    /// Changes both ids in one write.
     private func switchIDs(_ intent: MergeIntent) async throws(ExperimentationError) {
         let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
         try await profile.update { record in
@@ -108,7 +108,7 @@ struct MergeExecution: Sendable {
                 record.mobileUserID = after
                 record.recipientID = intent.survivor
                 record.addUnderWay = nil
-                // What waits of the earlier id is of the recipient that still bears it.
+                // Waiting events of the earlier id belong to the recipient that still has it.
                 if after != intent.mobileUserID { record.note(recipient: intent.current, of: intent.mobileUserID) }
             } else {
                 record.note(recipient: intent.survivor, of: after)
@@ -116,14 +116,14 @@ struct MergeExecution: Sendable {
         }
     }
 
-    /// Owes the row to the audit table before it is written: should that fail, the merge is done all the same.
+    /// Records the row for the audit table as owed before it is written: if that fails, the merge is done nevertheless.
     private func audit(_ intent: MergeIntent) async throws(ExperimentationError) {
         guard recipients.audit != nil, let audit = OwedAudit(intent) else { return }
         try await profile.update { $0.owe(audit) }
         try await settleAudits(demanding: audit.key)
     }
 
-    /// Writes the rows that the audit table is owed; those that it doesn't take stay owed.
+    /// Writes the rows owed to the audit table; those that it doesn't take stay owed.
     ///
     /// - Parameter key: The row that must be taken; any if `nil`.
     /// - Throws: What the XML interface throws, or that a row wasn't taken.
@@ -131,7 +131,7 @@ struct MergeExecution: Sendable {
         let owed = profile.record.audits
         guard let table = recipients.audit, !owed.isEmpty else { return }
         let failures = try await client.insertUpdate(rows: owed.map { $0.row(in: table) }, table: table.tableID)
-        // A failure that doesn't name its row may be of any.
+        // A failure without a row may concern any of them.
         let refused = failures.map { $0.columns[table.keyColumn] ?? "" }
         let taken = refused.contains("") ? [] : Set(owed.map(\.key)).subtracting(refused)
         try await profile.update { $0.audits.removeAll { taken.contains($0.key) } }
@@ -139,7 +139,7 @@ struct MergeExecution: Sendable {
         throw ExperimentationError(.vendorFault, "the audit table didn't take the row", cause: failure)
     }
 
-    /// Writes the rows that the audit table is owed, if it takes them now.
+    /// Writes the rows owed to the audit table, if it takes them now.
     func settleAuditsIfPossible() async {
         do throws(ExperimentationError) {
             try await settleAudits()
@@ -155,13 +155,13 @@ struct MergeExecution: Sendable {
 }
 
 extension EngageErrors {
-    /// The vendor says that it worked, and doesn't say for whom.
+    /// The error for an answer that reports success but names no recipient.
     static let emptyRecipient = ExperimentationError(
         .vendorFault,
         "the vendor answered a success without a recipient's id"
     )
 
-    /// The error that a fault in an answer is.
+    /// Returns the error for a fault in an answer.
     static func error(_ result: XMLAPIResult, of operation: XMLAPIOperation) -> ExperimentationError {
         error(XMLAPIFault(operation: operation, code: result.errorCode, text: result.faultText))
     }

@@ -1,11 +1,11 @@
 import Experimentation
 
-/// Recipients: making one for this installation, and merging it with that of a user who signs in.
+/// Recipients: creating one for this installation, and merging it with that of a user who signs in.
 ///
-/// Calls run one after the other. A merge that was interrupted, by a fault, a lost connection or the end of the process,
-/// is taken up by the next call and by the next start of the provider, from the step that it came to.
+/// Calls run one after the other. The next call, and the next start of the provider, resume an interrupted merge (by a
+/// fault, a lost connection or the end of the process) at the step it had reached.
 public struct MobileIdentity: Sendable {
-    /// What there is after ``setupRecipient()``.
+    /// The result of ``setupRecipient()``.
     public struct SetupResult: Sendable, Hashable {
         /// The recipient's id.
         public var recipientID: String
@@ -13,7 +13,7 @@ public struct MobileIdentity: Sendable {
         public var mobileUserID: String
     }
 
-    /// What there is after ``checkIdentity(_:)``.
+    /// The result of ``checkIdentity(_:)``.
     public struct CheckResult: Sendable, Equatable {
         /// The recipient from now on.
         public var recipientID: String
@@ -34,13 +34,13 @@ public struct MobileIdentity: Sendable {
     private var environment: ClientEnvironment { execution.environment }
     private var configuration: EngageConfiguration { client.connection.configuration }
 
-    /// Makes sure that this installation has a mobile user id and a recipient that bears it.
+    /// Ensures that this installation has a mobile user id and a recipient with it.
     ///
-    /// Nothing is sent if both are known. A mobile user id is made if there is none and that is allowed; it is stored
-    /// before it is sent. After an answer that was lost the recipient is looked for before another one is added.
+    /// Nothing is sent if both are known. If allowed, a missing mobile user id is generated and stored
+    /// before it is sent. After a lost answer the recipient is looked for before another one is added.
     ///
-    /// - Throws: `ErrorCode.configuration` without a list, without a column's name, or without a mobile user id where
-    ///   none may be made; what the XML interface throws.
+    /// - Throws: `ErrorCode.configuration` without a list, without a column's name, or without a mobile user id if
+    ///   none may be generated; what the XML interface throws.
     @discardableResult
     public func setupRecipient() async throws(ExperimentationError) -> SetupResult {
         try await line.enter()
@@ -48,9 +48,11 @@ public struct MobileIdentity: Sendable {
         return try await setUp()
     }
 
-    /// Makes sure that this installation has a mobile user id, without a network: sessions can begin with it at once.
+    /// Ensures without a network that this installation has a mobile user id, so that sessions can begin with it at
+    /// once.
     ///
-    /// The recipient is added before the first behaviours of this id are posted, unless ``setupRecipient()`` adds it earlier.
+    /// The recipient is added before the first behaviours of this id are posted, unless ``setupRecipient()`` adds it
+    /// earlier.
     ///
     /// - Returns: The mobile user id.
     /// - Throws: `ErrorCode.configuration` as ``setupRecipient()``; `ErrorCode.store`.
@@ -69,21 +71,21 @@ public struct MobileIdentity: Sendable {
         return id
     }
 
-    /// Adds the recipient that was prepared, or that couldn't be added before.
+    /// Adds a recipient that was prepared, or that couldn't be added before.
     func makeUpForRecipient() async throws(ExperimentationError) {
         guard profile.record.isWanted else { return }
         try await setupRecipient()
     }
 
-    /// Looks for a recipient that has all of these values, and goes by it from now on.
+    /// Finds the recipient that has all of these values, and uses it from now on.
     ///
     /// If no recipient has them, they are written to this installation's own. Otherwise the two are merged:
-    /// the ids change, and the recipient that is given up is marked. Nothing else is copied.
+    /// the ids change, and the abandoned recipient is marked. Nothing else is copied.
     ///
     /// - Parameter fields: Columns and values, such as `["facebook_id": "100"]`; not empty.
     /// - Returns: The ids from now on.
-    /// - Throws: As ``setupRecipient()``; `ErrorCode.invalidArgument` without fields; for a step that wasn't taken its
-    ///   error with a ``MergeInterruption`` as the cause. Ids are as they were then, or have changed together.
+    /// - Throws: As ``setupRecipient()``; `ErrorCode.invalidArgument` without fields; for a failed step its
+    ///   error with a ``MergeInterruption`` as the cause. The ids are then unchanged, or have changed together.
     @discardableResult
     public func checkIdentity(_ fields: [String: String]) async throws(ExperimentationError) -> CheckResult {
         guard !fields.isEmpty, !fields.keys.contains("") else {
@@ -96,7 +98,7 @@ public struct MobileIdentity: Sendable {
         do throws(ExperimentationError) {
             try await finishPending()
         } catch {
-            // What the vendor refuses for good of an earlier merge isn't the matter of this one.
+            // An earlier merge that the vendor refuses for good doesn't concern this one.
             guard (error.cause as? MergeInterruption)?.isResumable == false else { throw error }
             environment.log.log(.warning, "engage.merge", "an earlier merge was given up: \(error.message)")
         }
@@ -107,16 +109,16 @@ public struct MobileIdentity: Sendable {
         return try await run(intent)
     }
 
-    /// Does as ``checkIdentity(_:)``, and makes the session that of the user who comes of it.
+    /// Does the same as ``checkIdentity(_:)``, and switches the session to the resulting user.
     ///
-    /// The reference's SDK goes by the merged ids at once; a session is told by this call, or by
+    /// The reference's SDK uses the merged ids at once; a session learns of them from this call, or from
     /// `UserSession.identify(_:)`.
     ///
     /// - Parameters:
     ///   - fields: Columns and values.
     ///   - session: The session of this installation's user.
     /// - Returns: The ids from now on.
-    /// - Throws: As ``checkIdentity(_:)``; the session stays as it was then.
+    /// - Throws: As ``checkIdentity(_:)``; the session then stays as it was.
     @discardableResult
     public func checkIdentity(
         _ fields: [String: String],
@@ -129,9 +131,9 @@ public struct MobileIdentity: Sendable {
         return result
     }
 
-    /// Takes up a merge that was interrupted, and writes the rows that the audit table is still owed.
+    /// Resumes an interrupted merge, and writes the rows that are still owed to the audit table.
     ///
-    /// - Returns: What came of it; `nil` if there was none.
+    /// - Returns: The result; `nil` if there was none.
     /// - Throws: As ``checkIdentity(_:)``.
     @discardableResult
     public func resumePendingMerge() async throws(ExperimentationError) -> CheckResult? {
@@ -160,7 +162,7 @@ public struct MobileIdentity: Sendable {
                 intent = try await execution.take(intent)
             } catch {
                 if intent.step == .audit, error.code != .cancelled {
-                    // The row is owed: it follows by itself.
+                    // The row is owed, and follows on its own.
                     try await profile.update { $0.merge = nil }
                     return result(of: intent, pending: error)
                 }
@@ -201,7 +203,7 @@ public struct MobileIdentity: Sendable {
             return SetupResult(recipientID: record.recipientID, mobileUserID: record.mobileUserID)
         }
         let mobileUserID = record.mobileUserID.isEmpty ? try makeMobileUserID() : record.mobileUserID
-        // Another start of this must know that an answer may have been lost.
+        // The next attempt must know that an answer may have been lost.
         let isRepeated = record.addUnderWay == mobileUserID
         try await profile.update { record in
             record.mobileUserID = mobileUserID
@@ -212,7 +214,7 @@ public struct MobileIdentity: Sendable {
         do throws(ExperimentationError) {
             recipientID = try await register(mobileUserID, known: record.recipientID, isRepeated: isRepeated)
         } catch {
-            // A fault says that nothing was added. Whatever else it was, the recipient may exist.
+            // A fault says that nothing was added. After any other failure, the recipient may exist.
             if error.cause is XMLAPIFault, record.recipientID.isEmpty {
                 try await profile.update { $0.addUnderWay = nil }
             }

@@ -3,23 +3,23 @@ import Foundation
 
 /// The campaigns that brought this installation's user here, and how long each counts.
 ///
-/// Behaviours are written with the campaign of the moment when they happened, however late they are sent; so the shelf
-/// keeps the last campaigns with their times.
+/// Behaviours carry the campaign of the time when they happened, however late they are sent, so the shelf
+/// keeps the latest campaigns with their times.
 struct CampaignShelf: Sendable, Hashable, Codable {
-    /// A campaign, from when to when.
+    /// A campaign with its beginning and end.
     struct Entry: Sendable, Hashable, Codable {
         var name: String
         var from: Date
         var until: Date
     }
 
-    /// How many campaigns are kept.
+    /// The maximum number of campaigns kept.
     static let longest = 50
 
-    /// By the beginning, the earliest first.
+    /// Sorted by beginning, earliest first.
     private(set) var entries: [Entry] = []
 
-    /// Puts a campaign on the shelf; putting the same one with the same beginning again changes nothing.
+    /// Adds a campaign; adding the same one with the same beginning again has no effect.
     mutating func put(_ entry: Entry) {
         if entries.contains(where: { $0.name == entry.name && $0.from == entry.from }) { return }
         let place = entries.firstIndex { $0.from > entry.from } ?? entries.endIndex
@@ -27,25 +27,26 @@ struct CampaignShelf: Sendable, Hashable, Codable {
         if entries.count > Self.longest { entries.removeFirst(entries.count - Self.longest) }
     }
 
-    /// The campaign that counts at a moment; empty if there is none, or the last one is over.
+    /// Returns the campaign that counts at a given time; empty if there is none, or the last one has ended.
     func current(at date: Date) -> String {
         guard let entry = entries.last(where: { $0.from <= date }), date <= entry.until else { return "" }
         return entry.name
     }
 
-    /// The campaign that came last before a moment, whether it is over or not; empty if there is none.
+    /// Returns the latest campaign before a given time, ended or not; empty if there is none.
     func last(at date: Date) -> String { entries.last { $0.from <= date }?.name ?? "" }
 }
 
-/// Finds a campaign in what links and notifications bring.
+/// Finds a campaign in the values of links and notifications.
 struct CampaignScan: Sendable, Hashable {
     let names: EngageConfiguration.ParameterNames
     let lifetime: Duration
 
-    /// Finds the campaign and works out how long it counts.
+    /// Finds the campaign and determines how long it counts.
     ///
-    /// A moment wins over an end in seconds, an end over a length, a length over the default. What can't be read as a
-    /// number of seconds ends at once, as the reference has it; a text for a moment or a length follows ``Expiration``.
+    /// A date takes precedence over an end in seconds, an end over a length, a length over the default. An end that
+    /// isn't a
+    /// number of seconds means now, as in the reference; the text of a date or length is parsed by ``Expiration``.
     func campaign(in values: [String: FlagValue], at date: Date) -> CampaignShelf.Entry? {
         guard let name = text(names.currentCampaign, in: values), !name.isEmpty else { return nil }
         let until: Date
@@ -62,16 +63,16 @@ struct CampaignScan: Sendable, Hashable {
         return CampaignShelf.Entry(name: name, from: date, until: until)
     }
 
-    /// The text of a key, at the top first and then ever deeper in nested objects; never in lists.
+    /// Returns the text of a key, at the top first and then ever deeper in nested objects; never in lists.
     ///
-    /// Level by level and by sorted names, so that of several the same one is found each time.
+    /// Level by level and by sorted names, so that of several the same one is always found.
     func text(_ key: String, in values: [String: FlagValue]) -> String? {
         var level = [values]
         while !level.isEmpty {
             for object in level {
                 switch object[key] {
                 case .string(let text): return text
-                // Numbers come unquoted in payloads; the key of an end in seconds mostly does.
+                // Payloads have unquoted numbers, mostly for the key of an end in seconds.
                 case .int(let number): return String(number)
                 default: continue
                 }

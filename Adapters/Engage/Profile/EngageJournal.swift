@@ -2,10 +2,10 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// What became of the latest events: which the vendor has, and which were given up.
+/// What became of the latest events: which were delivered, and which were dropped.
 ///
-/// The outbox forgets an event as soon as it is settled; the reference keeps it to be looked up. The journal has the
-/// latest thousand, in segments, so that a batch costs a write of a few kilobytes and not of the whole. It names no
+/// The outbox forgets an event as soon as it is settled; the reference keeps it for look-ups. The journal has the
+/// latest thousand, in segments, so that a batch costs a write of a few kilobytes instead of everything. It names no
 /// users.
 final class EngageJournal: Sendable {
     struct Entry: Sendable, Hashable {
@@ -13,21 +13,21 @@ final class EngageJournal: Sendable {
         var code: Int
         var date: Date
         var isDelivered: Bool
-        /// Why it was given up.
+        /// Why it was dropped.
         var reason = ""
     }
 
     static let segmentLength = 64
     static let segmentCount = 16
-    /// How many events are remembered at least, once there have been as many.
+    /// The minimum number of events remembered, once there have been as many.
     static let length = segmentLength * (segmentCount - 1)
 
     private struct State {
         /// In the order in which they were settled.
         var entries: [Entry] = []
-        /// The same as they are written down: a segment is written several times, an event is put into words once.
+        /// The entries in their written form: a segment is written several times, but each event is formatted once.
         var lines: [String] = []
-        /// The number of the first one, counting from the first there ever was.
+        /// The number of the first one, counted from the first ever.
         var first = 0
         var isLoaded = false
     }
@@ -43,13 +43,13 @@ final class EngageJournal: Sendable {
         self.prefix = prefix
     }
 
-    /// What is remembered, the earliest first.
+    /// The remembered events, earliest first.
     func entries() async throws(ExperimentationError) -> [Entry] {
         try await load()
         return state.withLock(\.entries)
     }
 
-    /// Remembers some more.
+    /// Adds entries.
     func note(_ new: [Entry]) async throws(ExperimentationError) {
         guard !new.isEmpty else { return }
         try await line.enter()
@@ -73,7 +73,7 @@ final class EngageJournal: Sendable {
         for segment in segments { try await write(segment.text, to: segment.number) }
     }
 
-    /// Forgets everything.
+    /// Removes all entries.
     func clear() async throws(ExperimentationError) {
         try await line.enter()
         defer { line.leave() }
@@ -81,9 +81,9 @@ final class EngageJournal: Sendable {
         try await store?.removeAll(beginningWith: prefix)
     }
 
-    /// Forgets what happened before a moment.
+    /// Removes the entries before a date.
     ///
-    /// - Returns: How many.
+    /// - Returns: How many were removed.
     func forget(before date: Date) async throws(ExperimentationError) -> Int {
         let kept = try await entries().filter { $0.date >= date }
         let before = state.withLock(\.entries.count)
@@ -109,7 +109,7 @@ final class EngageJournal: Sendable {
         state.withLock { state in
             guard !state.isLoaded else { return }
             state.isLoaded = true
-            // A gap is a segment that couldn't be read; what was before it is as good as forgotten.
+            // A gap is an unreadable segment; everything before it counts as removed.
             for segment in read {
                 if segment.first != state.first + state.entries.count {
                     state.entries = []
@@ -126,7 +126,7 @@ final class EngageJournal: Sendable {
         try await store?.setValue(text, for: prefix + String(segment % Self.segmentCount))
     }
 
-    /// A line for the number of the first event, and one for each event.
+    /// Formats a line with the number of the first event, and one line for each event.
     private static func text(of segment: Int, in state: State) -> [UInt8] {
         let from = max(segment * segmentLength, state.first)
         let until = min((segment + 1) * segmentLength, state.first + state.entries.count)

@@ -2,10 +2,10 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// What the adapter keeps of this installation: its ids, its campaigns, its session and a merge that is under way.
+/// The state of this installation: its ids, its campaigns, its session and a merge under way.
 ///
 /// Reading is synchronous. A change is in the store when the method that makes it returns; without a store it lives as
-/// long as the process. The access token is never kept.
+/// long as the process. The access token is never stored.
 public final class EngageProfile: Sendable {
     private struct State: Sendable {
         var record = EngageRecord()
@@ -19,16 +19,16 @@ public final class EngageProfile: Sendable {
     /// Creates a profile.
     ///
     /// - Parameters:
-    ///   - store: Where it is kept; `nil` for this process only.
+    ///   - store: Where it is stored; `nil` for this process only.
     ///   - key: The key in the store.
     init(store: (any StateStore)?, key: String) {
         state = Mutex(State())
         writer = Writer(store: store, key: key)
     }
 
-    /// Reads what an earlier run kept, once.
+    /// Reads an earlier run's state, once.
     ///
-    /// What can't be read counts as nothing.
+    /// Unreadable values count as missing.
     func load() async throws(ExperimentationError) {
         guard !state.withLock(\.isLoaded) else { return }
         let bytes = try await writer.read()
@@ -42,15 +42,15 @@ public final class EngageProfile: Sendable {
         }
     }
 
-    /// What is kept.
+    /// The current state.
     var record: EngageRecord { state.withLock(\.record) }
 
-    /// Changes what is kept; it is in the store when this returns.
+    /// Changes the state; the change is in the store when this returns.
     @discardableResult
     func update<Result: Sendable>(
         _ change: @Sendable (inout EngageRecord) -> Result
     ) async throws(ExperimentationError) -> Result {
-        // A change of what wasn't read yet would erase all the rest of it.
+        // Changing what hasn't been loaded yet would erase the rest.
         try await load()
         let (result, revision) = state.withLock { state -> (Result, UInt64) in
             let old = state.record
@@ -62,18 +62,18 @@ public final class EngageProfile: Sendable {
         return result
     }
 
-    // MARK: What an application may know and set
+    // MARK: Public state
 
     /// The mobile user id; empty if there is none.
     public var mobileUserID: String { record.mobileUserID }
     /// The recipient's id; empty if there is none.
     public var recipientID: String { record.recipientID }
-    /// The id of the recipient that the deprecated calls made; empty if there is none.
+    /// The id of the recipient that the deprecated calls created; empty if there is none.
     public var anonymousID: String { record.anonymousID }
     /// The device's id; empty until the first behaviour.
     public var deviceID: String { record.deviceID }
 
-    /// Stores the mobile user id, which the application chooses.
+    /// Stores a mobile user id chosen by the application.
     public func storeMobileUserID(_ id: String) async throws(ExperimentationError) {
         try await update { $0.mobileUserID = id }
     }
@@ -88,12 +88,12 @@ public final class EngageProfile: Sendable {
         try await update { $0.anonymousID = id }
     }
 
-    /// Forgets a user: their ids, campaigns, session and merge.
+    /// Removes a user: their ids, campaigns, session and merge.
     func forget(_ userID: String) async throws(ExperimentationError) {
         try await update { $0.forget(userID) }
     }
 
-    /// Forgets everything: ids, campaigns, session and a merge under way.
+    /// Removes everything: ids, campaigns, session and a merge under way.
     public func clear() async throws(ExperimentationError) {
         try await update { record in
             let hasTakenOver = record.hasTakenOver
@@ -102,7 +102,7 @@ public final class EngageProfile: Sendable {
         }
     }
 
-    /// The recipient that a user of this vendor is; empty if it isn't known.
+    /// Returns the recipient of a user of this vendor; empty if it isn't known.
     func recipientID(of mobileUserID: String) -> String {
         state.withLock { state in
             if mobileUserID == state.record.mobileUserID { return state.record.recipientID }
@@ -110,7 +110,7 @@ public final class EngageProfile: Sendable {
         }
     }
 
-    /// Writes the newest record, one write at a time.
+    /// Writes the latest record, one write at a time.
     private actor Writer {
         private let store: (any StateStore)?
         private let key: String
@@ -118,7 +118,7 @@ public final class EngageProfile: Sendable {
         private var underWay: Round?
         private var rounds = 0
 
-        /// One write, and the newest revision that it holds.
+        /// One write, with the newest revision in it.
         private struct Round {
             let number: Int
             let revision: UInt64
@@ -141,8 +141,9 @@ public final class EngageProfile: Sendable {
                 let isMine = underWay == nil
                 let round = underWay ?? begin(newest, in: store)
                 let result = await round.task.value
-                // The first caller to get here ends the round: a task that has ended is waited for without a pause, so that
-                // a caller who left this to another would go round for ever and never let the other in.
+                // The first caller to get here ends the round: awaiting a finished task doesn't suspend, so a caller
+                // that left this to
+                // another would loop for ever and never let the other in.
                 if underWay?.number == round.number {
                     underWay = nil
                     if case .success = result { written = max(written, round.revision) }

@@ -1,37 +1,37 @@
 import Foundation
 
-/// The record that a profile keeps; its names are those of the file and only ever grow.
+/// The record that a profile stores; its field names are those of the file and are only ever added.
 struct EngageRecord: Sendable, Hashable, Codable {
-    /// Users beside the installation's own whose recipients are known, at most.
+    /// The maximum number of other users whose recipients are known.
     static let mostOthers = 10_000
-    /// Rows that the audit table may be owed, at most.
+    /// The maximum number of rows owed to the audit table.
     static let mostAudits = 1_000
 
     var mobileUserID = ""
     var recipientID = ""
     var anonymousID = ""
     var deviceID = ""
-    /// The mobile user id that a recipient was being added for when last heard of; what came of it isn't known.
+    /// The mobile user id for which a recipient was last being added, with unknown outcome.
     var addUnderWay: String?
     /// Recipients of other users, by mobile user id.
     var others: [String: String] = [:]
-    /// Whether a recipient is to be added for the mobile user id before its behaviours are posted.
+    /// Whether a recipient must be added for the mobile user id before its behaviours are posted.
     var isWanted = false
     var isInstalled = false
     var hasLocationColumns = false
     var campaigns = CampaignShelf()
     var session = SessionClock()
-    /// A merge that is under way.
+    /// A merge under way.
     var merge: MergeIntent?
-    /// Rows that the audit table hasn't taken yet, the earliest first.
+    /// Rows that the audit table hasn't taken yet, earliest first.
     var audits: [OwedAudit] = []
-    /// The refresh token that replaced the configured one, sealed under a digest of the configured one.
+    /// The refresh token that replaced the configured one, sealed with a digest of the configured one.
     var refreshToken: String?
     var refreshTokenOrigin: String?
-    /// Whether the records of the vendor's SDK were taken over; they are once, whatever is forgotten later.
+    /// Whether the vendor SDK's records were imported; this happens once, whatever is removed later.
     var hasTakenOver = false
 
-    /// Notes which recipient a user is.
+    /// Records a user's recipient.
     mutating func note(recipient: String, of mobileUserID: String) {
         if mobileUserID == self.mobileUserID {
             recipientID = recipient
@@ -43,14 +43,14 @@ struct EngageRecord: Sendable, Hashable, Codable {
         others[mobileUserID] = recipient
     }
 
-    /// Notes a row that the audit table is owed; once, by its key.
+    /// Records a row owed to the audit table; once, by its key.
     mutating func owe(_ audit: OwedAudit) {
         guard !audits.contains(where: { $0.key == audit.key }) else { return }
         audits.append(audit)
         if audits.count > Self.mostAudits { audits.removeFirst() }
     }
 
-    /// Forgets a user; that the application was installed, and its token, are not theirs.
+    /// Removes a user; the application's installation and its token aren't theirs.
     mutating func forget(_ userID: String) {
         guard !userID.isEmpty else { return }
         others[userID] = nil

@@ -1,31 +1,30 @@
 import Foundation
 
-/// A text such as `1 day 15m` or `2014/12/25 11:12:13`, as the vendor's files and payloads write lengths and moments.
+/// A text such as `1 day 15m` or `2014/12/25 11:12:13`, in which the vendor's files and payloads write lengths and
+/// dates.
 ///
-/// A number followed by any blanks and one of the letters `d`, `h`, `m`, `s` (either case) is a length; the rest of the
+/// A number followed by any spaces and one of the letters `d`, `h`, `m`, `s` (either case) is a length; the rest of the
 /// word is ignored, so `hrs` and `minutes` work. If there is no length at all, the last `yyyy/MM/dd HH:mm:ss` is a
-/// moment, in UTC.
+/// date, in UTC.
 ///
-/// The reference's traps are kept, since texts in use may depend on them, and can be found by ``isPrecise``: `1 month`
-/// is a minute, `13 MST` hides the date before it, `500ms` is 500 minutes, of a unit given twice the last wins, and what
-/// can't be read expires at once.
+/// The reference's quirks are kept, since existing texts may depend on them, and ``isPrecise`` reveals them: `1 month`
+/// is a minute, `13 MST` hides the date before it, `500ms` is 500 minutes, of a unit given twice the last wins, and
+/// unreadable text expires at once.
 public struct Expiration: Sendable, Hashable {
-    /// The length in seconds; 0 for a moment, and for what can't be read.
+    /// The length in seconds; 0 for a date, and for unreadable text.
     ///
-    /// Never negative, and capped at a century's hundredfold, so that it can be added to any date.
+    /// Never negative, and capped at ten thousand years, so that it can be added to any date.
     public let seconds: Int
-    /// The moment, if the text names one and no length.
+    /// The date, if the text has one and no length.
     public let moment: Date?
-    /// Whether every letter and digit of the text was understood in the way in which a person would.
+    /// Whether every letter and digit of the text was read as a person would.
     public let isPrecise: Bool
-    /// Whether there was anything to read: `false` for an absent text.
+    /// Whether there was a text: `false` for `nil`.
     public let isGiven: Bool
 
     private static let longest = 10_000 * 366 * 86_400
 
-    /// Reads a text.
-    ///
-    /// Takes time in proportion to its length.
+    /// Parses a text, in time proportional to its length.
     public init(_ text: String?) {
         guard let text else {
             (seconds, moment, isPrecise, isGiven) = (0, nil, true, false)
@@ -52,14 +51,15 @@ public struct Expiration: Sendable, Hashable {
     /// The length.
     public var duration: Duration { .seconds(seconds) }
 
-    /// When it expires: the moment, or the length after a reference; the reference itself for what can't be read, and
-    /// `nil` for an absent text.
+    /// Returns when it expires: the date, or the length after a reference; the reference itself for unreadable text,
+    /// and
+    /// `nil` for no text.
     public func date(from reference: Date) -> Date? {
         guard isGiven else { return nil }
         return moment ?? reference.addingTimeInterval(Double(seconds))
     }
 
-    /// When it expires, in whole seconds since 1970; 0 for an absent text.
+    /// Returns when it expires, in whole seconds since 1970; 0 for no text.
     public func timestamp(from reference: Date) -> Int {
         guard let date = date(from: reference) else { return 0 }
         return Int(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0
@@ -106,7 +106,7 @@ public struct Expiration: Sendable, Hashable {
                 isPrecise = false
                 index = letter + 1
             }
-            // The reference's pattern admits a bar by mistake: it hides a date and adds nothing.
+            // The reference's pattern accepts a bar by mistake: it hides a date and adds nothing.
             if text[letter] != "|" { units[unit] = number }
         }
         let sizes: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60, "s": 1]
@@ -123,7 +123,7 @@ public struct Expiration: Sendable, Hashable {
         "s": ["s", "sec", "secs", "second", "seconds"],
     ]
 
-    // MARK: Moments
+    // MARK: Dates
 
     private static func moments(in text: [Unicode.Scalar]) -> (last: Date?, isWhole: Bool) {
         // Widths of the fields, and what follows each.

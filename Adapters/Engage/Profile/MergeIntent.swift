@@ -1,17 +1,18 @@
 import Experimentation
 import Foundation
 
-/// A merge of two recipients that is under way: what is wanted, what was found, and which step comes next.
+/// A merge of two recipients under way: what is wanted, what was found, and which step is next.
 ///
-/// It is stored before the first write and after each step. Every step writes absolute values, or a row under a key made
-/// beforehand, so one that may or may not have been taken is simply taken again. The moment is fixed once, and is the
+/// It is stored before the first write and after each step. Every step writes absolute values, or a row under a key
+/// made
+/// beforehand, so that a step with unknown outcome is simply repeated. The date is fixed once, and is the
 /// same in the list and in the audit table.
 struct MergeIntent: Sendable, Hashable, Codable {
-    /// What is done next.
+    /// The next step.
     enum Step: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Make sure that the user has a recipient.
+        /// Ensure that the user has a recipient.
         case setUp
-        /// Look for a recipient that has the fields.
+        /// Find a recipient that has the fields.
         case search
         /// Write the fields to the user's own recipient, because no recipient has them.
         case updateCurrent
@@ -19,9 +20,9 @@ struct MergeIntent: Sendable, Hashable, Codable {
         case claimCurrent
         /// Write the mobile user id to the recipient that was found.
         case claimExisting
-        /// Write the history to the recipient that is given up, and take the mobile user id from it where it moves.
+        /// Write the history to the abandoned recipient, and remove the mobile user id from it where it moves.
         case releaseCurrent
-        /// Go by the other recipient from now on.
+        /// Use the other recipient from now on.
         case switchIDs
         /// Write the merge to the audit table.
         case audit
@@ -29,7 +30,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         case done
     }
 
-    /// How the search came out.
+    /// The result of the search.
     enum Scenario: String, Sendable, Hashable, Codable {
         /// No recipient has the fields.
         case noMatch
@@ -41,26 +42,26 @@ struct MergeIntent: Sendable, Hashable, Codable {
         case claimed
     }
 
-    /// Names this merge.
+    /// Identifies this merge.
     var id: String
-    /// Columns and values that tell the known user.
+    /// Columns and values that identify the known user.
     var fields: [String: String]
-    /// The mobile user id of the user so far.
+    /// The user's previous mobile user id.
     var mobileUserID: String
-    /// The recipient so far; empty until ``Step/setUp``.
+    /// The user's previous recipient; empty until ``Step/setUp``.
     var current = ""
     /// The recipient that was found.
     var existing = ""
     /// The mobile user id of the recipient that was found; empty if it has none.
     var existingMobileUserID = ""
     var scenario: Scenario?
-    /// The moment of the merge, fixed when the search came out.
+    /// The date of the merge, fixed when the search ended.
     var moment: Date?
     /// The key of the row in the audit table, made before it is written.
     var auditKey = ""
-    /// Whether history goes into the list; fixed with the plan.
+    /// Whether to write history into the list; fixed with the plan.
     var writesHistory = false
-    /// Whether history goes into the audit table; fixed with the plan.
+    /// Whether to write history into the audit table; fixed with the plan.
     var writesAudit = false
     var step = Step.setUp
     /// How often the vendor has refused a step.
@@ -72,13 +73,13 @@ struct MergeIntent: Sendable, Hashable, Codable {
         self.mobileUserID = mobileUserID
     }
 
-    /// What is known now of the user's own recipient.
+    /// Records the user's own recipient.
     mutating func hasCurrent(_ recipient: String) {
         current = recipient
         step = .search
     }
 
-    /// Takes note of how the search came out, and plans the rest.
+    /// Records the result of the search, and plans the rest.
     ///
     /// `existing` is the recipient that has the fields, with its mobile user id; `nil` if there is none.
     mutating func found(
@@ -112,7 +113,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         }
     }
 
-    /// Takes note that the present step was taken.
+    /// Records that the current step was taken.
     mutating func taken() {
         step =
             switch (step, scenario) {
@@ -126,10 +127,10 @@ struct MergeIntent: Sendable, Hashable, Codable {
             }
     }
 
-    /// How often the vendor may refuse a merge that is half done before it is given up.
+    /// How often the vendor may refuse a half-finished merge before it is abandoned.
     static let mostRefusals = 3
 
-    /// Whether the vendor has been told of the merge, so that it is half done.
+    /// Whether the vendor has been told of the merge, so that it is half finished.
     var isBegun: Bool {
         switch step {
         case .releaseCurrent: scenario == .unclaimed
@@ -138,13 +139,14 @@ struct MergeIntent: Sendable, Hashable, Codable {
         }
     }
 
-    /// Takes note that the present step wasn't taken.
+    /// Records that the current step failed.
     ///
     /// - Parameters:
-    ///   - fault: What the vendor answered; `nil` if it isn't known whether it took the step.
+    ///   - fault: The vendor's answer; `nil` if it is unknown whether it took the step.
     ///   - isResumed: Whether the merge had been interrupted before.
-    /// - Returns: Whether the merge is worth taking up again. One that the vendor refused before anything was written isn't:
-    ///   the same check begins it anew; nor is one that is refused once more for a reason that lasts.
+    /// - Returns: Whether the merge is worth resuming. It isn't if the vendor refused it before anything was written,
+    ///   since
+    ///   the same check begins it again, or refused it once more for a lasting reason.
     mutating func failed(_ fault: XMLAPIFault?, isResumed: Bool) -> Bool {
         if step == .search { return false }
         guard let fault else { return true }
@@ -153,7 +155,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         return !(fault.isLasting && isResumed) && (refusals ?? 0) < Self.mostRefusals
     }
 
-    /// The recipient that the user has after the merge.
+    /// The user's recipient after the merge.
     var survivor: String {
         switch scenario {
         case .unclaimed, .claimed: existing
@@ -161,7 +163,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         }
     }
 
-    /// The recipient that is given up, if one is.
+    /// The abandoned recipient, if there is one.
     var merged: String? {
         switch scenario {
         case .unclaimed, .claimed: current
@@ -169,9 +171,9 @@ struct MergeIntent: Sendable, Hashable, Codable {
         }
     }
 
-    /// The mobile user id that the user has after the merge.
+    /// Returns the user's mobile user id after the merge.
     ///
-    /// A user who was looked for by the column of the mobile user id, and not found, is known by that value from now on.
+    /// A user who was looked for by the column of the mobile user id, and not found, has that value from now on.
     func survivingMobileUserID(column: String) -> String {
         switch scenario {
         case .claimed: existingMobileUserID

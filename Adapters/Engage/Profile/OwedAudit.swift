@@ -1,24 +1,25 @@
 import Foundation
 
-/// A row that the audit table is owed for a merge that is done.
+/// A row owed to the audit table for a completed merge.
 ///
-/// It is kept until the table has it, whatever is merged meanwhile. Its key was made with the merge, so writing it twice
-/// makes one row.
+/// It is kept until the table has it, whatever is merged meanwhile. Its key was made with the merge, so writing it
+/// twice
+/// creates one row.
 struct OwedAudit: Sendable, Hashable, Codable {
     /// The key of the row.
     var key: String
-    /// The recipient that was given up.
+    /// The abandoned recipient.
     var oldRecipient: String
-    /// The recipient that was taken on.
+    /// The surviving recipient.
     var newRecipient: String
-    /// When.
+    /// The date of the merge.
     var moment: Date
-    /// The mobile user id that was merged: whose row it is.
+    /// The mobile user id that was merged, which owns the row.
     var mobileUserID: String
 }
 
 extension OwedAudit {
-    /// The row of a merge; `nil` if it has none.
+    /// Creates the row of a merge; `nil` if it has none.
     init?(_ intent: MergeIntent) {
         guard let moment = intent.moment else { return nil }
         self.init(

@@ -1,27 +1,27 @@
 import Foundation
 
-/// How long the application is used at a stretch: a pure state machine over moments.
+/// Measures sessions of use: a pure state machine over times.
 ///
-/// A session ends when the application has been away for longer than the time-out. Its length leaves out the time away,
-/// and its end is the moment when the application was left. What is needed to end it is kept, so that the next launch
-/// can if this one doesn't come back.
+/// A session ends when the application has been away for longer than the time-out. Its length excludes the time away,
+/// and its end is when the application was left. The state that ends it is stored, so that the next launch
+/// can end it if this one doesn't come back.
 struct SessionClock: Sendable, Hashable, Codable {
     /// What happened.
     enum Outcome: Sendable, Hashable {
-        /// A session ended at a moment, after whole seconds of use.
+        /// A session ended, after whole seconds of use.
         case ended(seconds: Int, at: Date)
         /// A session began.
         case started(at: Date)
     }
 
-    /// Seconds of use before the present stretch.
+    /// Seconds of use before the current stretch.
     private(set) var used = 0.0
-    /// Since when the application has been used without a break; `nil` while it is away.
+    /// Since when the application has been in use; `nil` while it is away.
     private(set) var since: Date?
-    /// When the application was left; `nil` while it is used.
+    /// When the application was left; `nil` while it is in use.
     private(set) var left: Date?
 
-    /// The process began: whatever session there was is over, and one begins.
+    /// The process began: any earlier session is over, and a new one begins.
     mutating func launch(at now: Date) -> [Outcome] {
         let end = left.map { Outcome.ended(seconds: Self.whole(used), at: $0) }
         self = SessionClock()
@@ -31,7 +31,7 @@ struct SessionClock: Sendable, Hashable, Codable {
 
     /// The application was left.
     ///
-    /// A second time without a return changes nothing.
+    /// A second call without a return has no effect.
     mutating func leave(at now: Date) {
         guard let since else { return }
         used += max(0, now.timeIntervalSince(since))

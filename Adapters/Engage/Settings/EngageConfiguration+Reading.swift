@@ -4,12 +4,12 @@ import Experimentation
 extension EngageConfiguration {
     /// Reads the settings of a configuration file.
     ///
-    /// `host`, `clientID`, `clientSecret`, `refreshToken` and `listID` must be there; the host may also stand as
-    /// `endpoints.host`. All else has the reference's defaults. Times are in seconds.
+    /// `host`, `clientID`, `clientSecret`, `refreshToken` and `listID` are required; the host may also be
+    /// `endpoints.host`. Everything else has the reference's defaults. Times are in seconds.
     ///
     /// - Parameters:
     ///   - settings: The file's settings.
-    ///   - registry: What the names under `augmentation.plugins` stand for.
+    ///   - registry: The meaning of the names under `augmentation.plugins`.
     /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
     public init(
         reading settings: inout SettingsReader,

@@ -1,12 +1,12 @@
 import Experimentation
 
-/// What the class names in a property list stand for.
+/// The meaning of the class names in a property list.
 public struct EngageRegistry: Sendable {
-    /// Makers of ids by the name of their class.
+    /// Id generators by class name.
     public var generators: [String: @Sendable () -> String]
-    /// Plug-ins by the name of their class.
+    /// Plug-ins by class name.
     public var plugins: [String: any AugmentationPlugin]
-    /// Feeds the reference's own plug-ins for places; without it they are left out.
+    /// The feed of the reference's own location plug-ins; without it they are left out.
     public var places: LocationFeed?
 
     /// Creates a registry.
@@ -20,7 +20,8 @@ public struct EngageRegistry: Sendable {
         self.places = places
     }
 
-    /// The plug-in of a class; none for one of the reference's own without a feed, and `nil` for an unknown class.
+    /// Returns the plug-ins of a class; none for one of the reference's own without a feed, and `nil` for an unknown
+    /// class.
     func plugins(named name: String, attributes: EngageConfiguration.AttributeNames) -> [any AugmentationPlugin]? {
         if let plugin = plugins[name] { return [plugin] }
         guard let place = Self.placePlugins.firstIndex(of: name) else { return nil }
@@ -33,17 +34,18 @@ public struct EngageRegistry: Sendable {
 }
 
 extension EngageConfiguration {
-    /// Lays a property list of the reference's shape over this configuration, key by key: what it doesn't name stays.
+    /// Merges a property list of the reference's shape into this configuration, key by key: other settings stay.
     ///
-    /// Numbers and truth values may be written as texts. Lengths are read by ``Expiration``. The list's id is taken only if
+    /// Numbers and Booleans may be written as strings. Lengths are parsed by ``Expiration``. The list's id is used only
+    /// if
     /// there is none yet.
     ///
     /// - Parameters:
-    ///   - bytes: The file, in any of the formats of property lists.
+    ///   - bytes: The file, in any of the property list formats.
     ///   - file: Its name, for messages.
-    ///   - registry: What class names stand for.
-    /// - Returns: The keys that aren't known, as `Group.key`, in order.
-    /// - Throws: `ErrorCode.configuration` with the file, the key and what was expected; then nothing has changed.
+    ///   - registry: The meaning of class names.
+    /// - Returns: The unknown keys, as `Group.key`, in order.
+    /// - Throws: `ErrorCode.configuration` with the file, the key and what was expected; nothing has changed then.
     @discardableResult
     public mutating func merge(
         propertyList bytes: [UInt8],

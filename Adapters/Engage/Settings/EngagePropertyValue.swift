@@ -9,17 +9,17 @@ enum PropertyValue: Decodable {
     case list([PropertyValue])
     case group([String: PropertyValue])
 
-    /// How many dictionaries and lists a file may have: the reference's has ten.
+    /// The maximum number of dictionaries and lists in a file: the reference's has ten.
     private static let mostContainers = 256
-    /// How many values are read: in the binary format a few bytes can stand for billions of them.
+    /// The maximum number of values read: in the binary format a few bytes can stand for billions of them.
     private static let mostValues = 10_000
-    /// Groups lie in the list, settings in groups, texts in settings.
+    /// Groups are in the list, settings in groups, strings in settings.
     private static let deepest = 3
 
-    /// Why a file isn't read to its end.
+    /// Reading a file stops: it is too large.
     private struct TooLarge: Error {}
 
-    /// How many values may still be read.
+    /// The number of values that may still be read.
     private final class Budget: Sendable {
         static let key = CodingUserInfoKey(rawValue: "budget")
         private let left = Mutex(PropertyValue.mostValues)
@@ -42,12 +42,13 @@ enum PropertyValue: Decodable {
 
     /// Whether a file opens more dictionaries and lists in XML than any real file has.
     ///
-    /// Counted before parsing, because the parser recurses at each of them; a thousand end a process with a small stack. The
+    /// Counted before parsing, because the parser recurses at each of them; a thousand end a process with a small
+    /// stack. The
     /// other formats are read level by level, or have a limit of their own.
     private static func hasTooManyContainers(_ bytes: [UInt8]) -> Bool {
         var count = 0
         var isOpen = false
-        // Zeroes are halves of characters in UTF-16.
+        // Zero bytes are halves of UTF-16 code units.
         for byte in bytes where byte != 0 {
             if isOpen, byte == UInt8(ascii: "d") || byte == UInt8(ascii: "a") { count += 1 }
             isOpen = byte == UInt8(ascii: "<")
@@ -57,7 +58,7 @@ enum PropertyValue: Decodable {
 
     init(from decoder: any Decoder) throws {
         if let key = Budget.key { try (decoder.userInfo[key] as? Budget)?.take() }
-        // Nothing that is asked for lies deeper, and a list may hold itself.
+        // Nothing needed is nested deeper, and a list may contain itself.
         guard decoder.codingPath.count <= Self.deepest else {
             self = .group([:])
             return

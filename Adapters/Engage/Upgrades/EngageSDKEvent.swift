@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// An event that the vendor's own SDK has kept and not posted.
+/// An event that the vendor's own SDK has stored and not posted.
 ///
 /// ```swift
 /// let file = documents.appending(path: "EngageEventLocalStore2.sqlite")
@@ -10,7 +10,8 @@ import Foundation
 /// try await engage.takeOver(rows.compactMap(EngageSDKEvent.init), in: session)
 /// ```
 ///
-/// The members were read in the SDK for iOS 1.1.0; the names of table and columns are those that Core Data makes of them, and inferred.
+/// The members were found in the SDK for iOS 1.1.0; the names of table and columns follow Core Data's rules, and are
+/// inferred.
 public struct EngageSDKEvent: Sendable, Hashable {
     /// The kind.
     public var type: BehaviorType
@@ -19,9 +20,9 @@ public struct EngageSDKEvent: Sendable, Hashable {
     /// Its attributes.
     public var attributes: [String: String]
 
-    /// Reads a row; `nil` for an event that was posted or given up, and for what can't be read.
+    /// Parses a row; `nil` for an event that was posted or dropped, and for an unreadable one.
     ///
-    /// The time in the event counts, under both of the names that the SDK gave it; the row's if there is none.
+    /// The time in the event counts, under either of the names that the SDK gave it; otherwise the row's.
     public init?(_ row: [String: FlagValue]) {
         // Not posted, on hold, expired, in a request: all of these are owed.
         guard let status = row["ZEVENTSTATUS"]?.intValue, [1, 4, 5, 6].contains(status),
@@ -37,7 +38,7 @@ public struct EngageSDKEvent: Sendable, Hashable {
         type = BehaviorType(rawValue: code)
         attributes = [:]
         for case let pair? in (event["attributes"]?.arrayValue ?? []).map(\.objectValue) {
-            // What was empty then may be known by now: the recipient's id of a first launch, for example.
+            // What was empty then may be known by now, such as the recipient's id of a first launch.
             guard let name = pair["name"]?.stringValue, let text = pair["value"].flatMap(EngageTranslation.text),
                 !text.isEmpty
             else { continue }
@@ -47,14 +48,16 @@ public struct EngageSDKEvent: Sendable, Hashable {
 }
 
 extension Engage {
-    /// Takes over events that the vendor's SDK hadn't posted, with their times; hand them over once.
+    /// Imports events that the vendor's SDK hadn't posted, with their times; call it once.
     ///
-    /// Nothing in them tells a repetition: events that are handed over twice are posted twice. Remove the SDK's file when this returns.
+    /// Events carry nothing to recognise repetitions by: events that are imported twice are posted twice. Remove the
+    /// SDK's file
+    /// when this returns.
     ///
     /// - Parameters:
     ///   - events: The events.
-    ///   - session: The session of the user whose they are.
-    /// - Throws: As `UserSession.track`; those before the one that failed are accepted.
+    ///   - session: The session of their user.
+    /// - Throws: As `UserSession.track`; those before the failed one are accepted.
     public func takeOver(_ events: [EngageSDKEvent], in session: UserSession) async throws(ExperimentationError) {
         for event in events.sorted(by: { $0.date < $1.date }) {
             let attributes = Attributes(event.attributes.mapValues(FlagValue.string))

@@ -1,25 +1,27 @@
 import Experimentation
 import Foundation
 
-/// What the vendor's own SDK left in the user defaults, so that an upgrade gives no user a second recipient.
+/// What the vendor's own SDK left in the user defaults, imported so that an upgrade gives no user a second recipient.
 ///
 /// ```swift
 /// try await engage.takeOver(EngageSDKRecords(in: .standard))
 /// ```
 ///
-/// The names of the entries were read in the SDK for iOS 1.1.0. When its campaign ends isn't among them: it never wrote that down.
+/// The names of the entries were found in the SDK for iOS 1.1.0. The end of the campaign isn't among them: the SDK
+/// never
+/// stored it.
 public struct EngageSDKRecords: Sendable, Hashable {
     /// The mobile user id.
     public var mobileUserID: String
     /// The recipient's id.
     public var recipientID: String
-    /// The id of the recipient that the deprecated calls made.
+    /// The id of the recipient that the deprecated calls created.
     public var anonymousID: String
     /// The device's id.
     public var deviceID: String
-    /// The campaign that came last.
+    /// The latest campaign.
     public var campaign: String
-    /// Whether the installation was told.
+    /// Whether the installation was reported.
     public var isInstalled: Bool
 
     /// Creates records.
@@ -39,7 +41,7 @@ public struct EngageSDKRecords: Sendable, Hashable {
         self.isInstalled = isInstalled
     }
 
-    /// Reads the records; what isn't there is empty.
+    /// Reads the records; missing ones are empty.
     public init(in defaults: UserDefaults) {
         func text(_ name: String) -> String { defaults.string(forKey: name) ?? "" }
         self.init(
@@ -54,13 +56,14 @@ public struct EngageSDKRecords: Sendable, Hashable {
 }
 
 extension Engage {
-    /// Takes over what the vendor's SDK left, once in the life of an installation: before the mobile user id is prepared.
+    /// Imports what the vendor's SDK left, once per installation; call it before the mobile user id is prepared.
     ///
-    /// Ids that are known already stay, and so does everything after a denial of consent or ``EngageProfile/clear()``: what was
-    /// forgotten doesn't come back. The campaign counts from now on for as long as one without an end.
+    /// Ids that are known already stay, and so does everything after a denial of consent or ``EngageProfile/clear()``:
+    /// what was
+    /// removed doesn't come back. The campaign counts from now on for as long as one without an end.
     ///
     /// - Parameter records: What the SDK left.
-    /// - Returns: Whether it was taken over now.
+    /// - Returns: Whether it was imported now.
     /// - Throws: `ErrorCode.store`.
     @discardableResult
     public func takeOver(_ records: EngageSDKRecords) async throws(ExperimentationError) -> Bool {

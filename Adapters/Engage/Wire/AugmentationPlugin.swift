@@ -3,10 +3,10 @@ import Foundation
 
 /// Completes behaviours with what is known only after they happened: a place, the weather, a customer's number.
 ///
-/// Plug-ins run in their configured order when a behaviour is about to be delivered. One that is synchronous and not
-/// ready holds up those after it; one that is not synchronous is passed over and asked again. All of them together have
+/// Plug-ins run in their configured order when a behaviour is about to be delivered. A synchronous plug-in that isn't
+/// ready holds up those after it; any other is skipped and asked again. All of them together have
 /// one time-out for a behaviour, after which it is sent with what it has. A behaviour that couldn't be delivered keeps
-/// what was added, as long as the process lives; after a restart it is completed anew.
+/// what was added, as long as the process lives; after a restart it is completed again.
 ///
 /// ```swift
 /// struct Weather: AugmentationPlugin {
@@ -23,7 +23,7 @@ public protocol AugmentationPlugin: Sendable {
     /// Whether later plug-ins wait for this one.
     var isSynchronous: Bool { get }
 
-    /// Whether what is needed is there. Asked again, about ten times a second, while it isn't.
+    /// Returns whether the plug-in has what it needs; called again, about ten times a second, while it hasn't.
     ///
     /// - Parameters:
     ///   - event: The behaviour as completed so far.
@@ -31,21 +31,21 @@ public protocol AugmentationPlugin: Sendable {
     /// - Returns: Whether it is ready.
     func readiness(for event: AugmentedEvent, waited: Duration) async -> AugmentationReadiness
 
-    /// Completes a behaviour. What is thrown leaves it as it was.
+    /// Completes a behaviour; an error leaves it unchanged.
     func process(_ event: AugmentedEvent) async throws -> AugmentedEvent
 }
 
 /// Whether a plug-in can do its work.
 public enum AugmentationReadiness: Sendable, Hashable {
-    /// It can.
+    /// It is ready.
     case ready
-    /// It can't yet.
+    /// It isn't ready yet.
     case notYet
-    /// It never will for this behaviour: it is passed over for good.
+    /// It never will be for this behaviour: skip it for good.
     case never
 }
 
-/// A behaviour as plug-ins see it.
+/// A behaviour as passed to plug-ins.
 public struct AugmentedEvent: Sendable, Hashable {
     /// The kind.
     public let type: BehaviorType
@@ -53,13 +53,13 @@ public struct AugmentedEvent: Sendable, Hashable {
     public let date: Date
     /// The user's id.
     public let userID: String
-    /// Its attributes: its name or goal, the campaign, those of device and user, and what the application and the plug-ins
-    /// before said of it.
+    /// Its attributes: its name or goal, the campaign, those of device and user, and those from the application and
+    /// earlier
+    /// plug-ins.
     public private(set) var attributes: [String: String]
-    /// What the application said, and what plug-ins have set.
+    /// The attributes from the application and the plug-ins.
     ///
-    /// The rest is written anew with each attempt: a recipient may be
-    /// known by then.
+    /// The others are determined anew with each attempt: a recipient may be known by then.
     private(set) var changed: [String: String]
 
     /// Creates a behaviour.
@@ -75,7 +75,7 @@ public struct AugmentedEvent: Sendable, Hashable {
         changed = said
     }
 
-    /// The value of an attribute; setting `nil` changes nothing, as the reference has it.
+    /// The value of an attribute; setting `nil` has no effect, as in the reference.
     public subscript(name: String) -> String? {
         get { attributes[name] }
         set {

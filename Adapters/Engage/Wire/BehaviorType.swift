@@ -1,6 +1,6 @@
 import Experimentation
 
-/// The code of a kind of behaviour; any number can be one.
+/// The code of a kind of behaviour; any number is allowed.
 public struct BehaviorType: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByIntegerLiteral,
     CustomStringConvertible
 {
@@ -19,7 +19,7 @@ public struct BehaviorType: RawRepresentable, Sendable, Hashable, Codable, Expre
     public static let sessionStarted: Self = 13
     /// A session ended.
     public static let sessionEnded: Self = 14
-    /// A goal was given up.
+    /// A goal was abandoned.
     public static let goalAbandoned: Self = 15
     /// A goal was reached.
     public static let goalCompleted: Self = 16
@@ -32,21 +32,21 @@ public struct BehaviorType: RawRepresentable, Sendable, Hashable, Codable, Expre
 }
 
 extension TrackingEvent {
-    /// The word under which a behaviour of any code travels.
+    /// The native event type of a behaviour with any code.
     static let behaviorWord = "behavior"
 
-    /// A behaviour of any code, with nothing added but the automatic attributes and the current campaign.
+    /// Returns a behaviour with any code, with only the automatic attributes and the current campaign added.
     ///
     /// - Parameters:
     ///   - type: The code, from 0 to 99999.
-    ///   - attributes: What else is to be known; it goes before what is added automatically.
+    ///   - attributes: Further attributes; they take precedence over the automatic ones.
     /// - Returns: The event, for `track`.
     public static func behavior(_ type: BehaviorType, attributes: Attributes = [:]) -> TrackingEvent {
         let native = NativeEvent(type: behaviorWord, payload: ["code": .int(type.rawValue)])
         return TrackingEvent(.native(native), attributes: attributes)
     }
 
-    /// That a session began, with parameters that may name a campaign.
+    /// Returns the beginning of a session, with parameters that may name a campaign.
     static func sessionStarted(attributes: Attributes) -> TrackingEvent {
         TrackingEvent(.sessionStarted, attributes: attributes)
     }

@@ -1,14 +1,15 @@
 import Experimentation
 import Synchronization
 
-/// Where calls of the XML interface wait their turn: in the order in which they came, some at a time.
+/// Queues calls of the XML interface, in order, with a limit on how many run at a time.
 ///
-/// Calls made before there was a token go out one after the other once it is there, so that they arrive in order; after
-/// the last of them as many at a time as the limit says.
+/// Calls made before there was a token are sent one after the other once there is one, so that they arrive in order;
+/// after
+/// the last of them, as many run at a time as the limit allows.
 final class EngageCallLine: Sendable {
     private struct State {
         var isOpen = false
-        /// How many calls wait that came before the line was open.
+        /// The number of waiting calls that came before the line was opened.
         var backlog = 0
     }
 
@@ -20,19 +21,17 @@ final class EngageCallLine: Sendable {
     /// Creates a line.
     ///
     /// - Parameters:
-    ///   - limit: How many calls are let through at a time once there is a token.
+    ///   - limit: How many calls may run at a time once there is a token.
     ///   - longest: How many calls may wait.
     init(limit: Int, longest: Int = 10_000) {
         self.limit = limit
         self.longest = longest
     }
 
-    /// How many calls wait.
+    /// The number of waiting calls.
     var waiting: Int { semaphore.waiting }
 
-    /// Waits for one's turn.
-    ///
-    /// The caller must ``leave()`` afterwards.
+    /// Waits for a turn; the caller must call ``leave()`` afterwards.
     func enter() async throws(ExperimentationError) {
         guard waiting < longest else { throw ExperimentationError(.tooLarge, "too many calls wait already") }
         let isEarly = state.withLock { state in
@@ -47,10 +46,10 @@ final class EngageCallLine: Sendable {
         }
     }
 
-    /// Gives the turn to the next.
+    /// Passes the turn to the next caller.
     func leave() { semaphore.leave() }
 
-    /// Takes note that there is a token: what waits now is the backlog.
+    /// Notes that there is a token: the calls waiting now are the backlog.
     func open() {
         let isFree = state.withLock { state in
             if state.isOpen { return false }
@@ -60,7 +59,7 @@ final class EngageCallLine: Sendable {
         if isFree { semaphore.setLimit(limit) }
     }
 
-    /// Takes note that a call of the backlog waits no longer.
+    /// Notes that a call of the backlog no longer waits.
     private func shortenBacklog() {
         let isFree = state.withLock { state in
             state.backlog -= 1

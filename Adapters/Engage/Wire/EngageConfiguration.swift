@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// How the adapter reaches Engage and behaves; every default is the reference's.
+/// How the adapter connects to Engage and behaves; every default is the reference's.
 ///
 /// ```swift
 /// let configuration = try EngageConfiguration(
@@ -12,16 +12,16 @@ import Foundation
 /// )
 /// ```
 ///
-/// The secret and the refresh token let anyone who has them write to the whole database: an application that is handed
-/// out should talk to a relay of yours and name that as ``endpoint``.
+/// Anyone who has the secret and the refresh token can write to the whole database: an application that you distribute
+/// should talk to a relay of yours, named as ``endpoint``.
 public struct EngageConfiguration: Sendable {
-    /// What lets an application in.
+    /// The credentials of an application.
     public struct Credentials: Sendable {
         /// The client's id.
         public var clientID: String
         /// The client's secret.
         public var clientSecret: Secret
-        /// The token that access tokens are asked for with.
+        /// The token that requests access tokens.
         public var refreshToken: Secret
         /// Creates credentials.
         public init(clientID: String, clientSecret: Secret, refreshToken: Secret) {
@@ -31,31 +31,31 @@ public struct EngageConfiguration: Sendable {
         }
     }
 
-    /// The names under which campaigns come in links and notifications.
+    /// The names of campaign parameters in links and notifications.
     public struct ParameterNames: Sendable, Hashable {
         /// The campaign's name.
         public var currentCampaign = "CurrentCampaign"
-        /// When it ends, as a moment.
+        /// When it ends, as a date.
         public var campaignExpiresAt = "CampaignExpiresAt"
         /// When it ends, in seconds since 1970.
         public var campaignEnd = "CampaignEndTimeStamp"
         /// How long it lasts.
         public var campaignValidFor = "CampaignValidFor"
-        /// What the button of a notification says.
+        /// The button's label in a notification.
         public var callToAction = "CallToAction"
         /// Creates the reference's names.
         public init() {}
     }
 
-    /// The names of attributes on the wire that can be chosen; the ten core ones can't.
+    /// The configurable names of attributes on the wire; the ten core ones are fixed.
     public struct AttributeNames: Sendable, Hashable {
-        /// Whole seconds of a session.
+        /// The length of a session in whole seconds.
         public var sessionDuration = "Session Duration"
         /// Tags, joined by commas.
         public var tags = "Tags"
-        /// What a notification showed.
+        /// The text of a notification.
         public var displayedMessage = "Displayed Message"
-        /// What a notification's button said.
+        /// The label of a notification's button.
         public var callToAction = "Call To Action"
         /// The name of a named event.
         public var eventName = "Event Name"
@@ -63,9 +63,9 @@ public struct EngageConfiguration: Sendable {
         public var goalName = "Goal Name"
         /// The current campaign.
         public var currentCampaign = "Campaign Name"
-        /// The last campaign, whether it is over or not.
+        /// The last campaign, ended or not.
         public var lastCampaign = "Last Campaign"
-        /// A place in one line.
+        /// An address in one line.
         public var locationAddress = "Location Address"
         /// The name of a place.
         public var locationName = "Location Name"
@@ -77,13 +77,13 @@ public struct EngageConfiguration: Sendable {
         public init() {}
     }
 
-    /// What is done about places.
+    /// Settings of location.
     public struct Location: Sendable, Hashable {
-        /// How exactly positions are wanted; the application passes it on to what finds them.
+        /// The desired accuracy of positions, for the application's source of positions.
         public enum Precision: String, Sendable, Hashable, CaseIterable {
-            /// As exactly as can be, with what a car knows.
+            /// The highest accuracy, with navigation data.
             case bestForNavigation = "kCLLocationAccuracyBestForNavigation"
-            /// As exactly as can be.
+            /// The highest accuracy.
             case best = "kCLLocationAccuracyBest"
             /// To ten metres.
             case nearestTenMeters = "kCLLocationAccuracyNearestTenMeters"
@@ -94,101 +94,101 @@ public struct EngageConfiguration: Sendable {
             /// To three kilometres.
             case threeKilometers = "kCLLocationAccuracyThreeKilometers"
 
-            /// Reads the platform's name of the constant in any case; the unknown is to ten metres.
+            /// Parses the platform's name of the constant in any case; an unknown one means ten metres.
             public init(named name: String) {
                 self = Self.allCases.first { $0.rawValue.lowercased() == name.lowercased() } ?? .nearestTenMeters
             }
         }
 
-        /// Whether places are used at all; without, the plug-ins that need one are passed over at once.
+        /// Whether location is used at all; if not, the plug-ins that need it are skipped at once.
         public var isEnabled = true
-        /// How the day of the last known place is written, as a Unicode date pattern.
+        /// The format of the date of the last known location, as a Unicode date pattern.
         public var dateFormat = "yyyy-MM-dd"
-        /// The column for the day of the last known place.
+        /// The column for the date of the last known location.
         public var timestampColumn = "Last Location Address Time"
-        /// The column for the last known place.
+        /// The column for the last known location.
         public var addressColumn = "Last Location Address"
-        /// Metres that a position must lie from the last one to be taken.
+        /// The minimum distance in metres from the last position for a new one to be added.
         public var distanceFilter = 10.0
-        /// How exactly positions are wanted: a hint for what finds them.
+        /// The desired accuracy of positions: a hint for their source.
         public var precision = Precision.best
-        /// How long a place is good: one that was named longer before a behaviour isn't its place.
+        /// How long a place is valid: one found longer before a behaviour isn't used for it.
         public var cacheLifespan = Duration.seconds(3600)
-        /// How long an event waits for a place; one that was named later isn't its place.
+        /// How long an event waits for a place; one found later isn't used for it.
         public var placemarkTimeout = Duration.seconds(15)
-        /// How long an event waits for a position; one that was found later isn't its position.
+        /// How long an event waits for a position; one found later isn't used for it.
         public var acquisitionTimeout = Duration.seconds(15)
         /// Creates the reference's settings.
         public init() {}
     }
 
-    /// The relational table in which merges are written down.
+    /// The relational table in which merges are recorded.
     public struct AuditTable: Sendable, Hashable {
         /// The table's id.
         public var tableID: String
         /// The column of the key.
         public var keyColumn = "Audit Record Id"
-        /// The column of the recipient that was given up.
+        /// The column of the abandoned recipient.
         public var oldRecipientColumn = "Old Recipient Id"
-        /// The column of the recipient that was taken on.
+        /// The column of the surviving recipient.
         public var newRecipientColumn = "New Recipient Id"
-        /// The column of the moment.
+        /// The column of the date.
         public var dateColumn = "Create Date"
-        /// Makes a key; `nil` for the environment's ids.
+        /// Generates a key; `nil` for the environment's ids.
         ///
         /// An empty key is replaced by one of those.
         public var makeKey: (@Sendable () -> String)?
-        /// Creates a table by its id.
+        /// Creates a table with an id.
         public init(tableID: String) { self.tableID = tableID }
 
-        /// Compares all but the generator.
+        /// Compares everything except the generator.
         public static func == (one: Self, other: Self) -> Bool { one.fields == other.fields }
-        /// Hashes all but the generator.
+        /// Hashes everything except the generator.
         public func hash(into hasher: inout Hasher) { hasher.combine(fields) }
         private var fields: [String] { [tableID, keyColumn, oldRecipientColumn, newRecipientColumn, dateColumn] }
     }
 
-    /// How recipients are told apart and merged.
+    /// How recipients are identified and merged.
     public struct Recipients: Sendable {
-        /// Whether a mobile user id is made where there is none.
+        /// Whether to generate a missing mobile user id.
         public var autoAnonymous = true
         /// The column of the mobile user id; it must exist in the list.
         public var mobileUserIDColumn = "Mobile User Id"
         /// The column of the recipient that another was merged into.
         public var mergedRecipientIDColumn = "Merged Recipient Id"
-        /// The column of the moment of the merge.
+        /// The column of the date of the merge.
         public var mergedDateColumn = "Merged Date"
-        /// Whether merges are written to the list itself.
+        /// Whether to record merges in the list itself.
         public var historyInList = true
-        /// The table in which merges are written down; `nil` for none.
+        /// The table in which to record merges; `nil` for none.
         ///
         /// Both may be on.
         public var audit: AuditTable?
-        /// Makes a mobile user id; `nil` for the environment's ids.
+        /// Generates a mobile user id; `nil` for the environment's ids.
         ///
         /// An empty id is replaced by one of those.
         public var makeID: (@Sendable () -> String)?
-        /// Whether the recipient is opted out when a user withdraws consent.
+        /// Whether to opt out the recipient when a user withdraws consent.
         public var optsOutOnDenial = false
         /// Creates the reference's settings.
         public init() {}
     }
 
-    /// What is sent, and how often.
+    /// Limits of network use.
     public struct Networking: Sendable, Hashable {
         /// How many refusals of its own an event survives.
         public var attempts = 3
-        /// How long one exchange may take.
+        /// The time limit of one exchange.
         public var timeout = Duration.seconds(30)
-        /// How long a call may wait for a token, retries included.
+        /// How long a call may wait for a token, including retries.
         public var patience = Duration.seconds(60)
-        /// How many XML calls are under way at once; the vendor refuses the eleventh of an organization.
+        /// The maximum number of simultaneous XML calls; the vendor refuses an organization's eleventh.
         public var concurrency = 8
-        /// The wait after a first failure to get a token; it doubles each time.
+        /// The wait after the first failure to get a token; it doubles each time.
         public var firstBackoff = Duration.seconds(1)
         /// The longest wait after a failure to get a token.
         public var longestBackoff = Duration.seconds(300)
-        /// Bytes of an answer that are read at most.
+        /// The maximum size of an answer in bytes.
         public var responseBytes = 8 << 20
         /// Creates the usual settings.
         public init() {}
@@ -196,9 +196,9 @@ public struct EngageConfiguration: Sendable {
 
     /// How events are completed.
     public struct Augmentation: Sendable {
-        /// How long all plug-ins together may take for one event.
+        /// The time limit for all plug-ins together on one event.
         public var timeout = Duration.seconds(15)
-        /// What completes events, in this order.
+        /// The plug-ins that complete events, in this order.
         public var plugins: [any AugmentationPlugin] = []
         /// Creates settings without plug-ins.
         public init() {}
@@ -206,44 +206,44 @@ public struct EngageConfiguration: Sendable {
 
     /// The server.
     public var endpoint: Endpoint
-    /// What lets the application in.
+    /// The application's credentials.
     public var credentials: Credentials
-    /// The list that recipients are in.
+    /// The list of the recipients.
     public var listID: String
-    /// How many events wait before they are sent.
+    /// How many waiting events trigger a delivery.
     public var batchSize = 3
-    /// How long an event waits at most before it is sent.
+    /// How long an event may wait before it is sent.
     public var batchInterval = Duration.seconds(30)
-    /// How long a campaign lasts that doesn't say.
+    /// The length of a campaign that doesn't state one.
     public var campaignLifetime = Duration.seconds(86_400)
-    /// How long the application may be away before the session is over.
+    /// How long the application may be away before the session ends.
     public var sessionTimeout = Duration.seconds(300)
-    /// How long events that were neither delivered nor given up are kept, in days.
+    /// For how many days events that were neither delivered nor dropped are kept.
     public var retentionDays = 30
-    /// Whether behaviours carry the recipient's id as the documented `contactId` where it is known.
+    /// Whether behaviours carry a known recipient's id as the documented `contactId`.
     public var sendsContactID = true
-    /// The names under which campaigns come.
+    /// The names of campaign parameters.
     public var parameters = ParameterNames()
     /// The names of attributes on the wire.
     public var attributes = AttributeNames()
-    /// What is done about places.
+    /// Settings of location.
     public var location = Location()
-    /// How recipients are told apart and merged.
+    /// How recipients are identified and merged.
     public var recipients = Recipients()
-    /// What is sent, and how often.
+    /// Limits of network use.
     public var networking = Networking()
     /// How events are completed.
     public var augmentation = Augmentation()
-    /// What is told of the device and the application.
+    /// What behaviours report about the device and the application.
     public var device = EngageDevice.current
 
-    /// Creates a configuration from an address as it is written.
+    /// Creates a configuration from an address as a string.
     ///
     /// - Parameters:
-    ///   - host: The server, with or without a slash at the end; `https`, or `http` on a loopback address.
-    ///   - credentials: What lets the application in.
-    ///   - listID: The list that recipients belong to.
-    /// - Throws: `ErrorCode.configuration` for what isn't an address.
+    ///   - host: The server, with or without a trailing slash; `https`, or `http` on a loopback address.
+    ///   - credentials: The application's credentials.
+    ///   - listID: The list of the recipients.
+    /// - Throws: `ErrorCode.configuration` for an invalid address.
     public init(host: String, credentials: Credentials, listID: String) throws(ExperimentationError) {
         self.init(endpoint: try Endpoint(host), credentials: credentials, listID: listID)
     }
@@ -255,9 +255,9 @@ public struct EngageConfiguration: Sendable {
         self.listID = listID
     }
 
-    /// Checks what can be checked without the vendor.
+    /// Checks the settings as far as possible without the vendor.
     ///
-    /// - Throws: `ErrorCode.configuration` with the setting's name.
+    /// - Throws: `ErrorCode.configuration`, naming the setting.
     public func validate() throws(ExperimentationError) {
         func demand(_ isGood: Bool, _ text: String) throws(ExperimentationError) {
             guard isGood else { throw ExperimentationError(.configuration, text) }
@@ -275,9 +275,9 @@ public struct EngageConfiguration: Sendable {
         try demand(location.distanceFilter >= 0, "location.distanceFilter must not be negative")
     }
 
-    /// Checks what a merge needs.
+    /// Checks the settings for merges.
     ///
-    /// - Throws: ``ErrorCode/configuration`` with the setting's name.
+    /// - Throws: ``ErrorCode/configuration``, naming the setting.
     func validateMerging() throws(ExperimentationError) {
         try validateRecipients()
         if recipients.historyInList {
@@ -297,9 +297,9 @@ public struct EngageConfiguration: Sendable {
         }
     }
 
-    /// Checks what a recipient needs.
+    /// Checks the settings for recipients.
     ///
-    /// - Throws: ``ErrorCode/configuration`` with the setting's name.
+    /// - Throws: ``ErrorCode/configuration``, naming the setting.
     func validateRecipients() throws(ExperimentationError) {
         guard !listID.isEmpty else { throw ExperimentationError(.configuration, "listID must not be empty") }
         guard !recipients.mobileUserIDColumn.isEmpty else {

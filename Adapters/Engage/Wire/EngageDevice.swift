@@ -1,11 +1,11 @@
 import Foundation
 
-/// What behaviours tell of the device and the application; each can be replaced.
+/// What behaviours report about the device and the application; each value can be replaced.
 public struct EngageDevice: Sendable, Hashable {
-    /// The placeholder where the application has no name or version.
+    /// The placeholder for an application without a name or version.
     public static let unknown = "__UNKNOWN__"
 
-    /// The family of devices.
+    /// The device family.
     public var name: String
     /// The hardware's identifier.
     public var version: String
@@ -17,7 +17,7 @@ public struct EngageDevice: Sendable, Hashable {
     public var appName: String
     /// The application's build.
     public var appVersion: String
-    /// The device's id; `nil` for one that is made once and kept.
+    /// The device's id; `nil` for one that is generated once and stored.
     public var id: String?
 
     /// Creates a description.
@@ -39,7 +39,7 @@ public struct EngageDevice: Sendable, Hashable {
         self.id = id
     }
 
-    /// What this process runs on, as far as the system tells without a permission.
+    /// The device of this process, as far as the system tells without a permission.
     public static let current: EngageDevice = {
         let version = ProcessInfo.processInfo.operatingSystemVersion
         let info = Bundle.main.infoDictionary ?? [:]

@@ -3,9 +3,9 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// From statuses and faults to the framework's words.
+/// Maps statuses and faults to the framework's codes.
 enum EngageErrors {
-    /// What a status means that isn't a success; `nil` for one that is.
+    /// Returns the error for a status; `nil` for a success.
     static func error(status: Int, of operation: String) -> ExperimentationError? {
         let cause = RefusingStatus(status)
         return switch status {
@@ -24,7 +24,7 @@ enum EngageErrors {
         }
     }
 
-    /// What the reference calls a failure in a successful answer.
+    /// Returns the error for a fault, which the reference reports in a successful answer.
     static func error(_ fault: XMLAPIFault) -> ExperimentationError {
         let code: ErrorCode =
             switch fault.code {
@@ -32,18 +32,18 @@ enum EngageErrors {
             case .listIdNotInteger, .listIdNotValid: .configuration
             default: .vendorFault
             }
-        // The fault's text may name an address or an id: it stays in the cause.
+        // The fault's text may contain an address or an id: it stays in the cause.
         return ExperimentationError(code, "\(fault.operation): fault \(fault.code)", cause: fault)
     }
 
-    /// How long a reply asks to wait.
+    /// Returns how long a reply asks to wait.
     static func wait(asked reply: HTTPReply, now: Date) -> Duration? {
         RetryAfter.wait(in: reply.response.headerFields, now: now)
     }
 
-    /// What a reply to a batch of behaviours says of them.
+    /// Returns the verdict for a batch of behaviours from its reply.
     ///
-    /// Refusals of their own count against events; what says nothing about them doesn't.
+    /// Refusals that concern the events count against them; other failures don't.
     static func verdict(on reply: HTTPReply, batch: Int, now: Date) -> Verdict {
         switch reply.status {
         case 200..<300:
@@ -53,11 +53,11 @@ enum EngageErrors {
                 case .stated(let text): batch > 1 ? .split(text) : .failed(text)
                 }
             } ?? .delivered
-        // The token's matter, and another one was tried already; the vendor's own fault, then.
+        // A token problem, and another token was already tried; so it is the vendor's own fault.
         case 401:
             let after = wait(asked: reply, now: now)
             return .outage(after: after, because: OutageReason(status: reply.status, after: after))
-        // The host isn't Engage's: no event is to blame.
+        // The host isn't Engage's: no event is at fault.
         case 404, 405:
             return .stop(ExperimentationError(.configuration, "the host takes no behaviours (\(reply.status))"))
         default: break
@@ -69,11 +69,11 @@ enum EngageErrors {
         }
     }
 
-    /// What an error on the way means for the behaviours.
+    /// Returns the verdict for behaviours from a transport error.
     static func verdict(on error: ExperimentationError, after: Duration?) -> Verdict {
         switch error.code {
         case .configuration: .stop(error)
-        // Two refused tokens may be the vendor's trouble; refused credentials are the settings'.
+        // Two refused tokens may be the vendor's problem; refused credentials are one of the settings.
         case .unauthorized where !(error.cause is RefusedTokens): .stop(error)
         case .unauthorized: .outage(after: after, because: OutageReason(status: 401, after: after))
         default: .outage(after: after, because: after == nil ? OutageReason(error) : .patience)
@@ -81,5 +81,5 @@ enum EngageErrors {
     }
 }
 
-/// That the vendor refused an access token and the one that replaced it.
+/// The vendor refused an access token and its replacement.
 struct RefusedTokens: Error, Sendable {}

@@ -2,19 +2,19 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// A request with its body, ready to be sent.
+/// A request with its body, ready to send.
 struct EngageExchange: Sendable {
     var request: HTTPRequest
     var body: [UInt8]
 }
 
-/// The three requests that there are: for a token, for the XML interface, for behaviours.
+/// Builds the three kinds of requests: for a token, for the XML interface, for behaviours.
 struct EngageRequests: Sendable {
     let endpoint: Endpoint
 
     private func post(_ path: String...) -> HTTPRequest { endpoint.request(.post, path: path) }
 
-    /// Asks for an access token; all four fields go in the form, and there is no basic authorization.
+    /// Requests an access token; all four fields go in the form, without basic authorization.
     func token(clientID: String, secret: Secret, refreshToken: Secret) -> EngageExchange {
         let form =
             "grant_type=refresh_token&client_id=" + FormText.encode(clientID)
@@ -56,7 +56,7 @@ enum FormText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Encodes all but what a form may hold as it is.
+    /// Encodes everything that a form can't hold unescaped.
     static func encode(_ text: String, into bytes: inout [UInt8]) {
         let digits = Array("0123456789ABCDEF".utf8)
         bytes.reserveCapacity(bytes.count + text.utf8.count * 3 / 2)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Moments as the vendor writes them; always Gregorian and in UTC, whatever the device is set to.
+/// Dates in the vendor's formats; always Gregorian and in UTC, whatever the device's settings.
 enum EngageTimestamp {
     /// `2015-02-03T18:04:05.678Z`, for behaviours.
     static func behavior(_ date: Date) -> String {
@@ -16,7 +16,7 @@ enum EngageTimestamp {
             + " \(padded(parts.hour)):\(padded(parts.minute)):\(padded(parts.second)) GMT"
     }
 
-    /// A date in a pattern of Unicode's.
+    /// Formats a date by a Unicode pattern.
     static func text(_ date: Date, pattern: String) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -30,15 +30,15 @@ enum EngageTimestamp {
         var year, month, day, hour, minute, second, millisecond: Int
     }
 
-    /// Takes a date apart by arithmetic: formatting each of ten thousand behaviours by a formatter costs more than all
-    /// the rest of it.
+    /// Computes a date's components: using a formatter for each of ten thousand behaviours costs more than everything
+    /// else.
     private static func parts(of date: Date) -> Parts {
-        // From the year 1 to the year 9999; a clock that is further off has no meaning here.
+        // From the year 1 to the year 9999; a clock outside that range is meaningless here.
         let seconds = min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799)
         let total = Int((seconds * 1000).rounded())
         let milliseconds = ((total % 86_400_000) + 86_400_000) % 86_400_000
         let days = (total - milliseconds) / 86_400_000
-        // Days to a date by eras of 400 years, which begin on the first of March.
+        // Converts days to a date by eras of 400 years, which begin on the first of March.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

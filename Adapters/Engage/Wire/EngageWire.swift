@@ -1,17 +1,17 @@
 import AdapterKit
 import Experimentation
 
-/// The shapes of JSON that go over the wire, in the vendor's spelling.
+/// The JSON shapes of the wire, in the vendor's spelling.
 enum EngageWire {
-    /// What the token endpoint grants.
+    /// A grant of the token endpoint.
     struct Grant: Sendable, Hashable {
         var accessToken: String
         var refreshToken: String?
-        /// Seconds; `nil` for a token that doesn't end.
+        /// In seconds; `nil` for a token that doesn't expire.
         var expiresIn: Double?
     }
 
-    /// One behaviour as it is submitted.
+    /// A behaviour as submitted.
     struct Behavior: Sendable, Hashable {
         struct Attribute: Sendable, Hashable {
             var name: String
@@ -23,15 +23,15 @@ enum EngageWire {
         var attributes: [Attribute]
     }
 
-    /// Why a successful answer isn't one.
+    /// Why a successful status isn't a success.
     enum Refusal: Sendable, Hashable {
-        /// It isn't the vendor's.
+        /// The answer isn't the vendor's.
         case foreign
-        /// It says so.
+        /// The answer says so.
         case stated(String)
     }
 
-    /// Reads what the token endpoint answered.
+    /// Parses an answer of the token endpoint.
     static func grant(_ reply: HTTPReply) throws(ExperimentationError) -> Grant {
         let members: [String: FlagValue]
         do throws(ExperimentationError) {
@@ -65,7 +65,7 @@ enum EngageWire {
         )
     }
 
-    /// Writes a submission.
+    /// Encodes a submission.
     static func submission(_ behaviors: [Behavior]) -> [UInt8] {
         var json = JSONWriter(.exact, capacity: behaviors.count * 900 + 16)
         json.raw(#"{"events":["#)
@@ -94,7 +94,7 @@ enum EngageWire {
         return json.bytes
     }
 
-    /// Whether a successful answer to a submission says that it failed, or isn't the vendor's at all.
+    /// Returns whether a successful status hides a failed submission, or an answer that isn't the vendor's.
     static func refusal(in reply: HTTPReply) -> Refusal? {
         guard reply.body.contains(where: { $0 > 0x20 }) else { return nil }
         let value: FlagValue
@@ -111,7 +111,7 @@ enum EngageWire {
         !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// A word of the vendor's as it may stand in a message: short, and of harmless characters.
+    /// Makes a word of the vendor's safe for a message: short, and of harmless characters.
     private static func word(_ text: String) -> String {
         String(text.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || "_-. ".contains($0)) })
     }

@@ -1,21 +1,21 @@
-/// The calls that the vendor's own SDK has constructors for.
+/// The calls for which the vendor's own SDK has constructors.
 extension XMLAPI {
     /// Selects a recipient by its id.
     public static func selectRecipient(id: String, list: String) -> XMLAPI {
         XMLAPI(.selectRecipientData, ["LIST_ID": list, "RECIPIENT_ID": id])
     }
 
-    /// Selects a recipient by its address.
+    /// Selects a recipient by its e-mail address.
     public static func selectRecipientData(email: String, list: String) -> XMLAPI {
         XMLAPI(.selectRecipientData, ["LIST_ID": list, "EMAIL": email], columns: ["EMAIL": email])
     }
 
-    /// Selects the oldest recipient that has all of these values.
+    /// Selects the oldest recipient with all of these values.
     public static func selectRecipientData(columns: XMLAPIFields, list: String) -> XMLAPI {
         XMLAPI(.selectRecipientData, ["LIST_ID": list], columns: columns)
     }
 
-    /// Adds a recipient by its address, or updates the one that has it.
+    /// Adds a recipient by its e-mail address, or updates the one that has it.
     public static func addRecipient(email: String, list: String) -> XMLAPI {
         XMLAPI(
             .addRecipient,
@@ -25,19 +25,19 @@ extension XMLAPI {
         )
     }
 
-    /// Adds a recipient that has nothing but a mobile user id.
+    /// Adds a recipient with only a mobile user id.
     ///
-    /// Neither `UPDATE_IF_FOUND` nor `CREATED_FROM` is sent, as the reference doesn't.
+    /// As in the reference, neither `UPDATE_IF_FOUND` nor `CREATED_FROM` is sent.
     public static func addRecipient(mobileUserIDColumn column: String, id: String, list: String) -> XMLAPI {
         XMLAPI(.addRecipient, ["LIST_ID": list], columns: [column: id])
     }
 
-    /// Adds a recipient that has nothing at all.
+    /// Adds an empty recipient.
     public static func addAnonymousRecipient(list: String) -> XMLAPI {
         XMLAPI(.addRecipient, ["LIST_ID": list])
     }
 
-    /// Updates a recipient; what is to be changed is added as ``columns``.
+    /// Updates a recipient; set the changes as ``columns``.
     ///
     /// An empty value clears a column.
     public static func updateRecipient(id: String, list: String, columns: XMLAPIFields = [:]) -> XMLAPI {
@@ -52,9 +52,9 @@ extension XMLAPI {
         )
     }
 
-    /// Inserts rows into a relational table, or updates the ones that have the same keys.
+    /// Inserts rows into a relational table, or updates those with the same keys.
     ///
-    /// The vendor takes at most 100 rows a call; ``XMLAPIClient/insertUpdate(rows:table:)`` splits.
+    /// The vendor takes at most 100 rows per call; ``XMLAPIClient/insertUpdate(rows:table:)`` splits.
     public static func insertUpdate(rows: [XMLAPIFields], table: String) -> XMLAPI {
         XMLAPI(.insertUpdateRelationalTable, ["TABLE_ID": table], rows: rows)
     }
@@ -66,10 +66,11 @@ extension XMLAPI {
 
     /// Writes where a recipient was last seen to its two columns.
     ///
-    /// The reference finds the recipient by its address, which it sets to the mobile user id and so matches no recipient, or the
-    /// wrong one; here it is the recipient's id.
+    /// The reference finds the recipient by its e-mail address, which it sets to the mobile user id and so matches no
+    /// recipient,
+    /// or the wrong one; here it is found by its id.
     ///
-    /// The address is the place in one line, `UNKNOWN` where there is none; the date is the day in the configured format.
+    /// The address is the place in one line, or `UNKNOWN`; the date is in the configured format.
     public static func updateLastKnownLocation(
         recipientID: String,
         list: String,
@@ -81,7 +82,7 @@ extension XMLAPI {
     }
 }
 
-/// What a column holds, by the vendor's code.
+/// The type of a column, by the vendor's code.
 public enum XMLAPIColumnType: Int, Sendable, Hashable, Codable, CaseIterable {
     /// Any text.
     case text = 0
@@ -89,26 +90,26 @@ public enum XMLAPIColumnType: Int, Sendable, Hashable, Codable, CaseIterable {
     case yesNo = 1
     /// A number.
     case numeric = 2
-    /// A day.
+    /// A date.
     case date = 3
     /// A time of day.
     case time = 4
     /// A country.
     case country = 5
-    /// One of some texts.
+    /// One of a list of values.
     case selectOne = 6
-    /// A text to segment by.
+    /// A text for segmentation.
     case segmenting = 8
-    /// Whether short messages may be sent.
+    /// Whether text messages may be sent.
     case smsOptIn = 13
-    /// When short messages were opted out of.
+    /// When the user opted out of text messages.
     case smsOptOutDate = 14
-    /// A telephone number for short messages.
+    /// A telephone number for text messages.
     case smsPhone = 15
     /// A telephone number.
     case phone = 16
-    /// A moment.
+    /// A date and time.
     case timestamp = 17
-    /// Some of some texts.
+    /// Several of a list of values.
     case multiSelect = 20
 }

@@ -1,12 +1,13 @@
 import Experimentation
 
 extension XMLAPI {
-    /// The document that goes on the wire: no declaration, no blanks, equal calls giving equal bytes.
+    /// Returns the document for the wire: no declaration, no white space, equal calls giving equal bytes.
     ///
-    /// Values are escaped. Carriage returns are written as references, because a reader of XML turns bare ones into line
-    /// feeds; characters that XML 1.0 has no place for are left out.
+    /// Values are escaped. Carriage returns are written as references, because XML readers turn bare ones into line
+    /// feeds; characters that XML 1.0 can't represent are left out.
     ///
-    /// - Throws: `ErrorCode.invalidArgument` when the operation or a parameter has a name that can't be an element's.
+    /// - Throws: `ErrorCode.invalidArgument` if the operation or a parameter has a name that isn't valid for an
+    ///   element.
     public func envelope() throws(ExperimentationError) -> String {
         try Self.checkName(operation.rawValue, "operation")
         for field in parameters.all { try Self.checkName(field.name, "parameter") }
@@ -70,7 +71,7 @@ extension XMLAPI {
             + (rows ?? []).reduce(0) { $0 + size($1, 40) + 16 }
     }
 
-    /// Element names can't be escaped, so what can't be one is refused.
+    /// Element names can't be escaped, so invalid ones are refused.
     private static func checkName(_ name: String, _ kind: String) throws(ExperimentationError) {
         var isFirst = true
         for byte in name.utf8 {
@@ -85,7 +86,7 @@ extension XMLAPI {
     }
 }
 
-/// Collects bytes of a document.
+/// Collects the bytes of a document.
 struct EnvelopeWriter {
     private var bytes: [UInt8] = []
 
@@ -93,10 +94,10 @@ struct EnvelopeWriter {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Writes a text as it is.
+    /// Writes a string unchanged.
     mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    /// Writes a text between two tags.
+    /// Writes a string between two tags.
     mutating func escape(_ text: String) {
         append(text) { byte, bytes in
             switch byte {
@@ -110,7 +111,7 @@ struct EnvelopeWriter {
         }
     }
 
-    /// Writes a text between quotes; a reader would turn bare line breaks and tabs into blanks.
+    /// Writes a string between quotes; a reader would turn bare line breaks and tabs into spaces.
     mutating func escapeAttribute(_ text: String) {
         append(text) { byte, bytes in
             switch byte {
@@ -127,7 +128,7 @@ struct EnvelopeWriter {
         }
     }
 
-    /// Writes a text into a CDATA section, which is interrupted where the text would end it.
+    /// Writes a string into a CDATA section, which is interrupted where the string would end it.
     mutating func escapeSection(_ text: String) {
         var brackets = 0
         append(text) { byte, bytes in
@@ -135,16 +136,16 @@ struct EnvelopeWriter {
             case 0x3E where brackets >= 2: bytes.append(contentsOf: "]]><![CDATA[>".utf8)
             case 0x0D: bytes.append(contentsOf: "]]>&#13;<![CDATA[".utf8)
             case 0x09, 0x0A, 0x20...: bytes.append(byte)
-            // What is left out comes between nothing: the brackets before it still count.
+            // Omitted characters separate nothing: the brackets before them still count.
             default: return
             }
             brackets = byte == 0x5D ? brackets + 1 : 0
         }
     }
 
-    /// Goes over the bytes of a text, without U+FFFE and U+FFFF, which have no place in XML.
+    /// Visits the bytes of a string, without U+FFFE and U+FFFF, which XML can't represent.
     ///
-    /// Both are `EF BF BE` and `EF BF BF`; nothing else begins like them and ends like them.
+    /// They are `EF BF BE` and `EF BF BF`; nothing else begins and ends like them.
     private mutating func append(_ text: String, _ each: (UInt8, inout [UInt8]) -> Void) {
         var text = text
         text.withUTF8 { utf8 in

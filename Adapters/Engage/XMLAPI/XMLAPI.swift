@@ -9,7 +9,7 @@ import Experimentation
 /// ```
 ///
 /// Order is kept: parameters as they were added, then columns, rows, and sync fields last. Setting a name again
-/// replaces its value and leaves its place. Names of columns are case-sensitive, as the vendor's are.
+/// replaces its value and keeps its position. Names of columns are case-sensitive, as in the vendor's interface.
 public struct XMLAPI: Sendable, Hashable {
     /// The operation.
     public var operation: XMLAPIOperation
@@ -17,7 +17,7 @@ public struct XMLAPI: Sendable, Hashable {
     public var parameters: XMLAPIFields
     /// The `COLUMN` elements with `NAME` and `VALUE`.
     public var columns: XMLAPIFields
-    /// What the vendor finds a recipient by; written last, and only if there are any.
+    /// The fields by which the vendor finds a recipient; written last, and only if there are any.
     public var syncFields: XMLAPIFields
     /// Rows of a relational table; `nil` for operations that have none, empty for an empty `ROWS`.
     public var rows: [XMLAPIFields]?
@@ -53,7 +53,7 @@ public struct XMLAPI: Sendable, Hashable {
     public mutating func add(syncFields others: XMLAPIFields) { syncFields.merge(others) }
 }
 
-/// Names and values in the order in which the names were first set.
+/// Names and values, in the order in which the names were first set.
 public struct XMLAPIFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// A name and its value.
     public struct Field: Sendable, Hashable {
@@ -71,7 +71,7 @@ public struct XMLAPIFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The fields in order.
     public private(set) var all: [Field] = []
 
-    /// Creates no fields.
+    /// Creates an empty list.
     public init() {}
 
     /// Creates fields; of two equal names the later wins.
@@ -79,7 +79,7 @@ public struct XMLAPIFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         for (name, value) in elements { self[name] = value }
     }
 
-    /// Creates fields from a dictionary, in the order of their names.
+    /// Creates fields from a dictionary, sorted by name.
     public init(_ values: [String: String]) {
         all = values.sorted { $0.key < $1.key }.map { Field($0.key, $0.value) }
     }
@@ -98,10 +98,10 @@ public struct XMLAPIFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no fields.
     public var isEmpty: Bool { all.isEmpty }
 
-    /// Lays others over these.
+    /// Merges other fields into these.
     public mutating func merge(_ others: XMLAPIFields) {
         for field in others.all { self[field.name] = field.value }
     }

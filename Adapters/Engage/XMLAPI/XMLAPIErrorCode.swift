@@ -1,16 +1,16 @@
 /// A code in a fault of the XML interface.
 ///
-/// The type is open: any number can come. These are the ones that the vendor's own SDK has constants for.
+/// The type is open: any number may come. These are the ones for which the vendor's own SDK has constants.
 public struct XMLAPIErrorCode: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByIntegerLiteral,
     CustomStringConvertible
 {
-    /// The number on the wire; 0 where a fault has none.
+    /// The number on the wire; 0 if a fault has none.
     public let rawValue: Int
     /// Creates a code from its number.
     public init(rawValue: Int) { self.rawValue = rawValue }
     /// Creates a code from its number.
     public init(integerLiteral value: Int) { rawValue = value }
-    /// The reference's name of the code where it has one, and the number.
+    /// The reference's name of the code, if it has one, and the number.
     public var description: String {
         Self.names[rawValue].map { "\($0) (\(rawValue))" } ?? String(rawValue)
     }

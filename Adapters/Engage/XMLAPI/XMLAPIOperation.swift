@@ -1,11 +1,9 @@
 /// The name of an operation of the XML interface.
 ///
-/// Any name can be used; these are the ones that the vendor's own SDK has constants for.
+/// Any name can be used; these are the ones for which the vendor's own SDK has constants.
 public struct XMLAPIOperation: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible
 {
-    /// The name on the wire.
-    ///
-    /// The vendor is particular about its case.
+    /// The name on the wire, which is case-sensitive.
     public let rawValue: String
     /// Creates an operation from its name on the wire.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -131,7 +129,7 @@ public struct XMLAPIOperation: RawRepresentable, Sendable, Hashable, Expressible
     /// `ExportMailingTemplate`, the reference's `XMLAPI_OPERATION_EXPORT_MAILING_TEMPLATE`.
     public static let exportMailingTemplate: Self = "ExportMailingTemplate"
 
-    /// All of them, in the order of the reference.
+    /// All operations, in the order of the reference.
     public static let all: [Self] = [
         .sendMailing, .forwardToFriend, .getContactMailingDetails, .purgeData, .addRecipient, .doubleOptInRecipient,
         .updateRecipient, .optOutRecipient, .selectRecipientData, .login, .logOut, .importList, .exportList,

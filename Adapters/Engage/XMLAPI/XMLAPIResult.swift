@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// What the XML interface answered: a result, or a fault with HTTP 200.
+/// An answer of the XML interface: a result, or a fault with HTTP 200.
 ///
 /// ```swift
 /// let result = try await engage.xmlapi.send(.selectRecipient(id: "100001", list: "23949"))
@@ -12,12 +12,12 @@ import Experimentation
 /// }
 /// ```
 public struct XMLAPIResult: Sendable, Hashable {
-    /// The elements of `Envelope`, `Body` and every `RESULT` in one row, as the reference lays them out.
+    /// The elements of `Envelope`, `Body` and every `RESULT` in one list, as in the reference.
     public let elements: [XMLAPIElement]
 
-    /// Reads a document.
+    /// Parses a document.
     ///
-    /// - Throws: `ErrorCode.parseError` when it isn't XML, isn't complete, declares a document type, is nested too
+    /// - Throws: `ErrorCode.parseError` if it isn't XML, isn't complete, declares a document type, is nested too
     ///   deeply, or isn't an envelope.
     public init(reading bytes: [UInt8]) throws(ExperimentationError) {
         let root = XMLAPIElement(try XMLReader.parse(bytes))
@@ -29,9 +29,9 @@ public struct XMLAPIResult: Sendable, Hashable {
         elements = bodies.flatMap(\.children).flatMap { $0.key == "result" ? $0.children : [$0] }
     }
 
-    /// Whether the vendor says that it worked: `TRUE`, `true`, `SUCCESS`, `yes` or `1`, and no fault beside it.
+    /// Whether the vendor reports success: `TRUE`, `true`, `SUCCESS`, `yes` or `1`, and no fault beside it.
     ///
-    /// Where there are several results, all must have worked.
+    /// With several results, all must be successful.
     public var isSuccess: Bool {
         let answers = elements.filter { $0.key == "success" }
         return !answers.isEmpty && fault == nil
@@ -52,12 +52,13 @@ public struct XMLAPIResult: Sendable, Hashable {
     /// The recipient's id, or `nil`.
     public var recipientID: String? { nonEmpty(text(at: "recipientid")) }
 
-    /// The recipient's address, or `nil`.
+    /// The recipient's e-mail address, or `nil`.
     ///
-    /// Answers hold it under two spellings; the later counts.
+    /// Answers have it in two spellings; the later counts.
     public var email: String? { nonEmpty(elements.last { $0.key == "email" }?.text ?? "") }
 
-    /// The value of a column, whatever the case of its name; `nil` if there is no such column or it is empty.
+    /// Returns the value of a column, regardless of the case of its name; `nil` if there is no such column or it is
+    /// empty.
     public func column(_ name: String) -> String? {
         let key = name.lowercased()
         return columns.first { $0.name.lowercased() == key }.flatMap { nonEmpty($0.value) }
@@ -85,18 +86,19 @@ public struct XMLAPIResult: Sendable, Hashable {
         }
     }
 
-    /// The text at a short path such as `Fault.FaultString` or `columns.Lname`, in any case; empty if there is none.
+    /// Returns the text at a short path such as `Fault.FaultString` or `columns.Lname`, in any case; empty if there is
+    /// none.
     public func text(at path: String) -> String {
         if let name = columnName(in: path) { return column(name) ?? "" }
         return nodes(at: path).first?.text ?? ""
     }
 
-    /// All elements at a short path, in the order of the document.
+    /// Returns all elements at a short path, in document order.
     public func nodes(at path: String) -> [XMLAPIElement] {
         var found = elements
         for (index, step) in path.lowercased().split(separator: ".").enumerated() {
             found = (index == 0 ? found : found.flatMap(\.children)).filter { $0.key == step }
-            // Of two addresses the later replaces the earlier.
+            // Of two e-mail addresses the later replaces the earlier.
             if step == "email", let last = found.last { found = [last] }
         }
         return path.isEmpty ? [] : found
@@ -104,7 +106,8 @@ public struct XMLAPIResult: Sendable, Hashable {
 
     private func columnName(in path: String) -> String? {
         guard path.lowercased().hasPrefix("columns.") else { return nil }
-        // The reference compares only the part before the next dot and can't name a column with one; the whole rest
+        // The reference compares only the part before the next dot, so it can't name a column with a dot; comparing the
+        // whole rest
         // finds both.
         return String(path.dropFirst("columns.".count))
     }
@@ -114,13 +117,13 @@ public struct XMLAPIResult: Sendable, Hashable {
 
 /// An element of an answer.
 public struct XMLAPIElement: Sendable, Hashable {
-    /// The name as it was written.
+    /// The name as written.
     public var name: String
-    /// The attributes, their names as they were written.
+    /// The attributes, with their names as written.
     public var attributes: [String: String]
     /// The text directly inside, trimmed.
     public var text: String
-    /// The elements inside, in order.
+    /// The child elements, in order.
     public var children: [XMLAPIElement]
     /// The name in lower case.
     let key: String
@@ -134,7 +137,7 @@ public struct XMLAPIElement: Sendable, Hashable {
         key = element.name.lowercased()
     }
 
-    /// The first element inside with a name, in any case.
+    /// Returns the first child with a name, in any case.
     public func child(_ name: String) -> XMLAPIElement? {
         let key = name.lowercased()
         return children.first { $0.key == key }
@@ -143,35 +146,36 @@ public struct XMLAPIElement: Sendable, Hashable {
 
 /// A row that a relational table didn't take.
 public struct XMLAPIRowFailure: Error, Sendable, Hashable {
-    /// Whether the same row may go in later.
+    /// Whether the same row may be accepted later.
     public var isTransient: Bool
-    /// Why, in the vendor's words.
+    /// The reason, in the vendor's words.
     public var reason: String
-    /// The columns that name the row.
+    /// The columns that identify the row.
     public var columns: XMLAPIFields
 }
 
 extension XMLAPIRowFailure: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Whether it may go in later, without the vendor's words and the row's values.
+    /// Whether the row may be accepted later, without the vendor's words and the row's values.
     public var description: String { isTransient ? "a row was not taken for now" : "a row was refused" }
     /// As ``description``.
     public var debugDescription: String { description }
-    /// Whether it may go in later, without the vendor's words and the row's values.
+    /// Whether the row may be accepted later, without the vendor's words and the row's values.
     public var customMirror: Mirror { Mirror(self, children: ["isTransient": isTransient]) }
 }
 
 /// A fault of the XML interface, as the cause of an error.
 public struct XMLAPIFault: Error, Sendable, Hashable {
-    /// The operation that was asked for.
+    /// The operation called.
     public var operation: XMLAPIOperation
     /// The code; 0 if there was none.
     public var code: XMLAPIErrorCode
     /// The vendor's text.
     ///
-    /// It may name an address or an id, so it is left out wherever the fault is printed.
+    /// It may contain an address or an id, so it is left out wherever the fault is printed.
     public var text: String
 
-    /// Whether the same call will be refused again: all but the vendor's own trouble and a session that is over.
+    /// Whether the same call would be refused again: always, except after the vendor's own failures and an expired
+    /// session.
     var isLasting: Bool { code != .serverError && code != .invalidSession }
 }
 
@@ -185,7 +189,7 @@ extension XMLAPIFault: CustomStringConvertible, CustomDebugStringConvertible, Cu
 }
 
 extension String {
-    /// This text without the blanks at its ends.
+    /// This string without spaces at its ends.
     var trimmingBlanks: String {
         guard let first = utf8.first, let last = utf8.last else { return self }
         if first > 0x20, last > 0x20 { return self }

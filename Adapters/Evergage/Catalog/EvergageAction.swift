@@ -1,22 +1,21 @@
 import Experimentation
 import Foundation
 
-/// An event in the vendor's own shape, but for what every event gets when it is sent.
+/// An event in the vendor's own shape, without what every event gets when it is sent.
 ///
-/// Both ways into the vendor meet here: the neutral events and the calls of a context. It is made by pure functions
-/// that either give an action or say why there is none.
+/// Neutral events and the calls of a context both become actions. Pure functions create one, or say why there is none.
 struct EvergageAction: Sendable, Hashable {
     /// The members of the event.
     var members: [String: FlagValue]
     /// What was left out on the way.
     var notes: [EvergageNote] = []
-    /// What is lost last.
+    /// The priority when the store is full.
     var priority: Priority = .normal
 
-    /// The longest name of an action; what is longer is cut.
+    /// The maximum length of an action's name; longer ones are cut.
     static let longestName = 1024
 
-    /// Notes what the vendor has no place for.
+    /// Notes what the vendor has no field for.
     mutating func leaveOut(_ what: String, _ names: String? = nil) {
         let text = "\(what) \(what.hasSuffix("s") ? "have" : "has") no place on the wire"
         notes.append(EvergageNote(level: .warning, text: names.map { "\(text): \($0)" } ?? text))
@@ -29,7 +28,7 @@ struct EvergageAction: Sendable, Hashable {
     }
 }
 
-/// What a view is called, and what it does to the item.
+/// The kinds of views, with the vendor's name and the effect on the item.
 enum EvergageView: String, Sendable, Hashable, CaseIterable {
     case item = "View Item"
     case itemDetail = "View Item Detail"
@@ -37,7 +36,7 @@ enum EvergageView: String, Sendable, Hashable, CaseIterable {
     case tag = "View Tag"
 }
 
-/// What a user did with an item, other than view it.
+/// The kinds of activities with an item, other than views.
 enum EvergageActivity: String, Sendable, Hashable, CaseIterable {
     case review = "Review"
     case share = "Share"
@@ -46,13 +45,13 @@ enum EvergageActivity: String, Sendable, Hashable, CaseIterable {
 }
 
 extension EvergageAction {
-    /// An action that only the application knows.
+    /// Returns an action that only the application defines.
     static func custom(_ name: String) throws(Refusal) -> Self {
         guard !name.isBlank else { throw Refusal(level: .warning, text: "an action without a name was dropped") }
         return Self(members: ["action": .string(cut(name))])
     }
 
-    /// That something is looked at; `actionName` is another name for the action, and blank is none.
+    /// Returns the view of an item; `actionName` is another name for the action, and a blank one counts as none.
     static func view(
         _ view: EvergageView,
         _ item: EvergageItem,
@@ -74,7 +73,7 @@ extension EvergageAction {
         )
     }
 
-    /// That something was put in the cart or taken out.
+    /// Returns an addition to the cart, or a removal from it.
     static func changeCart(_ line: EvergageLineItem?, isRemoval: Bool) throws(Refusal) -> Self {
         let name = isRemoval ? "Remove From Cart" : "Add To Cart"
         guard let line else { throw Refusal(level: .error, text: "\(name): no line; dropped") }
@@ -91,7 +90,7 @@ extension EvergageAction {
         )
     }
 
-    /// What the cart is now.
+    /// Returns the current cart.
     static func viewCart(_ order: EvergageOrder?) throws(Refusal) -> Self {
         guard let order else { throw Refusal(level: .error, text: "View Cart: no order; dropped") }
         var notes: [EvergageNote] = []
@@ -108,12 +107,12 @@ extension EvergageAction {
         )
     }
 
-    /// That an order was placed.
+    /// Returns a placed order.
     static func purchase(_ order: EvergageOrder?) throws(Refusal) -> Self {
         guard let order else { throw Refusal(level: .error, text: "Purchase: no order; dropped") }
         var notes: [EvergageNote] = []
         guard let lines = order.wireLines(&notes) else {
-            // Without lines the vendor would take the cart's, which weren't bought.
+            // Without lines the vendor would take those of the cart, which weren't bought.
             throw Refusal(level: .error, text: "Purchase: not one line may be sent; dropped")
         }
         var wire: [String: FlagValue] = [:]
@@ -130,7 +129,7 @@ extension EvergageAction {
         )
     }
 
-    /// What a user did with an item, other than view it.
+    /// Returns an activity with an item, other than a view.
     static func activity(
         _ activity: EvergageActivity,
         _ item: EvergageItem?,
@@ -171,7 +170,7 @@ extension EvergageAction {
 // MARK: - Statistics
 
 extension EvergageAction {
-    /// What became of a campaign.
+    /// The statistics of a campaign.
     enum Stat: String, Sendable, Hashable {
         case impression = "Impression"
         case dismissal = "Dismissal"
@@ -179,7 +178,7 @@ extension EvergageAction {
         case click = "Click"
     }
 
-    /// What became of a campaign.
+    /// Returns a statistic of a campaign.
     static func stat(_ stat: Stat, of campaign: Campaign?) throws(Refusal) -> Self {
         guard let campaign else { throw Refusal(level: .warning, text: "\(stat.rawValue): no campaign; dropped") }
         return try Self.stat(
@@ -190,7 +189,7 @@ extension EvergageAction {
         )
     }
 
-    /// That a notification was clicked which the application had drawn itself; the vendor's part is under `evg`.
+    /// Returns a click on a notification that the application had drawn itself; the vendor's part is under `evg`.
     static func click(
         notification: [String: FlagValue]?,
         actionIdentifier: String?
@@ -212,7 +211,7 @@ extension EvergageAction {
         return action
     }
 
-    /// What iOS calls the dismissal of a notification.
+    /// The identifier with which iOS reports the dismissal of a notification.
     private static let dismissIdentifier = "com.apple.UNNotificationDismissActionIdentifier"
 
     private static func stat(

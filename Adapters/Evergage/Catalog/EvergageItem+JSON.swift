@@ -2,9 +2,9 @@ import Experimentation
 import Foundation
 
 extension EvergageItem {
-    /// The JSON form: the fields that are there, with the kind's one-letter code as `type`.
+    /// The JSON form: the fields that are set, with the kind's one-letter code as `type`.
     ///
-    /// Numbers that are not finite or negative, tags and categories without an id, and a location that isn't on Earth
+    /// Numbers that are negative or not finite, tags and categories without an id, and a location that isn't on Earth
     /// are left out.
     public var json: [String: FlagValue] {
         var members = catalogJSON().members
@@ -47,14 +47,14 @@ extension EvergageItem {
         isDepartment = members["department"]?.boolValue ?? false
     }
 
-    /// Creates items from a JSON list; entries that are none are skipped.
+    /// Creates items from a JSON list; invalid entries are skipped.
     ///
     /// - Returns: The items, or `nil` if it isn't a list.
     public static func items(json: FlagValue) -> [EvergageItem]? {
         json.arrayValue.map { $0.compactMap(EvergageItem.init(json:)) }
     }
 
-    /// The form inside an event, where the type's name is around it; with what had to be left out.
+    /// Returns the form inside an event, where the type's name surrounds it, with notes on what was left out.
     func catalogJSON() -> (members: [String: FlagValue], notes: [EvergageNote]) {
         var members: [String: FlagValue] = ["_id": .string(id)]
         var notes: [EvergageNote] = []
@@ -101,7 +101,7 @@ extension EvergageItem {
 }
 
 extension EvergageItem.Kind {
-    /// The name of the type; of a tag, of its own type.
+    /// The name of the type; for a tag, of its own type.
     var typeName: String {
         switch self {
         case .product: "Product"
@@ -181,7 +181,7 @@ extension EvergageLocation {
 
 /// Something that was left out or refused, for the log.
 ///
-/// It never holds a value that came from the application.
+/// It never contains a value from the application.
 struct EvergageNote: Sendable, Hashable {
     var level: LogLevel
     var text: String
@@ -191,20 +191,20 @@ struct EvergageNote: Sendable, Hashable {
 }
 
 extension String {
-    /// Whether there is nothing in it but white space.
+    /// Whether the string is only white space.
     var isBlank: Bool { allSatisfy(\.isWhitespace) }
-    /// The text, or `nil` if it is blank.
+    /// The string, or `nil` if it is blank.
     var unlessBlank: String? { isBlank ? nil : self }
 }
 
 extension FlagValue {
-    /// The moment that this many milliseconds after 1970 are; within a range that a date can print.
+    /// The date this many milliseconds after 1970, limited to a range that can be printed.
     var epochMilliseconds: Date? {
         guard let number = doubleValue, abs(number) < 1e14 else { return nil }
         return Date(timeIntervalSince1970: number / 1000)
     }
 
-    /// A number as JSON is best written: whole where nothing is lost.
+    /// Returns a number in its best JSON form: an integer where nothing is lost.
     static func number(_ value: Double) -> FlagValue {
         Int(exactly: value).map(FlagValue.int) ?? .double(value)
     }
@@ -257,7 +257,7 @@ extension [String: FlagValue] {
         guard !good.isEmpty else { return }
         self[name] = .array(
             good.map { item in
-                // A tag or a category inside an item is no more than a name for it.
+                // A tag or a category inside an item is only a name for it.
                 var members: [String: FlagValue] = ["type": .string(item.kind.code), "_id": .string(item.id)]
                 if case .tag(let type) = item.kind { members["tagType"] = .string(type.name) }
                 members.set("name", item.name)

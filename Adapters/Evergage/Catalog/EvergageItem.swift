@@ -1,25 +1,26 @@
 import Experimentation
 import Foundation
 
-/// A thing in the vendor's catalogue with every field that the vendor has for it.
+/// An entry in the vendor's catalogue with every field that the vendor has for it.
 ///
-/// One value for the vendor's six classes: ``Kind`` tells them apart. Which fields a kind has is the vendor's business;
-/// what doesn't belong to a kind is left out when it is written.
+/// One type for the vendor's six classes, told apart by ``Kind``. The vendor decides which fields a kind has; others
+/// are
+/// left out when the item is written.
 ///
 /// ```swift
 /// var shoe = EvergageItem.product(id: "sku-11", name: "Trail shoe", price: 89.5)
 /// shoe.categories = [.category(id: "Shoes|Trail")]
 /// ```
 public struct EvergageItem: Sendable, Hashable {
-    /// What kind of thing an item is.
+    /// The kind of an item.
     public enum Kind: Sendable, Hashable {
-        /// Something that can be bought.
+        /// Something for sale.
         case product
-        /// A text that is edited.
+        /// An editorial text.
         case article
-        /// A text of a blog.
+        /// A blog post.
         case blog
-        /// A group of items. Its id holds its ancestors' ids, joined by `|`.
+        /// A group of items. Its id contains its ancestors' ids, joined by `|`.
         case category
         /// A property that items share.
         case tag(EvergageTagType)
@@ -27,63 +28,63 @@ public struct EvergageItem: Sendable, Hashable {
 
     /// Whether campaigns should show an item.
     public enum PromotionState: Int, Sendable, Hashable, CaseIterable {
-        /// Nothing special.
+        /// No preference.
         case undefined = 0
-        /// Rather than others.
+        /// Preferred to others.
         case prioritized = 1
         /// Never.
         case excluded = 2
     }
 
-    /// What kind of thing it is.
+    /// The kind of the item.
     public var kind: Kind
-    /// The id; an item with a blank one is never sent.
+    /// The id; an item with a blank id is never sent.
     public var id: String
     /// The name, or the title of a text.
     public var name: String?
-    /// What it is, for people.
+    /// A description for people.
     public var itemDescription: String?
-    /// Where it is to be seen.
+    /// The URL of its page.
     public var url: String?
-    /// Where a picture of it is.
+    /// The URL of its picture.
     public var imageURL: String?
-    /// From when on it is promoted.
+    /// When its promotion begins.
     public var published: Date?
-    /// Until when it is promoted.
+    /// When its promotion ends.
     public var expiration: Date?
     /// The properties that it shares with other items.
     public var tags: [EvergageItem] = []
     /// Whether campaigns should show it.
     public var promotionState: PromotionState = .undefined
-    /// Where it is in the world.
+    /// Its geographical location.
     public var location: EvergageLocation?
-    /// How good people find it.
+    /// Its average rating.
     public var rating: Double?
-    /// How many people said so.
+    /// The number of ratings.
     public var numRatings: Int?
-    /// The categories that it is in; of products, articles and blogs.
+    /// Its categories; for products, articles and blogs.
     public var categories: [EvergageItem] = []
 
-    /// The price of one; of products.
+    /// The unit price; for products.
     ///
-    /// A view may go without, a cart or an order should not.
+    /// A view may omit it, a cart or an order should not.
     public var price: Double?
-    /// What is said of the price.
+    /// A description of the price.
     public var priceDescription: String?
     /// The price before a reduction.
     public var listPrice: Double?
-    /// The currency, by its ISO 4217 code; the data set's if `nil`.
+    /// The currency's ISO 4217 code; the data set's if `nil`.
     public var currency: String?
-    /// How many there are, or 1 and 0 for some and none.
+    /// The number in stock, or 1 and 0 for some and none.
     public var inventoryCount: Int?
     /// Another id of the same product.
     public var alternateID: String?
 
-    /// When it was changed last; of articles and blogs.
+    /// When it was last changed; for articles and blogs.
     public var modifiedDate: Date?
-    /// The line under the title; of articles and blogs.
+    /// The line under the title; for articles and blogs.
     public var subTitle: String?
-    /// Whether it is a department; of categories.
+    /// Whether it is a department; for categories.
     public var isDepartment = false
 
     /// Creates an item.
@@ -94,24 +95,24 @@ public struct EvergageItem: Sendable, Hashable {
     }
 }
 
-/// What a tag says of an item.
+/// The property that a tag describes.
 public enum EvergageTagType: Int, Sendable, Hashable, CaseIterable {
-    /// Who makes it.
+    /// The maker.
     case brand = 0
-    /// What class of item it is.
+    /// The class of the item.
     case itemClass = 1
-    /// For whom it is.
+    /// The gender it is meant for.
     case gender = 2
     /// The style.
     case style = 3
-    /// Who wrote it.
+    /// The author.
     case author = 4
-    /// A word to find it by.
+    /// A keyword.
     case keyword = 5
-    /// What class of text it is.
+    /// The class of the text.
     case contentClass = 6
 
-    /// The type as it is written.
+    /// The type's written form.
     public var name: String {
         switch self {
         case .brand: "Brand"
@@ -131,11 +132,11 @@ public enum EvergageTagType: Int, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Where an item is in the world.
+/// A geographical location.
 public struct EvergageLocation: Sendable, Hashable {
-    /// In degrees, from -90 to 90.
+    /// The latitude in degrees, from -90 to 90.
     public var latitude: Double?
-    /// In degrees, from -180 to 180.
+    /// The longitude in degrees, from -180 to 180.
     public var longitude: Double?
     /// The city.
     public var city: String?
@@ -150,7 +151,7 @@ public struct EvergageLocation: Sendable, Hashable {
         self.longitude = longitude
     }
 
-    /// Creates a location from a city and the state that it is in.
+    /// Creates a location from a city and its state.
     public init(city: String, stateProvinceCode: String) {
         self.city = city
         self.stateProvinceCode = stateProvinceCode
@@ -193,7 +194,7 @@ extension EvergageItem {
         text(.article, id: id, name: name, subTitle: subTitle, url: url, itemDescription: itemDescription)
     }
 
-    /// Creates a text of a blog.
+    /// Creates a blog post.
     public static func blog(
         id: String,
         name: String? = nil,
@@ -225,7 +226,7 @@ extension EvergageItem {
     ///   - id: The id with its ancestors' ids, joined by `|`, as in `Shoes|Running`.
     ///   - isDepartment: Whether it is a department.
     ///   - name: The name.
-    ///   - itemDescription: What is in it.
+    ///   - itemDescription: A description for people.
     /// - Returns: The category.
     public static func category(
         id: String,

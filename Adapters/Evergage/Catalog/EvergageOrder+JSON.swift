@@ -17,7 +17,7 @@ extension EvergageLineItem {
         self.init(item: item, quantity: members["quantity"]?.doubleValue)
     }
 
-    /// The form inside an event, or `nil` for a line that must not be sent.
+    /// Returns the form inside an event, or `nil` for a line that must not be sent.
     func wire(_ notes: inout [EvergageNote]) -> FlagValue? {
         guard item.kind == .product else {
             notes.append(.error("a line whose item is not a product was dropped"))
@@ -53,7 +53,7 @@ extension EvergageOrder {
 
     /// Creates an order from its JSON form; `nil` if it isn't an object.
     ///
-    /// Lines that are none are skipped.
+    /// Invalid lines are skipped.
     public init?(json: FlagValue) {
         guard let members = json.objectValue else { return nil }
         self.init(
@@ -64,9 +64,9 @@ extension EvergageOrder {
         )
     }
 
-    /// The lines as events have them.
+    /// Returns the lines in the form of events.
     ///
-    /// - Returns: `nil` if lines were given and none of them may be sent: then the whole call must not be sent either, for
+    /// - Returns: `nil` if there were lines but none may be sent: the whole call must then not be sent either, because
     ///   an empty list means something else.
     func wireLines(_ notes: inout [EvergageNote]) -> [FlagValue]? {
         guard let lineItems, !lineItems.isEmpty else { return [] }

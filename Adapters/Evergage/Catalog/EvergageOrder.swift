@@ -1,12 +1,12 @@
 import Foundation
 
-/// Some of one item, in a cart or an order.
+/// A quantity of one item, in a cart or an order.
 ///
-/// It is worth the item's price times the quantity.
+/// Its value is the item's price times the quantity.
 public struct EvergageLineItem: Sendable, Hashable {
     /// The item; a product, with its price.
     public var item: EvergageItem
-    /// How many; one if `nil`.
+    /// The quantity; one if `nil`.
     public var quantity: Double?
 
     /// Creates a line.
@@ -15,21 +15,21 @@ public struct EvergageLineItem: Sendable, Hashable {
         self.quantity = quantity
     }
 
-    /// Creates a line of a product.
+    /// Creates a line for a product.
     public init(productID: String, productName: String? = nil, price: Double? = nil, quantity: Double? = nil) {
         self.init(item: .product(id: productID, name: productName, price: price), quantity: quantity)
     }
 }
 
-/// What was bought, or what is in the cart.
+/// A purchase, or the contents of a cart.
 public struct EvergageOrder: Sendable, Hashable {
-    /// The order's id; the vendor counts an order once by it.
+    /// The order's id, by which the vendor counts an order only once.
     public var orderID: String?
-    /// The lines; of a purchase without any, the vendor takes the cart's.
+    /// The lines; for a purchase without any, the vendor takes the cart's.
     public var lineItems: [EvergageLineItem]?
-    /// What was paid; `nil` and 0 mean the sum of the lines.
+    /// The total paid; `nil` and 0 mean the sum of the lines.
     public var totalValue: Double?
-    /// The currency of ``totalValue``, by its ISO 4217 code; the data set's if `nil`.
+    /// The ISO 4217 code of ``totalValue``; the data set's currency if `nil`.
     public var totalValueCurrency: String?
 
     /// Creates an order.
@@ -48,17 +48,17 @@ public struct EvergageOrder: Sendable, Hashable {
 
 /// A user's review of an item.
 public struct EvergageReview: Sendable, Hashable {
-    /// The item's id; the reviewed item's own wins.
+    /// The item's id; the reviewed item's own takes precedence.
     public var itemID: String?
     /// When it was written.
     public var date: Date?
-    /// From 1 to 100, whole.
+    /// The rating, an integer from 1 to 100.
     public var rating: Double?
     /// The headline.
     public var title: String?
     /// The text.
     public var content: String?
-    /// The name shown beside it.
+    /// The displayed name of the author.
     public var userDisplayName: String?
     /// Whether the author bought the item.
     public var purchased: Bool?

@@ -1,13 +1,14 @@
 import Experimentation
 
 extension Evergage {
-    /// The device's id; `nil` before it is known, and while the vendor has disabled the application.
+    /// The device's id; `nil` before it is known, and while the vendor's kill switch is on.
     public var anonymousID: String? { isDisabled ? nil : knownAnonymousID }
 
-    /// The id of a signed-in user; set it at every launch, for it isn't kept.
+    /// The id of a signed-in user; set it at every launch, because it isn't stored.
     ///
-    /// `nil` makes the user anonymous again, and the account's id `nil` as well. A blank id is ignored. It counts from the
-    /// next call on; attributes that wait for an event are dropped when a named user becomes another.
+    /// `nil` makes the user anonymous again, and also sets the account's id to `nil`. A blank id is ignored. It takes
+    /// effect
+    /// with the next call; attributes that wait for an event are dropped when a named user becomes another.
     public var userID: String? {
         get { currentUserID }
         set {
@@ -26,18 +27,18 @@ extension Evergage {
         }
     }
 
-    /// The id of the company that the user belongs to; nothing to do with the account of the configuration.
+    /// The id of the user's company; unrelated to the account of the configuration.
     public var accountID: String? {
         get { currentAccountID }
         set { currentAccountID = newValue?.unlessBlank }
     }
 
-    /// Sets an attribute of the user, which the next event takes along; `nil` removes it.
+    /// Sets an attribute of the user, to be sent with the next event; `nil` removes it.
     public func setUserAttribute(_ value: String?, forName name: String) {
         set(value, name, in: \.pendingUserAttributes)
     }
 
-    /// Sets an attribute of the account, which the next event takes along; `nil` removes it.
+    /// Sets an attribute of the account, to be sent with the next event; `nil` removes it.
     public func setAccountAttribute(_ value: String?, forName name: String) {
         set(value, name, in: \.pendingAccountAttributes)
     }
@@ -53,7 +54,8 @@ extension Evergage {
 
     /// Gives or withdraws consent.
     ///
-    /// Denied, nothing is captured any more, and what waits is removed; it counts over restarts until consent is given
+    /// While it is denied, nothing is captured, and waiting events are removed; it holds over restarts until consent is
+    /// given
     /// again. The vendor has no word for consent and isn't told.
     public func setConsent(_ consent: Consent) {
         guard consent != self.consent else { return }
@@ -65,7 +67,7 @@ extension Evergage {
             pendingAccountAttributes = [:]
             for context in contexts { context.timer.discard(at: environment.time.instant) }
         }
-        // What is captured until the session knows of it waits for that.
+        // Events captured before the session knows of the change wait for it.
         consentChanges += 1
         perform { evergage in
             do throws(ExperimentationError) {

@@ -8,11 +8,11 @@ extension Evergage {
         static let version = "evergage.applicationVersion"
     }
 
-    /// Starts sending; the first call counts, until ``reset()``, and one with settings that can't work doesn't.
+    /// Starts sending; only the first valid call counts, until ``reset()``.
     ///
-    /// It doesn't throw: what is wrong with the settings is logged as an error.
+    /// It doesn't throw: invalid settings are logged as an error.
     ///
-    /// - Parameter make: Makes the settings, as in `start(try EvergageConfiguration(account: "acme", dataset: "shop"))`.
+    /// - Parameter make: The settings, as in `start(try EvergageConfiguration(account: "acme", dataset: "shop"))`.
     public func start(_ make: @autoclosure () throws(ExperimentationError) -> EvergageConfiguration) {
         guard configuration == nil else {
             return drop(.info, "started already; the second start was ignored")
@@ -31,16 +31,17 @@ extension Evergage {
         perform { await $0.open(configuration, generation) }
     }
 
-    /// Ends what ``start(_:)`` began, so that it can be called again, for another data set.
+    /// Ends what ``start(_:)`` began, so that it can be called again for another data set.
     ///
-    /// Forgotten are the settings, events that weren't sent, held campaigns, the user's and the account's id and attributes
-    /// that weren't sent. Handlers, what is visible and what is viewed stay, and so does the anonymous id.
+    /// It discards the settings, unsent events, held campaigns, the ids of user and account, and their unsent
+    /// attributes.
+    /// Handlers, what is visible and what is viewed stay, and so does the anonymous id.
     public func reset() {
         catchUp()
         generation += 1
         let (client, session) = (client, session)
         for context in contexts {
-            // Answers that are on their way come too late.
+            // Answers under way come too late.
             session?.clearCampaigns(on: context.surface)
             context.timer.discard(at: environment.time.instant)
         }
@@ -64,7 +65,7 @@ extension Evergage {
         }
     }
 
-    /// Runs what takes time, one after the other.
+    /// Runs operations that take time, one after the other.
     func perform(_ operation: @escaping @MainActor @Sendable (Evergage) async -> Void) {
         let before = lastOperation
         lastOperation = Task { [weak self] in
@@ -102,9 +103,9 @@ extension Evergage {
         setAlarm()
     }
 
-    /// Tracks the calls that waited, each as the user's who it was of.
+    /// Tracks the waiting calls, each for the user it belonged to.
     ///
-    /// - Parameter names: What a launch is called.
+    /// - Parameter names: The names of the launch.
     func noteWaiting(ofLaunch names: [String] = []) {
         guard let session, let knownAnonymousID else { return }
         for captured in preStart {
@@ -127,7 +128,7 @@ extension Evergage {
         return id
     }
 
-    /// What this launch is called: at most one of install and upgrade, then launch.
+    /// Returns the names of this launch: at most one of install and upgrade, then launch.
     private func launchActions() async throws(ExperimentationError) -> [String] {
         let before = try await store.state.value(for: Key.version).map { String(decoding: $0, as: UTF8.self) }
         let version = applicationVersion ?? ""
@@ -141,7 +142,7 @@ extension Evergage {
 
     // MARK: Capturing
 
-    /// Whether calls count at all.
+    /// Whether calls are captured at all.
     var isListening: Bool {
         if isDisabled { return false }
         if consent == .denied {
@@ -155,7 +156,7 @@ extension Evergage {
         return true
     }
 
-    /// Takes an event, as it is now, to be sent.
+    /// Captures an event, as it is now, for sending.
     func capture(_ event: TrackingEvent, surface: String?) {
         if consent == .denied { return }
         let captured = captured(.event(event), on: surface)
@@ -180,7 +181,7 @@ extension Evergage {
         }
     }
 
-    /// Takes the launch as it is now: whose it is, and what waits for the next event.
+    /// Captures the launch as it is now: its user, and what waits for the next event.
     private func captureLaunch() {
         guard sendsLifecycleEvents, isListening else { return }
         var action = EvergageAction(members: [:])
@@ -195,7 +196,7 @@ extension Evergage {
         capture(action.event, surface: nil)
     }
 
-    /// Adds what is known of the account, and what waits for the next event.
+    /// Adds the account, and what waits for the next event.
     func complete(_ action: inout EvergageAction, withAttributes: Bool) {
         var account: [String: FlagValue] = [:]
         account.set("id", currentAccountID)
@@ -212,7 +213,7 @@ extension Evergage {
         if !account.isEmpty { action.members["account"] = .object(account) }
     }
 
-    /// Logs what is not as it should be.
+    /// Logs a call that is dropped.
     func drop(_ level: LogLevel, _ text: @autoclosure () -> String) {
         environment.log.log(level, "evergage.call", text())
     }

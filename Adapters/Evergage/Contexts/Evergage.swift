@@ -2,10 +2,11 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// The vendor as its own SDK shows it: started once, with a user, contexts and their life cycle.
+/// The API of the vendor's own SDK: started once, with a user, contexts and their life cycle.
 ///
-/// It makes an ``EvergageProvider`` and a client of its own when it is started, both of which can be used beside it. All
-/// of it lives on the main actor, as screens do; every call returns at once, and what it captured is a snapshot.
+/// When started, it creates an ``EvergageProvider`` and a client of its own, both of which can be used directly as
+/// well. It
+/// lives on the main actor, as screens do; every call returns at once and captures a snapshot.
 ///
 /// ```swift
 /// import EvergageSQLite
@@ -20,15 +21,15 @@ import Foundation
 /// ```
 @MainActor
 public final class Evergage {
-    /// What becomes of calls before ``start(_:)``.
+    /// What happens to calls before ``start(_:)``.
     public enum PreStartPolicy: Sendable, Hashable {
-        /// The latest hundred are kept in memory, and sent after it, as the SDK up to 1.4 did.
+        /// The latest hundred are kept in memory and sent after the start, as the SDK up to 1.4 did.
         case queue
-        /// They are dropped with a warning, as the SDK does from 1.5 on.
+        /// They are dropped with a warning, as the SDK does since 1.5.
         case drop
     }
 
-    /// The instance that the conveniences for UIKit look for; set by the application.
+    /// The instance that the UIKit conveniences use; set by the application.
     public static var shared: Evergage?
 
     nonisolated let environment: ClientEnvironment
@@ -42,7 +43,7 @@ public final class Evergage {
     /// Set by ``start(_:)``, cleared by ``reset()``.
     var configuration: EvergageConfiguration?
     var events: EvergageEventSink?
-    /// Counts up with each ``reset()``: what was begun before is over.
+    /// Increases with each ``reset()``, which ends what was begun before.
     var generation = 0
 
     var preStart: [Captured] = []
@@ -58,29 +59,31 @@ public final class Evergage {
     private var alarm: (moment: ContinuousClock.Instant, task: Task<Void, Never>)?
     var lastOperation: Task<Void, Never>?
 
-    /// The neutral client; there is one from shortly after ``start(_:)`` until ``reset()``.
+    /// The neutral client; it exists from shortly after ``start(_:)`` until ``reset()``.
     public internal(set) var client: ExperimentationClient?
     /// The neutral session behind all contexts.
     public internal(set) var session: UserSession?
 
-    /// What the user says of being tracked.
+    /// The user's consent to tracking.
     var consent = Consent.unknown
-    /// How many changes of it the session doesn't know of yet.
+    /// The number of its changes that the session doesn't know of yet.
     var consentChanges = 0
 
     private struct Weak { weak var screen: EvergageScreen? }
 
-    /// Creates what isn't started yet.
+    /// Creates an instance that hasn't been started.
     ///
     /// - Parameters:
-    ///   - store: Where events wait and the anonymous id is kept; `EvergageSQLite` has an initialiser without, over a file of the
-    ///     application's own.
-    ///   - anonymousID: The device's id; the platform's id for vendors where there is one, else made once and kept, if `nil`.
-    ///   - applicationVersion: Tells an upgrade from a mere launch.
-    ///   - sendsLifecycleEvents: Whether install, upgrade, launch and the way to the background and back are tracked.
-    ///   - preStartPolicy: What becomes of calls before ``start(_:)``.
-    ///   - transport: What exchanges requests for answers; the platform's engine if `nil`.
-    ///   - environment: Time, ids and a place for messages.
+    ///   - store: Where events wait and the anonymous id is stored; `EvergageSQLite` has an initialiser without it,
+    ///     over a file of
+    ///     the application's own.
+    ///   - anonymousID: The device's id; if `nil`, the platform's id for vendors or, without one, an id generated once
+    ///     and stored.
+    ///   - applicationVersion: Distinguishes an upgrade from a launch.
+    ///   - sendsLifecycleEvents: Whether to track install, upgrade, launch and the way to the background and back.
+    ///   - preStartPolicy: What happens to calls before ``start(_:)``.
+    ///   - transport: Sends requests; the platform's own if `nil`.
+    ///   - environment: Clock, ids and log.
     public init(
         store: ClientStore,
         anonymousID: String? = nil,
@@ -104,15 +107,15 @@ public final class Evergage {
 
     // MARK: Contexts
 
-    /// What the vendor says of the application, or the defaults while that is unknown.
+    /// The vendor's settings of the application, or the defaults while they are unknown.
     var remote: EvergageRemoteConfiguration { events?.remote ?? EvergageRemoteConfiguration() }
 
-    /// Whether the vendor has disabled the application.
+    /// Whether the vendor's kill switch is on.
     ///
-    /// It is asked again from time to time; `client.statusEvents()` tells when that changes.
+    /// The vendor is asked again from time to time; `client.statusEvents()` announces changes.
     public var isDisabled: Bool { events?.remote.map { !$0.isEnabled } ?? (client?.status == .disabled) }
 
-    /// The context that is always there; `nil` while the vendor has disabled the application.
+    /// The context that always exists; `nil` while the vendor's kill switch is on.
     public var globalContext: EvergageContext? {
         if isDisabled { return nil }
         if let global { return global }
@@ -123,7 +126,7 @@ public final class Evergage {
         return context
     }
 
-    /// Makes a screen; `nil` while the vendor has disabled the application.
+    /// Creates a screen; `nil` while the vendor's kill switch is on.
     ///
     /// Keep it for as long as the screen exists.
     public func makeScreen(name: String? = nil) -> EvergageScreen? {
@@ -135,7 +138,7 @@ public final class Evergage {
         return screen
     }
 
-    /// All contexts that there are.
+    /// All existing contexts.
     var contexts: [EvergageContext] { [global].compactMap { $0 } + screens.compactMap(\.screen) }
 
     func openSurface(_ surface: String) { events?.surfaces.open(surface: surface) }
@@ -145,7 +148,7 @@ public final class Evergage {
         session?.closeSurface(surface)
     }
 
-    /// Takes care of what a screen leaves behind that is gone.
+    /// Tracks the remaining view time of a screen that is gone, and closes its surface.
     func lost(_ timer: ViewTimer, surface: String?) {
         var timer = timer
         for ping in timer.run(false, at: environment.time.instant) { capture(ping.event, surface: surface) }
@@ -153,9 +156,9 @@ public final class Evergage {
         screens.removeAll { $0.screen == nil }
     }
 
-    // MARK: What the host knows
+    // MARK: Host
 
-    /// Says that the user did something with the application; without it they count as idle after a minute.
+    /// Records that the user touched the application; otherwise they count as idle after a minute.
     public func touched() {
         catchUp()
         let wasActive = attention.isUserActive
@@ -164,9 +167,9 @@ public final class Evergage {
         setAlarm()
     }
 
-    /// Says whether the application is in front of its user.
+    /// Sets whether the application is in front of its user.
     ///
-    /// On its way to the background what waits is sent, for five seconds at most.
+    /// On the way to the background waiting events are sent, for five seconds at most.
     public func setApplicationState(_ state: ApplicationState) {
         catchUp()
         let now = environment.time.instant
@@ -181,12 +184,12 @@ public final class Evergage {
         if !isForeground { perform { await $0.drain(within: .seconds(5)) } }
     }
 
-    /// Says whether there is a network; without one, deliveries wait instead of failing.
+    /// Sets whether there is a network; without one, deliveries wait instead of failing.
     public func setConnectivity(_ connectivity: Connectivity) {
         perform { await $0.client?.setConnectivity(connectivity) }
     }
 
-    /// Delivers what can be delivered, and waits for that.
+    /// Delivers what can be delivered, and waits for it.
     ///
     /// - Parameter duration: How long to wait at most.
     public func flush(within duration: Duration = .seconds(30)) async {
@@ -217,7 +220,7 @@ public final class Evergage {
         (contexts.map(\.nextMoment) + [attention.idleMoment(after: remote.userIdle)]).compactMap { $0 }.min()
     }
 
-    /// Lets everything happen that was due until now, in the order of its moments.
+    /// Runs everything that has become due, in the order of its due times.
     func catchUp() {
         let now = environment.time.instant
         while let moment = nextMoment, moment <= now {
@@ -230,7 +233,7 @@ public final class Evergage {
         for context in contexts { context.tell(every: remote.viewTimePing, at: now) }
     }
 
-    /// Sees to it that what happens by itself does so in time.
+    /// Sets the timer for the next thing that is due.
     func setAlarm() {
         guard let moment = nextMoment else {
             alarm?.task.cancel()

@@ -6,7 +6,7 @@ extension Evergage {
     struct Captured: Sendable {
         enum Content: Sendable {
             case event(TrackingEvent)
-            /// What a launch is called is known later; this is what its first event takes along.
+            /// The names of a launch are known later; this is what its first event carries.
             case launch(EvergageAction)
         }
         var content: Content
@@ -16,9 +16,9 @@ extension Evergage {
 
         var isLaunch: Bool { if case .launch = content { true } else { false } }
 
-        /// The events of this call.
+        /// Returns the events of this call.
         ///
-        /// - Parameter names: What a launch is called; what waited goes with its first event.
+        /// - Parameter names: The names of the launch; what waited goes with its first event.
         /// - Returns: One event, or those of the launch.
         func events(ofLaunch names: [String]) -> [TrackingEvent] {
             switch content {

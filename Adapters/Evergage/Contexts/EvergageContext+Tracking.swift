@@ -18,12 +18,12 @@ extension EvergageContext {
         capture(isStat: true) { () throws(EvergageAction.Refusal) in try .stat(.click, of: campaign) }
     }
 
-    /// Tracks a click on something that the application drew itself from a notification.
+    /// Tracks a click on a notification that the application had drawn itself.
     ///
-    /// What isn't the vendor's notification, and the platform's own dismissal, are ignored.
+    /// Notifications that aren't the vendor's, and the platform's own dismissal, are ignored.
     ///
     /// - Parameters:
-    ///   - notification: The notification as it arrived.
+    ///   - notification: The notification as received.
     ///   - actionIdentifier: What was clicked, if the platform says so.
     public func trackClickthrough(notification: [String: FlagValue]?, actionIdentifier: String? = nil) {
         capture(isStat: true) { () throws(EvergageAction.Refusal) in
@@ -31,23 +31,22 @@ extension EvergageContext {
         }
     }
 
-    /// Tracks a click on something that the application drew itself from a notification, by the `userInfo` that the system hands
-    /// over.
+    /// Tracks a click on a notification that the application had drawn itself, from the system's `userInfo`.
     ///
-    /// What has no form as a value, such as a date, is left out.
+    /// Values that can't be represented, such as dates, are left out.
     public func trackClickthrough(userInfo: [AnyHashable: Any], actionIdentifier: String? = nil) {
         trackClickthrough(notification: [String: FlagValue](userInfo: userInfo), actionIdentifier: actionIdentifier)
     }
 
     // MARK: Views
 
-    /// Tracks that an item is viewed; `nil` says that nothing is viewed any more, and tracks nothing.
+    /// Tracks that an item is viewed; `nil` ends the view and tracks nothing.
     ///
-    /// The time that it is viewed is tracked by itself, until this or another view is called, in this context.
+    /// The view time is tracked automatically, until this or another view is called in this context.
     ///
     /// - Parameters:
     ///   - item: The item.
-    ///   - actionName: Another name for the action, to tell this view from others.
+    ///   - actionName: Another name for the action, to distinguish this view.
     public func viewItem(_ item: EvergageItem?, actionName: String? = nil) { view(.item, item, actionName) }
 
     /// Tracks that the details of an item are viewed; otherwise as ``viewItem(_:actionName:)``.
@@ -71,7 +70,7 @@ extension EvergageContext {
         }
         do throws(EvergageAction.Refusal) {
             let action = try EvergageAction.view(view, item, actionName: actionName)
-            // What was viewed before is told first, so that the vendor sees things in their order.
+            // The previous view is reported first, so that the vendor sees views in order.
             note(
                 timer.view(
                     ViewTimer.Subject(
@@ -91,12 +90,12 @@ extension EvergageContext {
 
     // MARK: Cart and orders
 
-    /// Tracks that something is put in the cart: a product, which should have its price.
+    /// Tracks that a product, which should have a price, is added to the cart.
     public func addToCart(_ lineItem: EvergageLineItem?) {
         capture { () throws(EvergageAction.Refusal) in try .changeCart(lineItem, isRemoval: false) }
     }
 
-    /// Tracks that something is taken out of the cart: a product, which should have its price.
+    /// Tracks that a product, which should have a price, is removed from the cart.
     public func removeFromCart(_ lineItem: EvergageLineItem?) {
         capture { () throws(EvergageAction.Refusal) in try .changeCart(lineItem, isRemoval: true) }
     }
@@ -106,18 +105,18 @@ extension EvergageContext {
         capture { () throws(EvergageAction.Refusal) in try .viewCart(order) }
     }
 
-    /// Tracks that an order was placed; without lines the vendor takes those of the cart, and an order's id counts once.
+    /// Tracks that an order was placed; without lines the vendor takes the cart's, and it counts an id only once.
     public func purchase(_ order: EvergageOrder?) {
         capture { () throws(EvergageAction.Refusal) in try .purchase(order) }
     }
 
-    // MARK: What is done with items
+    // MARK: Activities with items
 
     /// Tracks that an item was reviewed.
     ///
     /// - Parameters:
     ///   - item: The item.
-    ///   - details: What was said of it.
+    ///   - details: The review.
     public func review(_ item: EvergageItem?, details: EvergageReview? = nil) {
         capture { () throws(EvergageAction.Refusal) in try .activity(.review, item, review: details) }
     }
@@ -137,7 +136,7 @@ extension EvergageContext {
         capture { () throws(EvergageAction.Refusal) in try .activity(.favorite, item) }
     }
 
-    /// Tracks an action that only the application knows, by a short name; what is beyond 1,024 characters is cut.
+    /// Tracks an action that only the application defines, by a short name; anything beyond 1,024 characters is cut.
     public func trackAction(_ action: String) {
         capture { () throws(EvergageAction.Refusal) in try .custom(action) }
     }

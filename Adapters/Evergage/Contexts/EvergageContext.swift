@@ -1,16 +1,17 @@
 import Experimentation
 
-/// A part of the application with a life of its own: what it tracks, what is viewed in it, and who waits for campaigns.
+/// A part of the application with a life of its own: its events, its view and its campaign handlers.
 ///
-/// Most are an ``EvergageScreen``; ``Evergage/globalContext`` is the one that is always there. Calls return at once; what
-/// is wrong with them is logged and dropped, and never turned into something else.
+/// Most are an ``EvergageScreen``; ``Evergage/globalContext`` is the one that always exists. Calls return at once;
+/// invalid
+/// ones are logged and dropped, and never turned into something else.
 @MainActor
 public class EvergageContext {
     weak var owner: Evergage?
     var timer = ViewTimer()
     private(set) var handlers: [String: CampaignHandler] = [:]
 
-    /// The key that events and campaigns of this context go by; `nil` for the whole application.
+    /// The key of this context's events and campaigns; `nil` for the whole application.
     var surface: String?
 
     init(owner: Evergage, surface: String? = nil) {
@@ -26,10 +27,10 @@ public class EvergageContext {
     /// The name that events of this context carry.
     var pageType: String? { nil }
 
-    /// Whether this context can be seen, whatever the application does.
+    /// Whether this context is visible, whatever the application's state.
     var canBeSeen: Bool { true }
 
-    /// Whether this context is active: it can be seen, and the application isn't in the background.
+    /// Whether this context is active: it is visible, and the application isn't in the background.
     public var isActive: Bool { canBeSeen && (owner?.attention.isForeground ?? false) }
 
     /// Whether handlers may be called: this context is active, and the application is in use.
@@ -37,14 +38,14 @@ public class EvergageContext {
 
     // MARK: Campaigns
 
-    /// Registers, replaces or, with `nil`, removes what is done with campaigns for a target.
+    /// Registers, replaces or, with `nil`, removes the campaign handler of a target.
     ///
-    /// Campaigns may come as answers to what this context tracks. The handler runs on the main actor, later, while this
+    /// Campaigns may come as answers to this context's events. The handler runs on the main actor, later, while this
     /// context is active and the application is in use. Until then, and while there is no handler, the latest
     /// campaign of each target is held.
     ///
     /// - Parameters:
-    ///   - target: The target's name, exactly as the campaign has it; a blank one is ignored.
+    ///   - target: The target's name, exactly as in the campaign; a blank one is ignored.
     ///   - handler: What to do with a campaign.
     public func setCampaignHandler(forTarget target: String, _ handler: CampaignHandler?) {
         owner?.catchUp()
@@ -58,17 +59,17 @@ public class EvergageContext {
         owner?.setAlarm()
     }
 
-    /// What an ordinary context need not care for.
+    /// Override point; ordinary contexts do nothing.
     func handlersChanged() {}
 
-    /// Makes this context known to a session that has just begun.
+    /// Registers this context with a new session.
     func attach() {
         owner?.session?.setVisible(isDeliverable, surface: surface)
         for target in handlers.keys.sorted() { register(target) }
     }
 
     private func register(_ target: String) {
-        // The session holds no handler of the application's: it would keep alive what the handler captures.
+        // The session doesn't hold the application's handler itself: it would keep alive what the handler captures.
         var relay: CampaignHandler?
         if handlers[target] != nil {
             relay = { [weak self] campaign in
@@ -92,10 +93,10 @@ public class EvergageContext {
 
     // MARK: Time
 
-    /// Tells view time in portions as long as the vendor wants.
+    /// Reports view time in portions of the vendor's length.
     func tell(every portion: Duration, at now: ContinuousClock.Instant) { note(timer.tell(every: portion, at: now)) }
 
-    /// Lets view time run, and campaigns through, if they may.
+    /// Starts or stops view time and the delivery of campaigns, depending on the state.
     func refresh(at now: ContinuousClock.Instant) {
         owner?.session?.setVisible(isDeliverable, surface: surface)
         note(timer.run(isDeliverable, at: now))
@@ -105,9 +106,9 @@ public class EvergageContext {
         for ping in pings { owner?.capture(ping.event, surface: surface) }
     }
 
-    /// The next moment at which this context does something by itself.
+    /// The next moment at which this context acts on its own.
     var nextMoment: ContinuousClock.Instant? { timer.nextPing }
 
-    /// Does what is due at a moment.
+    /// Does what is due at a given moment.
     func pass(_ moment: ContinuousClock.Instant) { note(timer.advance(to: moment)) }
 }

@@ -3,15 +3,16 @@
     import UIKit
 
     extension Evergage {
-        /// The platform's id of this device for the applications of one vendor.
+        /// The platform's id of this device for one vendor's applications.
         static var deviceID: String? { UIDevice.current.identifierForVendor?.uuidString }
     }
 
     extension UIViewController {
-        /// The screen of this view controller in ``Evergage/shared``, made at the first access.
+        /// The screen of this view controller in ``Evergage/shared``, created at the first access.
         ///
-        /// It appears and disappears with the view controller, by way of an invisible child; methods aren't swizzled. `nil`
-        /// while there is no shared instance or the vendor has disabled the application. Not tested on Linux.
+        /// It appears and disappears with the view controller, by way of an invisible child; methods aren't swizzled.
+        /// `nil`
+        /// without a shared instance and while the vendor's kill switch is on. Not tested on Linux.
         public var evergageScreen: EvergageScreen? {
             if let child = children.lazy.compactMap({ $0 as? EvergageAppearanceObserver }).first { return child.screen }
             guard let screen = Evergage.shared?.makeScreen(name: title) else { return nil }
@@ -49,7 +50,7 @@
     }
 #else
     extension Evergage {
-        /// The platform has no id of this device for the applications of one vendor.
+        /// The platform has no id of this device for one vendor's applications.
         static var deviceID: String? { nil }
     }
 #endif

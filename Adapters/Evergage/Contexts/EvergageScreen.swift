@@ -2,16 +2,18 @@ import Experimentation
 
 /// A context that comes and goes with what the user sees.
 ///
-/// Say when it has appeared and when it is about to disappear. It is best given its handlers and what is viewed just
-/// before it appears. When it disappears, its handlers and held campaigns are forgotten, and answers to what it tracked
-/// come too late; the same happens if it hasn't appeared half a minute after its last handler was set, so that a handler
-/// that holds its screen doesn't keep it alive. What is viewed stays.
+/// Call ``didAppear()`` and ``willDisappear()``. Set its handlers and its view just before it appears. When it
+/// disappears,
+/// its handlers and held campaigns are removed, and answers to its events come too late; the same happens if it hasn't
+/// appeared half a minute after its last handler was set, so that a handler that holds its screen doesn't keep it
+/// alive.
+/// What is viewed stays.
 @MainActor
 public final class EvergageScreen: EvergageContext {
-    /// The name that events of this screen carry; best set before it appears.
+    /// The name that this screen's events carry; best set before it appears.
     public var evergageName: String?
 
-    /// Whether it can be seen.
+    /// Whether it is visible.
     public private(set) var isVisible = false
 
     private let number: Int
@@ -24,7 +26,7 @@ public final class EvergageScreen: EvergageContext {
         super.init(owner: owner, surface: Self.surface(number, 0))
     }
 
-    // Each visibility has a surface of its own, so that answers to an earlier one find no handler.
+    // Each time it is visible it has a new surface, so that answers to an earlier one find no handler.
     private static func surface(_ number: Int, _ epoch: Int) -> String {
         "\(EvergageSurfaces.prefix)\(number).\(epoch)"
     }
@@ -32,7 +34,7 @@ public final class EvergageScreen: EvergageContext {
     override var pageType: String? { evergageName }
     override var canBeSeen: Bool { isVisible }
 
-    /// Says that this screen can be seen now.
+    /// Tells that this screen is visible now.
     public func didAppear() {
         guard !isVisible, let owner else { return }
         owner.catchUp()
@@ -43,7 +45,7 @@ public final class EvergageScreen: EvergageContext {
         owner.setAlarm()
     }
 
-    /// Says that this screen is about to disappear.
+    /// Tells that this screen is about to disappear.
     public func willDisappear() {
         guard isVisible, let owner else { return }
         owner.catchUp()
@@ -53,7 +55,7 @@ public final class EvergageScreen: EvergageContext {
         owner.setAlarm()
     }
 
-    /// Forgets all who wait for campaigns, and the campaigns on their way.
+    /// Removes all handlers, and drops campaigns under way.
     private func beginAnew() {
         forgetHandlers()
         if let surface { owner?.closeSurface(surface) }

@@ -1,12 +1,14 @@
 import Experimentation
 
-/// How long what is being viewed has been looked at, and when that is told: pure, in moments that are passed in.
+/// Measures how long something is viewed, and decides when to report it: pure, with times passed in.
 ///
-/// Time runs only between a start and a stop. It is told when a portion is full (a minute, unless the vendor says less), when
-/// something else is viewed, and when time stops; never more than a portion at once, and less than two seconds only together
-/// with what follows.
+/// Time runs only between a start and a stop. It is reported when a portion is full (a minute, unless the vendor says
+/// less),
+/// when something else is viewed, and when time stops; never more than a portion at once, and less than two seconds
+/// only
+/// together with what follows.
 struct ViewTimer: Sendable {
-    /// What is being viewed, as pings name it.
+    /// What is being viewed, as named in pings.
     struct Subject: Sendable, Hashable {
         var type: String
         var id: String
@@ -18,15 +20,15 @@ struct ViewTimer: Sendable {
     private var since: ContinuousClock.Instant?
     private var accrued: Duration = .zero
 
-    /// What is told at most at once.
+    /// The longest time reported at once.
     private(set) var longest: Duration = .seconds(60)
-    /// What is too short to be told alone.
+    /// The shortest time reported on its own.
     static let shortest: Duration = .seconds(2)
 
-    /// When the next full minute is reached, if nothing changes until then.
+    /// When the next portion will be full, if nothing changes until then.
     var nextPing: ContinuousClock.Instant? { since?.advanced(by: longest - accrued) }
 
-    /// Lets time run or stop.
+    /// Starts or stops time.
     mutating func run(_ isRunning: Bool, at now: ContinuousClock.Instant) -> [EvergagePing] {
         guard isRunning != self.isRunning else { return [] }
         var pings = advance(to: now)
@@ -40,7 +42,7 @@ struct ViewTimer: Sendable {
         return pings
     }
 
-    /// Tells time in other portions from now on.
+    /// Changes the length of portions.
     mutating func tell(every longest: Duration, at now: ContinuousClock.Instant) -> [EvergagePing] {
         guard longest != self.longest else { return [] }
         let pings = advance(to: now)
@@ -48,7 +50,7 @@ struct ViewTimer: Sendable {
         return pings + tellWhole()
     }
 
-    /// Views something else, or the same again, or nothing.
+    /// Begins to view something else, or the same again, or nothing.
     mutating func view(_ subject: Subject?, at now: ContinuousClock.Instant) -> [EvergagePing] {
         var pings = advance(to: now)
         pings += tell()
@@ -58,7 +60,7 @@ struct ViewTimer: Sendable {
         return pings
     }
 
-    /// Takes the time that has passed into account.
+    /// Takes the elapsed time into account.
     mutating func advance(to now: ContinuousClock.Instant) -> [EvergagePing] {
         guard let since, since < now else { return [] }
         accrued += since.duration(to: now)
@@ -75,7 +77,7 @@ struct ViewTimer: Sendable {
         return pings
     }
 
-    /// Forgets the time that hasn't been told; what is viewed stays.
+    /// Discards unreported time; what is viewed stays.
     mutating func discard(at now: ContinuousClock.Instant) {
         accrued = .zero
         since = since.map { _ in now }
@@ -94,7 +96,7 @@ struct ViewTimer: Sendable {
     }
 }
 
-/// Whether the application is in the foreground and in use: pure, in moments that are passed in.
+/// Whether the application is in the foreground and in use: pure, with times passed in.
 struct Attention: Sendable {
     private(set) var isForeground = true
     private(set) var isUserActive = true
@@ -102,24 +104,24 @@ struct Attention: Sendable {
 
     init(at now: ContinuousClock.Instant) { lastTouch = now }
 
-    /// Whether there is a user to show something to.
+    /// Whether the user is there to see something.
     var isThere: Bool { isForeground && isUserActive }
 
-    /// When the user counts as idle, unless something is touched before; `nil` once they do.
+    /// Returns when the user will count as idle without a touch; `nil` once they do.
     func idleMoment(after limit: Duration) -> ContinuousClock.Instant? {
         isUserActive ? lastTouch.advanced(by: limit) : nil
     }
 
-    /// Notes that something was touched.
+    /// Records a touch.
     mutating func touch(at now: ContinuousClock.Instant) {
         lastTouch = now
         isUserActive = true
     }
 
-    /// Notes that nothing was touched for too long.
+    /// Records that there was no touch for too long.
     mutating func grewIdle() { isUserActive = false }
 
-    /// Notes that the application came to the front, which counts as a touch, or left it.
+    /// Records that the application came to the front, which counts as a touch, or left it.
     mutating func move(toForeground: Bool, at now: ContinuousClock.Instant) {
         isForeground = toForeground
         if toForeground { touch(at: now) }

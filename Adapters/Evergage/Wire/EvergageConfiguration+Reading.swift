@@ -4,7 +4,7 @@ import Experimentation
 extension EvergageConfiguration {
     /// Reads the settings of a configuration file.
     ///
-    /// - Throws: `ErrorCode.configuration` that names the file, the key and what was expected.
+    /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
     public init(reading reader: inout SettingsReader) throws(ExperimentationError) {
         let address = try reader.optionalEndpoint("baseURL")
         let base = try reader.section("endpoints") { (endpoints) throws(ExperimentationError) in

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// Where events go and how the application shows itself to the vendor.
+/// Where events go, and how the application identifies itself to the vendor.
 ///
 /// ```swift
 /// let configuration = try EvergageConfiguration(account: "acme.us-1", dataset: "engage")
@@ -14,29 +14,29 @@ public struct EvergageConfiguration: Sendable, Hashable {
     public var dataset: String
     /// The server.
     public var endpoint: Endpoint
-    /// What the vendor's source rules know this application's kind by.
+    /// The kind of application, by which the vendor's source rules recognise it.
     public var channel: String
-    /// What the vendor's source rules know this application by: its bundle id, where it has one.
+    /// The application by which the vendor's source rules recognise it: its bundle id, if it has one.
     public var application: String
-    /// The locale that events tell, such as `en_US`; none if `nil`.
+    /// The locale of events, such as `en_US`; none if `nil`.
     public var locale: String?
-    /// Whether tokens for notifications are sent.
+    /// Whether to send notification tokens.
     public var usePushNotifications: Bool
-    /// Whether the gesture that connects to the vendor's screen mapping console is wanted.
+    /// Whether the gesture that connects to the vendor's screen mapping console is enabled.
     ///
-    /// There is no console here: the option is kept so that settings can be taken over, and has no effect.
+    /// There is no console here: the option exists so that settings can be carried over, and has no effect.
     public var useDesignMode: Bool
-    /// Whether events wait for a configuration that the vendor serves, and go by what it says.
+    /// Whether events wait for a configuration from the vendor and follow it.
     ///
-    /// The place of that configuration isn't published, so this is off.
+    /// The address of that configuration isn't published, so this is off by default.
     public var usesRemoteConfiguration: Bool
-    /// How long one request may take.
+    /// The time limit of one request.
     public var timeout: Duration
-    /// How old an event may be to bring campaigns.
+    /// The maximum age of an event that may bring campaigns.
     public var campaignAge: Duration
-    /// How old an event may be to be sent at all.
+    /// The maximum age of an event that may be sent.
     public var maximumAge: Duration
-    /// How fast events may follow one another; as fast as they come if `nil`.
+    /// The rate limit of events; `nil` for none.
     public var pace: BatchPolicy.Pace?
 
     /// Creates a configuration.
@@ -45,17 +45,17 @@ public struct EvergageConfiguration: Sendable, Hashable {
     ///   - account: The account, with its instance if it has one.
     ///   - dataset: The data set.
     ///   - endpoint: The server; `https://{account}.evergage.com` if `nil`.
-    ///   - channel: What source rules know this application's kind by.
-    ///   - application: What source rules know this application by.
-    ///   - locale: The locale that events tell.
-    ///   - usePushNotifications: Whether tokens for notifications are sent.
-    ///   - useDesignMode: Kept for settings that are taken over; no effect.
-    ///   - usesRemoteConfiguration: Whether events wait for a configuration that the vendor serves.
-    ///   - timeout: How long one request may take.
-    ///   - campaignAge: How old an event may be to bring campaigns.
-    ///   - maximumAge: How old an event may be to be sent at all.
-    ///   - pace: How fast events may follow one another.
-    /// - Throws: `ErrorCode.configuration` that names the setting.
+    ///   - channel: The kind of application for source rules.
+    ///   - application: The application for source rules.
+    ///   - locale: The locale of events.
+    ///   - usePushNotifications: Whether to send notification tokens.
+    ///   - useDesignMode: Exists for settings that are carried over; no effect.
+    ///   - usesRemoteConfiguration: Whether events wait for a configuration from the vendor.
+    ///   - timeout: The time limit of one request.
+    ///   - campaignAge: The maximum age of an event that may bring campaigns.
+    ///   - maximumAge: The maximum age of an event that may be sent.
+    ///   - pace: The rate limit of events.
+    /// - Throws: `ErrorCode.configuration`, naming the setting.
     public init(
         account: String,
         dataset: String,
@@ -91,14 +91,14 @@ public struct EvergageConfiguration: Sendable, Hashable {
         self.pace = pace
     }
 
-    /// Whether the server is the one that the account's name says.
+    /// Whether the server is the account's default one.
     var hasOwnServer: Bool { endpoint == (try? Endpoint(Self.server(of: account))) }
 
     private static func server(of account: String) -> String { "https://\(account).evergage.com" }
 
     /// Checks the settings.
     ///
-    /// - Throws: ``ErrorCode/configuration`` that names the setting.
+    /// - Throws: ``ErrorCode/configuration``, naming the setting.
     func validate() throws(ExperimentationError) {
         if dataset.isBlank { throw ExperimentationError(.configuration, "dataset must not be blank") }
         if timeout <= .zero { throw ExperimentationError(.configuration, "timeout must be above zero") }

@@ -3,20 +3,20 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// What an answer says of the event that it answers.
+/// Maps an answer to the verdict on its event.
 enum EvergageErrors {
-    /// Why events wait while it isn't known whether the vendor takes any.
+    /// Why events wait while it is unknown whether the vendor takes any.
     static let unknownSettings = OutageReason(rawValue: "its settings of this application can't be had")
 
-    /// The verdict on an event.
+    /// Returns the verdict on an event.
     ///
     /// | Answer | Verdict |
     /// |---|---|
     /// | 2xx, JSON, `errorCode` 0 or none | delivered |
-    /// | 2xx, not JSON | not delivered: something between here and the vendor answered |
-    /// | `errorCode` 3 | busy: again |
+    /// | 2xx, not JSON | not delivered: something in between answered |
+    /// | `errorCode` 3 | busy: retried |
     /// | any other `errorCode` | refused |
-    /// | 407, 408, 425, 429, 5xx, a redirect | again, after `Retry-After` if there is one |
+    /// | 407, 408, 425, 429, 5xx, a redirect | retried, after `Retry-After` if there is one |
     /// | 401, 403 | access refused: delivery stops and everything is kept |
     /// | any other 4xx | refused |
     static func verdict(on reply: HTTPReply, answer: EvergageAnswer?, now: Date) -> Verdict {
@@ -30,9 +30,10 @@ enum EvergageErrors {
         }
     }
 
-    /// The verdict on view time, which is answered with a status in words.
+    /// Returns the verdict on view time, which is answered with a status in words.
     ///
-    /// Whatever else comes with a success is final: sent again it would count twice, and hold up what follows.
+    /// Any other answer with a success status is final: sent again the time would count twice, and hold up what
+    /// follows.
     static func verdict(onPing reply: HTTPReply, answer: FlagValue?, now: Date) -> Verdict {
         guard (200..<300).contains(reply.status) else { return verdict(onStatus: reply, now: now) }
         guard let status = answer?.objectValue?["status"]?.stringValue else {
@@ -43,7 +44,7 @@ enum EvergageErrors {
 
     private static func verdict(onStatus reply: HTTPReply, now: Date) -> Verdict {
         switch DeliveryVerdict.of(reply, now: now) {
-        // What is wrong with an event for this vendor is wrong for good.
+        // An event that is wrong for this vendor stays wrong.
         case .failed, .split: .rejected(reply.status == 404 ? "status 404: unknown data set" : "status \(reply.status)")
         case let verdict: verdict
         }

@@ -2,12 +2,12 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// Values in, requests out; one function for each thing that the vendor is asked.
+/// Builds requests from values; one function for each kind.
 struct EvergageRequests: Sendable {
     let endpoint: Endpoint
     let configuration: EvergageConfiguration
 
-    /// An event; repetitions are told by its id.
+    /// Builds the request for an event; the vendor recognises repetitions by its id.
     func event(id: String, _ event: FlagValue) throws(ExperimentationError) -> (request: HTTPRequest, body: [UInt8]) {
         let request = endpoint.request(
             .post,
@@ -17,9 +17,9 @@ struct EvergageRequests: Sendable {
         return (request, try JSON.encode(event))
     }
 
-    /// Time that an item was looked at.
+    /// Builds the request for an item's view time.
     ///
-    /// It goes the way of the web beacon's pings.
+    /// It takes the form of the web beacon's pings.
     func viewTime(
         _ envelope: Envelope,
         _ payload: [String: FlagValue],
@@ -42,7 +42,7 @@ struct EvergageRequests: Sendable {
         return endpoint.request(.get, path: ["pr"], query: query, headers: headers(id: envelope.id))
     }
 
-    /// What the vendor says of this application.
+    /// Builds the request for the vendor's settings of this application.
     func remoteConfiguration() -> HTTPRequest {
         endpoint.request(
             .get,

@@ -1,22 +1,23 @@
 import Experimentation
 import Foundation
 
-/// Neutral words into the vendor's, and back; the only place where both meet.
+/// Translates neutral words into the vendor's, and back; the only place where both meet.
 enum EvergageTranslation {
-    /// The types of events that only this adapter makes.
+    /// The native events of this adapter.
     enum Native {
         /// An event in the vendor's own shape.
         static let event = "evergage.event"
-        /// Time that an item was looked at.
+        /// The view time of an item.
         static let viewTime = "evergage.viewTime"
     }
 
     // MARK: Events out
 
-    /// The vendor's event for a neutral one.
+    /// Returns the vendor's event for a neutral one.
     ///
-    /// - Throws: ``ErrorCode/unsupported`` for what the vendor has no word for, ``ErrorCode/invalidArgument`` for what it
-    ///   would not take.
+    /// - Throws: ``ErrorCode/unsupported`` for what the vendor has no word for, ``ErrorCode/invalidArgument`` for what
+    ///   it
+    ///   wouldn't take.
     static func action(for event: TrackingEvent) throws(ExperimentationError) -> EvergageAction {
         do throws(EvergageAction.Refusal) {
             var action = try known(event.kind)
@@ -32,7 +33,7 @@ enum EvergageTranslation {
     }
 
     private static func known(_ kind: TrackingEvent.Kind) throws(EvergageAction.Refusal) -> EvergageAction {
-        /// What the vendor has no word for.
+        /// Returns the refusal of what the vendor has no word for.
         func unsupported(_ what: String) -> EvergageAction.Refusal {
             EvergageAction.Refusal(level: .debug, text: what)
         }
@@ -88,7 +89,7 @@ enum EvergageTranslation {
         }
     }
 
-    /// The whole event as it is sent.
+    /// Returns the whole event as it is sent.
     static func event(
         _ envelope: Envelope,
         _ action: EvergageAction,
@@ -121,7 +122,7 @@ enum EvergageTranslation {
         return .object(members)
     }
 
-    /// The vendor's two ids of a user.
+    /// Returns the vendor's two ids of a user.
     ///
     /// A user whose only id is the anonymous one has no name yet.
     static func ids(of identity: Identity) -> (named: String?, anonymous: String?) {
@@ -129,7 +130,7 @@ enum EvergageTranslation {
         return (isAnonymous ? nil : identity.id, identity.anonymousID)
     }
 
-    /// The vendor's attributes are texts.
+    /// The vendor's attributes are strings.
     private static func attribute(_ value: FlagValue) -> FlagValue {
         switch value {
         case .null, .string: value
@@ -139,9 +140,9 @@ enum EvergageTranslation {
 
     // MARK: Campaigns in
 
-    /// The campaigns of an answer, one for each target.
+    /// Returns the campaigns of an answer, one for each target.
     ///
-    /// Those that aren't published count only if the event asked for a test.
+    /// Unpublished ones count only if the event asked for a test.
     static func campaigns(in answer: EvergageAnswer, isTest: Bool) -> [Campaign] {
         answer.campaignResponses.flatMap { response -> [Campaign] in
             guard response.state == "Published" || isTest else { return [] }
@@ -177,7 +178,7 @@ enum EvergageTranslation {
                     )
                 }
             }
-            // Templates answer with nothing but their payload, and name their target as they please.
+            // Templates answer with only their payload, and name their target as they like.
             guard let payload = response.payload else { return [] }
             let named = ["target", "targetName", "contentZone"].lazy
                 .compactMap { payload[$0]?.stringValue?.unlessBlank }.first
@@ -200,7 +201,8 @@ enum EvergageTranslation {
 // MARK: - The neutral catalogue
 
 extension EvergageItem {
-    /// The vendor's item for a neutral one; what the neutral one can't say may stand in its attributes under the
+    /// Creates the vendor's item for a neutral one; fields that the neutral one lacks may be in its attributes under
+    /// the
     /// vendor's names.
     init(_ item: CatalogItem, as kind: Kind? = nil) {
         self.init(kind ?? Kind(item), id: item.id, name: item.name)
@@ -222,7 +224,7 @@ extension EvergageItem {
         tags = EvergageTagType.allCases.compactMap { type in text(type.name).map { .tag(id: $0, type: type) } }
     }
 
-    /// The type of a neutral tag: what its attributes or its kind say, else a keyword.
+    /// Returns the type of a neutral tag: from its attributes or its kind, else a keyword.
     static func tagType(of item: CatalogItem) -> EvergageTagType {
         (item.attributes["tagType"]?.stringValue).flatMap(EvergageTagType.init(name:))
             ?? EvergageTagType(name: item.kind.rawValue) ?? .keyword

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// The answer to an event, read member by member: one that is broken doesn't hide the others.
+/// The answer to an event, parsed member by member: a broken one doesn't hide the others.
 struct EvergageAnswer: Sendable, Hashable {
     var errorCode: Int
     var campaignResponses: [CampaignResponse]
@@ -12,7 +12,7 @@ struct EvergageAnswer: Sendable, Hashable {
         var experienceName: String
         var state: String
         var userGroup: String?
-        /// The messages that can be read; `nil` if there were none at all, and only then the payload counts.
+        /// The readable messages; `nil` if there were none at all, in which case alone the payload counts.
         var messages: [Message]?
         var payload: [String: FlagValue]?
     }
@@ -30,7 +30,7 @@ struct EvergageAnswer: Sendable, Hashable {
         var tagType: String?
     }
 
-    /// Reads an answer; `nil` if it isn't an object.
+    /// Parses an answer; `nil` if it isn't an object.
     init?(_ json: FlagValue) {
         guard let members = json.objectValue else { return nil }
         errorCode = members["errorCode"]?.intValue ?? 0
@@ -79,7 +79,7 @@ extension EvergageAnswer.ItemKey {
     }
 }
 
-/// What the vendor says of the application, for those who wait for it.
+/// The vendor's settings of the application, for events that wait for them.
 struct EvergageRemoteConfiguration: Sendable, Hashable {
     var isEnabled = true
     var lifetime: Duration = .seconds(3600)
@@ -95,7 +95,7 @@ struct EvergageRemoteConfiguration: Sendable, Hashable {
 
     init() {}
 
-    /// Reads a configuration; what is missing or makes no sense keeps its default.
+    /// Parses a configuration; missing or meaningless members keep their defaults.
     init(_ members: [String: FlagValue]) {
         isEnabled = members["enabled"]?.boolValue ?? true
         func duration(_ name: String, _ fallback: Duration) -> Duration {

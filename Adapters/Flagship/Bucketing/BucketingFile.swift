@@ -1,8 +1,9 @@
 import Experimentation
 
-/// What a bucketing file says: campaigns with groups of variations and the rules for whom they are.
+/// The contents of a bucketing file: campaigns with variation groups and their targeting rules.
 ///
-/// Read member by member, as the original SDK does: what is missing or of the wrong type takes its default, and the
+/// Read member by member, as the original SDK does: a missing member, or one of the wrong type, takes its default, and
+/// the
 /// rest of the file still counts.
 struct BucketingFile: Sendable {
     struct Campaign: Sendable {
@@ -10,7 +11,7 @@ struct BucketingFile: Sendable {
         var name: String
         var type: String
         var slug: String
-        /// The parts of all visitors that the campaign is open to; only the server's rules look at them.
+        /// The ranges of visitors that the campaign is open to; only the server's rules use them.
         var bucketRanges: [Range<Double>]
         var groups: [Group]
     }
@@ -18,12 +19,12 @@ struct BucketingFile: Sendable {
     struct Group: Sendable {
         var id: String
         var name: String
-        /// Alternatives, each a list of rules that must all hold; `nil` for one that can't be read.
+        /// Alternative lists of rules that must all hold; `nil` for an unreadable one.
         var targeting: [[Rule]?]
         var variations: [Variation]
     }
 
-    /// One condition, as it is written.
+    /// A condition in its written form.
     struct Rule: Sendable {
         var key: String
         var comparison: String
@@ -39,15 +40,15 @@ struct BucketingFile: Sendable {
     }
 
     var isPanicking: Bool
-    /// What the account is set to: one test alone for each visitor, and whether the vendor looks for a fault.
+    /// The account's settings: whether each visitor gets one test only, and troubleshooting.
     var settings: AccountSettings
     var campaigns: [Campaign]
-    /// How many campaigns, groups and variations couldn't be read at all.
+    /// The number of unreadable campaigns, groups and variations.
     var unreadable: Int
 
     /// Reads a file.
     ///
-    /// - Throws: ``ErrorCode/parseError`` when it isn't an object, or has neither campaigns nor a panic.
+    /// - Throws: ``ErrorCode/parseError`` if it isn't an object, or has neither campaigns nor a panic.
     init(_ json: FlagValue) throws(ExperimentationError) {
         guard let members = json.objectValue else {
             throw ExperimentationError(.parseError, "the bucketing file: an object is expected at the top")
@@ -96,7 +97,7 @@ struct BucketingFile: Sendable {
             }
             for variation in objects(members["variations"]) {
                 let modifications = variation["modifications"]?.objectValue
-                // A variation's flags count only where their type is named too.
+                // A variation's flags count only if their type is present too.
                 let hasType = modifications?["type"].map { $0 != .null } ?? false
                 group.variations.append(
                     Variation(
@@ -115,14 +116,14 @@ struct BucketingFile: Sendable {
         private func rules(_ json: FlagValue?) -> [Rule]? {
             guard let list = json?.arrayValue else { return nil }
             let objects = list.compactMap(\.objectValue)
-            // As in the original, one element that isn't an object makes the whole list one that can't be read.
+            // As in the original, one element that isn't an object makes the whole list unreadable.
             guard objects.count == list.count else { return nil }
             return objects.map {
                 Rule(key: $0.text("key"), comparison: $0.text("operator"), target: $0["value"] ?? .null)
             }
         }
 
-        /// The objects of a list; a list with anything else in it counts as empty, as in the original.
+        /// Returns the objects of a list; a list with anything else in it counts as empty, as in the original.
         private mutating func objects(_ json: FlagValue?) -> [[String: FlagValue]] {
             guard let list = json?.arrayValue else { return [] }
             let objects = list.compactMap(\.objectValue)
@@ -134,6 +135,6 @@ struct BucketingFile: Sendable {
 }
 
 extension [String: FlagValue] {
-    /// The text of a member, or an empty one.
+    /// Returns the string of a member, or an empty one.
     func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
 }

@@ -1,10 +1,9 @@
 import Experimentation
 
 extension BucketingRule {
-    /// Whether the condition holds by the rules of the SDK for iOS: types must be the same, and what can't be judged
-    /// is false.
+    /// Whether the condition holds by the iOS SDK's rules: types must match, and what can't be evaluated is false.
     func holdsOnIOS(for context: EvaluationContext) -> Bool {
-        // In the original a list without elements holds for all users, even without a value to compare.
+        // In the original, an empty list holds for all users, even without a value to compare.
         if case .list(let list) = target, list.isEmpty { return true }
         guard let comparison, let value = value(for: context) else { return false }
         switch value {
@@ -43,7 +42,7 @@ extension BucketingRule {
             case .notEquals: value != operand
             default: false
             }
-        // Values of two types are never equal, and so always unequal.
+        // Values of different types are never equal, and so always unequal.
         default: comparison == .notEquals
         }
     }

@@ -1,7 +1,8 @@
 import Experimentation
 
 extension BucketingRule {
-    /// Whether the condition holds by the server's rules; `nil` if it can't be judged, which spoils its whole group.
+    /// Whether the condition holds by the server's rules; `nil` if it can't be evaluated, which invalidates its whole
+    /// group.
     func holdsOnServer(for context: EvaluationContext) -> Bool? {
         if case .everybody = subject { return true }
         guard let comparison else { return nil }

@@ -1,14 +1,14 @@
 import Experimentation
 
-/// A condition, prepared so that judging it allocates nothing.
+/// A condition, prepared so that evaluating it allocates nothing.
 struct BucketingRule: Sendable {
-    /// Whose value is compared.
+    /// The value to compare.
     enum Subject: Sendable {
-        /// The visitor's id, whatever the context says.
+        /// The visitor's id, regardless of the context.
         case visitor
         /// All users.
         case everybody
-        /// A value of the context.
+        /// A context value.
         case attribute(String)
     }
 
@@ -29,14 +29,14 @@ struct BucketingRule: Sendable {
         var isNegative: Bool { self == .notEquals || self == .notContains }
     }
 
-    /// What is compared with.
+    /// The value to compare with.
     enum Target: Sendable {
         case none
         case one(Operand)
         case list([Operand])
     }
 
-    /// A value that can be compared; whole numbers are told from others however they are written.
+    /// A comparable value; integers are distinguished from other numbers by value, not by notation.
     enum Operand: Sendable {
         case bool(Bool)
         case int(Int)
@@ -56,7 +56,7 @@ struct BucketingRule: Sendable {
     }
 
     var subject: Subject
-    /// What an attribute is that the application doesn't set but the device knows.
+    /// The device's value of an attribute that the application doesn't set.
     var fallback: FlagValue?
     var comparison: Comparison?
     var target: Target
@@ -64,9 +64,9 @@ struct BucketingRule: Sendable {
     /// Prepares a condition.
     ///
     /// - Parameters:
-    ///   - rule: The condition as it is written.
-    ///   - rules: Whose rules it will be judged by.
-    ///   - automatic: The context that the device knows by itself.
+    ///   - rule: The condition in its written form.
+    ///   - rules: The rules to evaluate it by.
+    ///   - automatic: The context that the device provides.
     init(_ rule: BucketingFile.Rule, rules: FlagshipRules, automatic: [String: FlagValue]) {
         switch rule.key {
         case FlagshipContextKey.users: subject = .visitor
@@ -87,7 +87,7 @@ struct BucketingRule: Sendable {
         }
     }
 
-    /// What the condition is judged by: `nil` if there is nothing.
+    /// The value that the condition is evaluated on; `nil` if there is none.
     func value(for context: EvaluationContext) -> FlagValue? {
         switch subject {
         case .visitor: .string(context.user.id)
@@ -104,7 +104,7 @@ struct BucketingRule: Sendable {
             }
         }
         let elements = list.map { number($0) }
-        // A list is all whole numbers, else all texts, else all numbers, else one that can't be read.
+        // A list consists of integers, else of strings, else of numbers; any other is unreadable.
         let ints = elements.allSatisfy { if case .int = $0 { true } else { false } }
         let strings = elements.allSatisfy { if case .string = $0 { true } else { false } }
         if ints || strings { return .list(elements.map(Operand.init)) }
@@ -129,12 +129,12 @@ struct BucketingRule: Sendable {
         }
     }
 
-    /// A number as the original reads it: one without a fraction is whole, also when it is written `4.0`.
+    /// Reads a number as the original does: one without a fraction is an integer, even when written `4.0`.
     private static func number(_ value: FlagValue) -> FlagValue {
         if case .double(let number) = value, let whole = Int(exactly: number) { .int(whole) } else { value }
     }
 
-    /// Compares two values of one type; `nil` for a comparison that isn't one of order.
+    /// Compares two values of one type; `nil` if the comparison isn't an ordering.
     static func order<Value: Comparable>(
         _ comparison: Comparison,
         _ value: Value,

@@ -2,24 +2,24 @@ import Experimentation
 
 /// All campaigns of a bucketing file, ready to decide for any visitor.
 ///
-/// Everything that doesn't depend on the visitor is worked out when it is made: the hash of each group's id, the types
-/// of each condition's target, and which values each flag can have.
+/// Everything that doesn't depend on the visitor is computed when it is created: the hash of each group's id, the types
+/// of each condition's target, and the possible values of each flag.
 struct BucketingRuleset: Ruleset {
     struct Campaign: Sendable {
         var isOpenTo: [Range<Double>]
-        /// Whether it counts where a visitor may take part in one test alone.
+        /// Whether it counts towards the limit of one test per visitor.
         var isTest: Bool
         var groups: [Group]
-        /// The number of its first variation, among those of all campaigns.
+        /// The number of its first variation among those of all campaigns.
         var firstVariation: Int
     }
 
     struct Group: Sendable {
         var id: String
-        /// The hash of the id, to be fed with a visitor's id.
+        /// The hash of the id, to be continued with a visitor's id.
         var hash: FlagshipMurmur3
         var targeting: [[BucketingRule]]
-        /// For each variation its number, its id, and the part of a hundred below which it is chosen.
+        /// For each variation its number, its id, and the upper end of its bucket range out of 100.
         var variations: [Variation]
     }
 
@@ -27,9 +27,9 @@ struct BucketingRuleset: Ruleset {
         var number: Int
         var id: String
         var upTo: Int
-        /// Its place among the catalogue's assignments.
+        /// Its index in the catalogue's assignments.
         var assignment: Int
-        /// The flags that it sets, with the value as the number of an outcome.
+        /// The flags that it sets, with the outcome's index as the value.
         var flags: [(flag: Int, outcome: Int)]
     }
 
@@ -43,15 +43,15 @@ struct BucketingRuleset: Ruleset {
     let catalogue: FlagCatalogue
     private let isOneTestPerVisitor: Bool
     private let campaigns: [Campaign]
-    /// For each flag the campaigns that can set it, those that win first.
+    /// For each flag the campaigns that can set it, the winning ones first.
     private let candidates: [[Candidate]]
 
     /// Prepares a file.
     ///
     /// - Parameters:
     ///   - file: The file.
-    ///   - rules: Whose rules to go by.
-    ///   - automatic: The context that the device knows by itself.
+    ///   - rules: The rules to decide by.
+    ///   - automatic: The context that the device provides.
     init(_ file: BucketingFile, rules: FlagshipRules, automatic: [String: FlagValue]) {
         self.rules = rules
         isOneTestPerVisitor = rules == .server && file.settings.enabled1V1T
@@ -68,7 +68,7 @@ struct BucketingRuleset: Ruleset {
         for campaign in campaigns {
             guard let variation = variation(of: campaign, for: context, hasTest: hasTest) else { continue }
             hasTest = hasTest || campaign.isTest
-            // Later campaigns win over earlier ones that set the same flag.
+            // Of campaigns that set the same flag, later ones win.
             for (flag, outcome) in variation.flags { outcomes[flag] = outcome }
             if variation.flags.isEmpty { flagless.append(variation.assignment) }
         }
@@ -77,7 +77,7 @@ struct BucketingRuleset: Ruleset {
 
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
         guard candidates.indices.contains(flag) else { return nil }
-        // Which test is the visitor's only one depends on all campaigns before.
+        // Which test is the visitor's only one depends on all earlier campaigns.
         if isOneTestPerVisitor { return decisions(for: context).outcome(ofFlag: flag) }
         for candidate in candidates[flag] {
             let campaign = campaigns[candidate.campaign]
@@ -88,10 +88,10 @@ struct BucketingRuleset: Ruleset {
         return nil
     }
 
-    /// How many campaigns there are.
+    /// The number of campaigns.
     var count: Int { campaigns.count }
 
-    /// Which variation of one campaign a visitor gets, by its number; what the benchmark measures.
+    /// Returns a visitor's variation of one campaign by number; the benchmark measures this.
     func variation(ofCampaign index: Int, for context: EvaluationContext) -> Int? {
         guard campaigns.indices.contains(index) else { return nil }
         return variation(of: campaigns[index], for: context, hasTest: false)?.number
@@ -107,17 +107,18 @@ struct BucketingRuleset: Ruleset {
         }
         for group in campaign.groups where isMeant(group, context) {
             if let earlier = context.earlierAssignments[group.id] {
-                // A variation that is gone leaves its visitors without the campaign, by either rules; that the original
-                // still reports them as assigned to it is a defect and left out.
+                // A removed variation leaves its visitors without the campaign, by either rules; that the original
+                // still reports them as
+                // assigned is a defect that isn't reproduced.
                 let variation = group.variations.first { $0.id == earlier }
-                // The SDK remembers an assignment by its flags, and so none without.
+                // The SDK remembers an assignment by its flags, and so none without flags.
                 if rules != .ios || variation?.flags.isEmpty != true { return variation }
             }
             var hash = group.hash
             hash.feed(context.user.id)
             let place = Int(hash.value % 100)
             for variation in group.variations where place < variation.upTo { return variation }
-            // The server looks at the first group alone, the SDK goes on to the next.
+            // The server looks only at the first group; the SDK continues with the next.
             if rules == .server { return nil }
         }
         return nil

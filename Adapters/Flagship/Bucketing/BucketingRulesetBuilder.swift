@@ -19,7 +19,7 @@ struct BucketingRulesetBuilder {
         var seen: Set<String> = []
         var campaigns: [BucketingRuleset.Campaign] = []
         for campaign in file.campaigns {
-            // The server takes the first of two campaigns with the same id.
+            // Of two campaigns with the same id the server takes the first.
             if rules == .server, !seen.insert(campaign.id).inserted { continue }
             campaigns.append(prepare(campaign, index: campaigns.count))
         }

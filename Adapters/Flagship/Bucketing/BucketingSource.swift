@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// The file of all campaigns: fetched if it has changed, decided by here.
+/// A source that fetches the file of all campaigns if it has changed, for decisions on this device.
 struct BucketingSource: RulesetSource {
     let freshness: Freshness
     let requests: FlagshipRequests
@@ -11,7 +11,7 @@ struct BucketingSource: RulesetSource {
     let rules: FlagshipRules
     let automatic: [String: FlagValue]
     let environment: ClientEnvironment
-    /// Told of what the account is set to, and of each file.
+    /// Receives the account's settings, and each file.
     let reporter: FlagshipReporter?
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
@@ -26,7 +26,7 @@ struct BucketingSource: RulesetSource {
         }
         switch reply.status {
         case 304 where validator != nil: return .unchanged
-        // Only this one status brings a file; even 204 doesn't.
+        // Only this status carries a file; even 204 doesn't.
         case 200: break
         default:
             reporter?.report(.fileFailed, prepared.request, reply, since: start)
@@ -36,7 +36,7 @@ struct BucketingSource: RulesetSource {
         let file = try file(reply.body)
         reporter?.report(.file, prepared.request, reply, since: start)
         if file.isPanicking { return .disabled }
-        // The date is handed on only with a file that could be read: one that is broken must not be confirmed by 304.
+        // The date is stored only with a readable file: a 304 must not confirm a broken one.
         return .replaced(
             BucketingRuleset(file, rules: rules, automatic: automatic),
             validator: reply.response.headerFields[.lastModified],

@@ -1,6 +1,6 @@
-/// Searching in texts without allocating where both are plain.
+/// String searches that don't allocate when both strings are ASCII.
 enum BucketingText {
-    /// Whether a text contains another, by canonical equivalence; nothing contains an empty text.
+    /// Whether a string contains another, by canonical equivalence; no string contains an empty one.
     static func contains(_ text: String, _ part: String) -> Bool {
         guard !part.isEmpty else { return false }
         let found = text.utf8.withContiguousStorageIfAvailable { text in
@@ -11,7 +11,7 @@ enum BucketingText {
         return text.contains(part)
     }
 
-    /// Searches plain ASCII byte by byte; `nil` if either isn't plain.
+    /// Searches ASCII byte by byte; `nil` if either string isn't ASCII.
     private static func search(
         _ text: UnsafeBufferPointer<UInt8>,
         _ part: UnsafeBufferPointer<UInt8>

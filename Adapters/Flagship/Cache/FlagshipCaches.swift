@@ -1,33 +1,33 @@
 import Experimentation
 import Foundation
 
-/// Keeps what is known of visitors, in the vendor's own records; an application may bring its own.
+/// A cache of visitors in the vendor's own record format; an application may supply its own.
 public protocol FlagshipVisitorCache: Sendable {
-    /// Keeps a visitor's record, JSON as ``FlagshipVisitorRecord`` has it.
+    /// Stores a visitor's record, JSON in the format of ``FlagshipVisitorRecord``.
     func cacheVisitor(_ visitorID: String, _ record: Data) async
-    /// The record of a visitor, or `nil`. What comes later than the time-out allows is as good as nothing.
+    /// Returns a visitor's record, or `nil`. An answer after the time-out is ignored.
     func lookupVisitor(_ visitorID: String) async -> Data?
-    /// Forgets a visitor, who has withdrawn consent.
+    /// Deletes a visitor who has withdrawn consent.
     func flushVisitor(_ visitorID: String) async
 }
 
-/// Keeps hits that haven't been sent, in the vendor's own records; an application may bring its own.
+/// A cache of unsent hits in the vendor's own record format; an application may supply its own.
 public protocol FlagshipHitCache: Sendable {
-    /// Keeps hits, by their ids.
+    /// Stores hits by their ids.
     func cacheHits(_ hits: [String: FlagshipHitRecord]) async
-    /// All hits that are kept, by their ids. What comes later than the time-out allows is as good as nothing.
+    /// Returns all stored hits by their ids. An answer after the time-out is ignored.
     func lookupHits() async -> [String: FlagshipHitRecord]
-    /// Forgets hits.
+    /// Deletes hits.
     func flushHits(_ ids: [String]) async
-    /// Forgets all hits.
+    /// Deletes all hits.
     func flushAllHits() async
 }
 
-/// The caches of an application, and how long a look-up in them may take.
+/// An application's caches, and how long a look-up in them may take.
 public struct FlagshipCaches: Sendable {
-    /// Where visitors are kept; the client's store if `nil`.
+    /// The cache of visitors; `nil` for the client's store.
     public var visitors: (any FlagshipVisitorCache)?
-    /// Where hits are kept beside the outbox; nowhere if `nil`, since the outbox keeps them.
+    /// The cache of hits beside the outbox; `nil` for none, since the outbox keeps them.
     public var hits: (any FlagshipHitCache)?
     /// How long looking up a visitor may take.
     public var visitorLookupTimeout: Duration
@@ -48,17 +48,18 @@ public struct FlagshipCaches: Sendable {
     }
 }
 
-/// The default: visitors' records in the client's store, under digests of their ids.
+/// The default: visitors' records in the client's store, keyed by digests of their ids.
 struct FlagshipStateCache: FlagshipVisitorCache {
     let state: any StateStore
     let scope: String
 
     private func key(_ visitorID: String) -> String {
-        // The store's keys must not identify a user; two hashes of 32 bits over different beginnings keep apart
-        // what one would not, and the record names its visitor besides.
+        // The store's keys must not identify a user; two 32-bit hashes with different prefixes avoid the collisions of
+        // one, and the
+        // record also names its visitor.
         let one = FlagshipMurmur3.hash("\(scope)/a/\(visitorID)")
         let two = FlagshipMurmur3.hash("\(scope)/b/\(visitorID)")
-        // The slash keeps one visitor's key from being the beginning of another's: forgetting goes by beginnings.
+        // The slash keeps one visitor's key from being a prefix of another's: deletion goes by prefix.
         return "flagship/visitor/\(String(one, radix: 36))-\(String(two, radix: 36))/"
     }
 
@@ -76,7 +77,7 @@ struct FlagshipStateCache: FlagshipVisitorCache {
     }
 }
 
-/// Waits for an answer, but not longer than is allowed; a late one changes nothing.
+/// Waits for an answer up to a time limit; a late answer is ignored.
 enum FlagshipLookup {
     static func value<Value: Sendable>(
         within limit: Duration,
@@ -92,7 +93,7 @@ enum FlagshipLookup {
             race.finish(with: await look())
             clock.cancel()
         }
-        // In a task of its own, because a visitor who is built by a cancelled one keeps the variations of earlier runs.
+        // In a task of its own, because a visitor built by a cancelled task must keep the variations of earlier runs.
         return await Task { await race.winner() ?? nil }.value
     }
 }

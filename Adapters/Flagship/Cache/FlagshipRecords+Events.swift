@@ -2,13 +2,14 @@ import Experimentation
 import Foundation
 
 extension FlagshipHitRecord {
-    /// The members that are numbers on the wire; the original kept 0 and 1 among them as Booleans.
+    /// The members that are numbers on the wire; the original stored 0 and 1 among them as Booleans.
     private static let numbers: Set<String> = ["tr", "ts", "tt", "icn", "ip", "iq", "ev", "sn", "qt"]
 
-    /// The record as an event on its way; `nil` for what no hit can be made of.
+    /// Returns the record as an event to deliver; `nil` if it doesn't make a hit.
     ///
-    /// Types that the original lost when it read its own records back (pages), or turned into something else (consent,
-    /// transactions and items with their ids crossed), come out as they went in.
+    /// Types that the original lost when it read its own records back (pages), or garbled (consent, transactions and
+    /// items with
+    /// their ids swapped), are restored as they were.
     ///
     /// - Parameter id: The record's id.
     /// - Returns: The event, or `nil`.
@@ -55,13 +56,13 @@ extension FlagshipHitRecord {
         )
     }
 
-    /// The event that a record's id belongs to: the further hits of one are numbered behind a slash.
+    /// Returns the event that a record's id belongs to: further hits of one event are numbered after a slash.
     static func event(of id: String) -> String {
         guard let slash = id.lastIndex(of: "/"), Int(id[id.index(after: slash)...]) != nil else { return id }
         return String(id[..<slash])
     }
 
-    /// The records of an event on its way, one for each hit that it becomes, by their ids.
+    /// Returns the records of an event to deliver by their ids, one for each of its hits.
     static func records(of envelope: Envelope, environmentID: String) -> [String: FlagshipHitRecord] {
         func record(_ type: String, _ content: FlagValue) -> FlagshipHitRecord {
             FlagshipHitRecord(
@@ -88,6 +89,6 @@ extension FlagshipHitRecord {
 }
 
 extension FlagshipHit {
-    /// Whether a consent hit says that it was given.
+    /// Whether a consent hit says that consent was given.
     fileprivate var grants: Bool { own["el"]?.stringValue?.hasSuffix(":true") ?? false }
 }

@@ -2,22 +2,22 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// What is kept of a visitor, in the form that the original SDK keeps it.
+/// A visitor's stored state, in the original SDK's format.
 public struct FlagshipVisitorRecord: Sendable, Hashable {
     /// The visitor's id.
     public var visitorID: String
     /// The visitor's id from before signing in.
     public var anonymousID: String?
-    /// Whether the visitor had agreed.
+    /// Whether the visitor had consented.
     public var consent: Bool
     /// The visitor's context.
     public var context: [String: FlagValue]
     /// Variation ids by variation group.
     public var assignments: [String: String]
-    /// The flags with the campaign, the group and the variation that each comes from.
+    /// The flags, each with its campaign, variation group and variation.
     public var flags: [String: (value: FlagValue, metadata: FlagshipFlagMetadata)]
 
-    /// Compares by what would be written.
+    /// Compares the written forms.
     public static func == (one: Self, other: Self) -> Bool { one.json == other.json }
     /// Hashes the visitor's id.
     public func hash(into hasher: inout Hasher) { hasher.combine(visitorID) }
@@ -39,9 +39,9 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
         self.flags = flags
     }
 
-    /// Reads a record, this SDK's or one that the SDKs for iOS, Python or TypeScript have left.
+    /// Parses a record, of this SDK or of the SDKs for iOS, Python or TypeScript.
     ///
-    /// - Throws: `ErrorCode.parseError` for what isn't a record.
+    /// - Throws: `ErrorCode.parseError` for anything else.
     public init(_ data: Data) throws(ExperimentationError) {
         let json = try JSON.parse(data)
         guard let data = json.objectValue?["data"]?.objectValue, let id = data["visitorId"]?.stringValue, !id.isEmpty
@@ -61,7 +61,7 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
         }
     }
 
-    /// The campaigns that the flags come from, sorted, each with its flags.
+    /// The campaigns of the flags, sorted, each with its flags.
     var campaigns: [FlagValue] {
         let byCampaign = Dictionary(grouping: flags.keys.sorted()) { flags[$0]?.metadata ?? FlagshipFlagMetadata() }
         return byCampaign.sorted { $0.key.campaignId < $1.key.campaignId }.map { metadata, keys in
@@ -76,7 +76,7 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
         }
     }
 
-    /// The record as JSON, campaigns and names sorted.
+    /// The record as JSON, with sorted campaigns and names.
     public var json: Data {
         let record: FlagValue = [
             "version": 1,
@@ -120,7 +120,7 @@ extension FlagshipOrigin {
     }
 }
 
-/// A hit that hasn't been sent, in the form that the original SDK keeps it.
+/// An unsent hit, in the original SDK's format.
 public struct FlagshipHitRecord: Sendable, Hashable {
     /// The visitor's id.
     public var visitorID: String
@@ -128,9 +128,9 @@ public struct FlagshipHitRecord: Sendable, Hashable {
     public var anonymousID: String?
     /// The hit's type on the wire, or `ACTIVATE`.
     public var type: String
-    /// When it was made.
+    /// When it was created.
     public var time: Date
-    /// The body as it goes out.
+    /// The body as it is sent.
     public var content: [String: FlagValue]
 
     /// Creates a record.
@@ -142,17 +142,17 @@ public struct FlagshipHitRecord: Sendable, Hashable {
         self.content = content
     }
 
-    /// The time before which a hit is too old for the vendor.
+    /// Returns the time before which a hit is too old for the vendor.
     static func oldest(at now: Date) -> Date {
         now.addingTimeInterval(-(FlagshipConfiguration.oldestHit / .seconds(1)))
     }
 
-    /// Whether it was made for an environment; one that names none is taken for its own.
+    /// Whether it was created for an environment; a record without one counts as its own.
     func belongs(to environmentID: String) -> Bool { (content["cid"]?.stringValue ?? environmentID) == environmentID }
 
-    /// Reads the value of one record, as `{"version":1,"data":{…}}`.
+    /// Parses the value of one record, `{"version":1,"data":{…}}`.
     ///
-    /// - Throws: `ErrorCode.parseError` for what isn't a record.
+    /// - Throws: `ErrorCode.parseError` for anything else.
     public init(_ json: FlagValue) throws(ExperimentationError) {
         guard let data = json.objectValue?["data"]?.objectValue, let content = data["content"]?.objectValue,
             let time = data["time"]?.doubleValue, time.isFinite

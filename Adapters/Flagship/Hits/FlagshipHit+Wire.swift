@@ -1,16 +1,16 @@
 import Experimentation
 
 extension FlagshipHit {
-    /// The word under which the core carries a hit that only this vendor has.
+    /// The type under which the core carries a hit that only this vendor has.
     static let nativeType = "flagship.hit"
 
-    /// The members of the wire that must be there for each type, and whether they may be empty.
+    /// The required wire members of each type, and whether they may be empty.
     private static let required: [String: [String]] = [
         "SCREENVIEW": ["dl"], "PAGEVIEW": ["dl"], "TRANSACTION": ["tid", "ta"], "ITEM": ["tid", "in", "ic"],
         "EVENT": ["ec", "ea"], "SEGMENT": ["s"],
     ]
 
-    /// The hit as the core carries it.
+    /// The hit as a native event of the core.
     var native: NativeEvent {
         let isDear = type == "TRANSACTION" || type == "ITEM" || isConsent
         let isCheap = type == "SCREENVIEW" || type == "PAGEVIEW" || type == "SEGMENT"
@@ -23,8 +23,8 @@ extension FlagshipHit {
 
     /// Reads a hit that the core carried.
     ///
-    /// - Throws: ``ErrorCode/unsupported`` for an event of another vendor, ``ErrorCode/invalidArgument`` for a hit that
-    ///   isn't one.
+    /// - Throws: ``ErrorCode/unsupported`` for an event of another vendor, ``ErrorCode/invalidArgument`` for an invalid
+    ///   hit.
     init(_ native: NativeEvent) throws(ExperimentationError) {
         guard native.type == Self.nativeType else {
             throw ExperimentationError(.unsupported, "Flagship doesn't know an event of the type \"\(native.type)\"")
@@ -45,7 +45,7 @@ extension FlagshipHit {
         self.init(type, own: own, common: common)
     }
 
-    /// The type, the common and the own members, without whom and when.
+    /// The type, and the common and own members, without visitor and time.
     var fields: [String: FlagValue] {
         var fields = own
         fields["t"] = .string(type)
@@ -58,7 +58,7 @@ extension FlagshipHit {
         return fields
     }
 
-    /// Takes the common parameters out of a neutral event's attributes, under the names that they have here.
+    /// Takes the common parameters from a neutral event's attributes, by the names that they have here.
     mutating func addCommon(_ attributes: Attributes) {
         common.userIP = common.userIP ?? attributes["userIp"]?.stringValue
         common.screenResolution = common.screenResolution ?? attributes["screenResolution"]?.stringValue
@@ -68,7 +68,7 @@ extension FlagshipHit {
         common.location = common.location ?? attributes["location"]?.stringValue
     }
 
-    /// Checks what the collector would refuse.
+    /// Checks for what the collector would refuse.
     ///
     /// - Throws: ``ErrorCode/invalidArgument`` naming the member.
     func validate() throws(ExperimentationError) {

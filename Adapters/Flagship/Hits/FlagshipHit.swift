@@ -1,6 +1,6 @@
 import Experimentation
 
-/// One of Flagship's hits, with the parameters that all of them share.
+/// One of Flagship's hits, with the parameters that all hits share.
 ///
 /// ```swift
 /// var hit = FlagshipHit.screen("login")
@@ -8,31 +8,31 @@ import Experimentation
 /// try await visitor.sendHit(hit)
 /// ```
 public struct FlagshipHit: Sendable, Hashable {
-    /// What kind of thing an event is.
+    /// The category of an event.
     public enum Category: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Something that was done.
+        /// An action.
         case actionTracking = "Action Tracking"
-        /// Something that shows interest.
+        /// An expression of interest.
         case userEngagement = "User Engagement"
     }
 
-    /// What every hit can carry beside its own.
+    /// The parameters that every hit can carry.
     public struct Common: Sendable, Hashable {
-        /// The visitor's address in the network.
+        /// The visitor's IP address.
         public var userIP: String?
-        /// The screen's size, as `750 x 1334`.
+        /// The screen's size, such as `750 x 1334`.
         public var screenResolution: String?
-        /// The screen's depth of colour.
+        /// The screen's colour depth.
         public var screenColorDepth: String?
         /// The visitor's language.
         public var userLanguage: String?
         /// The number of the visitor's session.
         public var sessionNumber: Int?
-        /// When the session began; accepted as the original accepts it, and like there never sent.
+        /// When the session began; accepted but never sent, as in the original.
         public var currentSessionTimestamp: Int64?
-        /// The number of the event in its session; accepted as the original accepts it, and like there never sent.
+        /// The number of the event in its session; accepted but never sent, as in the original.
         public var sessionEventNumber: Int?
-        /// Where it happened; screens and pages have it as their own.
+        /// Where it happened; screens and pages have a location of their own.
         public var location: String?
 
         /// Creates parameters.
@@ -59,9 +59,9 @@ public struct FlagshipHit: Sendable, Hashable {
 
     /// The vendor's word for the type.
     public let type: String
-    /// What all hits share.
+    /// The common parameters.
     public var common: Common
-    /// The hit's own members as they go out.
+    /// The hit's own members as they are sent.
     var own: [String: FlagValue]
 
     init(_ type: String, own: [String: FlagValue?], common: Common = Common()) {
@@ -70,34 +70,34 @@ public struct FlagshipHit: Sendable, Hashable {
         self.common = common
     }
 
-    /// A new interface came in front.
+    /// A screen appeared.
     public static func screen(_ location: String, common: Common = Common()) -> FlagshipHit {
         var common = common
         common.location = location
         return FlagshipHit("SCREENVIEW", own: [:], common: common)
     }
 
-    /// A page was visited; its address isn't checked.
+    /// A page was visited; its URL isn't checked.
     public static func page(_ location: String, common: Common = Common()) -> FlagshipHit {
         var common = common
         common.location = location
         return FlagshipHit("PAGEVIEW", own: [:], common: common)
     }
 
-    /// Something was bought.
+    /// A purchase was made.
     ///
     /// - Parameters:
     ///   - id: The transaction's own id.
     ///   - affiliation: The name of the goal in the report.
-    ///   - revenue: What was paid in all, shipping and tax included.
-    ///   - shipping: The part that is shipping.
-    ///   - tax: The part that is tax.
-    ///   - currency: The currency of all amounts, by its ISO 4217 code.
-    ///   - paymentMethod: How it was paid.
-    ///   - shippingMethod: How it is sent.
-    ///   - itemCount: How many items.
-    ///   - couponCode: The code of a coupon.
-    ///   - common: What all hits share.
+    ///   - revenue: The total paid, including shipping and tax.
+    ///   - shipping: The shipping costs included.
+    ///   - tax: The tax included.
+    ///   - currency: The ISO 4217 code of all amounts.
+    ///   - paymentMethod: The payment method.
+    ///   - shippingMethod: The shipping method.
+    ///   - itemCount: The number of items.
+    ///   - couponCode: The coupon code.
+    ///   - common: The common parameters.
     /// - Returns: The hit.
     public static func transaction(
         id: String,
@@ -124,16 +124,16 @@ public struct FlagshipHit: Sendable, Hashable {
         )
     }
 
-    /// One of the things that a transaction, sent before it, was about.
+    /// An item of a transaction that was sent before it.
     ///
     /// - Parameters:
     ///   - transactionID: The transaction's id.
     ///   - name: The product's name.
     ///   - code: The product's code.
-    ///   - price: What one costs; always sent, 0 by default.
-    ///   - quantity: How many; always sent, 0 by default.
+    ///   - price: The unit price; always sent, 0 by default.
+    ///   - quantity: The quantity; always sent, 0 by default.
     ///   - category: The product's category.
-    ///   - common: What all hits share.
+    ///   - common: The common parameters.
     /// - Returns: The hit.
     public static func item(
         transactionID: String,
@@ -154,14 +154,14 @@ public struct FlagshipHit: Sendable, Hashable {
         )
     }
 
-    /// Anything else that happened.
+    /// Any other event.
     ///
     /// - Parameters:
-    ///   - category: What kind of thing it is.
+    ///   - category: The category.
     ///   - action: The event's name in the report.
-    ///   - label: More about it.
+    ///   - label: Further details.
     ///   - value: Its value.
-    ///   - common: What all hits share.
+    ///   - common: The common parameters.
     /// - Returns: The hit.
     public static func event(
         _ category: Category,
@@ -180,12 +180,12 @@ public struct FlagshipHit: Sendable, Hashable {
         )
     }
 
-    /// A visitor's consent, as the vendor wants to hear of it.
+    /// A visitor's consent, in the vendor's form.
     static func consent(_ isGranted: Bool) -> FlagshipHit {
         .event(.userEngagement, action: "fs_consent", label: "\(FlagshipWire.sdkClient):\(isGranted)")
     }
 
-    /// A visitor's whole context, every value as text.
+    /// A visitor's whole context, with every value as a string.
     static func segment(_ context: [String: FlagValue]) -> FlagshipHit {
         FlagshipHit("SEGMENT", own: ["s": .object(context.compactMapValues(text))])
     }
@@ -200,6 +200,6 @@ public struct FlagshipHit: Sendable, Hashable {
         }
     }
 
-    /// Whether this tells of consent, and so passes although consent was refused.
+    /// Whether this reports consent, and so is sent although consent was refused.
     var isConsent: Bool { type == "EVENT" && own["ea"] == "fs_consent" }
 }

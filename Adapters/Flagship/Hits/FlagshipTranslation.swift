@@ -1,10 +1,10 @@
 import Experimentation
 import Foundation
 
-// MARK: - What the vendor decides
+// MARK: - The vendor's decisions
 
 extension FlagshipOrigin {
-    /// The place in an experiment: the campaign is the experiment, and stickiness goes by the variation group.
+    /// The assignment: the campaign is the experiment, and stickiness is keyed by the variation group.
     var assignment: Assignment {
         Assignment(
             experiment: Experiment(
@@ -22,8 +22,8 @@ extension FlagshipOrigin {
         )
     }
 
-    /// What a flag of this origin resolves to; the variant is the variation's id, which doesn't change when people
-    /// rename it.
+    /// Returns the resolution of a flag from this origin; the variant is the variation's id, which renaming doesn't
+    /// change.
     func resolution(of value: FlagValue, assignment: Int) -> Resolution {
         Resolution(
             value,
@@ -34,8 +34,9 @@ extension FlagshipOrigin {
         )
     }
 
-    /// The vendor doesn't name a reason; the campaign's type is the best that there is: a test splits its visitors, and
-    /// every other kind picks them.
+    /// The vendor states no reason, so the campaign's type stands in: a test splits its visitors, and every other kind
+    /// targets
+    /// them.
     var reason: Reason {
         switch campaignType.lowercased() {
         case "ab": .split
@@ -44,7 +45,7 @@ extension FlagshipOrigin {
         }
     }
 
-    /// The origin under the vendor's names.
+    /// The origin by the vendor's names.
     var metadata: [String: FlagValue] {
         [
             "campaignId": .string(campaignID), "campaignName": .string(campaignName),
@@ -56,10 +57,11 @@ extension FlagshipOrigin {
 }
 
 extension CampaignsAnswer {
-    /// The answer in neutral words; of two campaigns with the same flag the later counts.
+    /// The answer as neutral decisions; of two campaigns with the same flag the later counts.
     ///
-    /// As in the original, a campaign none of whose flags is left has no place for the visitor; one that sets none from the
-    /// beginning has, like the control that it commonly is.
+    /// As in the original, a visitor isn't assigned to a campaign none of whose flags is left, but is to one that sets
+    /// none in
+    /// the first place, as a control often does.
     var decisions: Decisions {
         var last: [String: Int] = [:]
         for (index, campaign) in campaigns.enumerated() {
@@ -79,10 +81,10 @@ extension CampaignsAnswer {
     }
 }
 
-// MARK: - Who is asked for
+// MARK: - The visitor
 
 extension EvaluationContext {
-    /// The whole context of a visitor: what the device knows, what the application says, and who it is.
+    /// Returns a visitor's whole context: the device's, the application's, and the visitor's id.
     ///
     /// Values that the vendor has no type for (lists, objects, null, numbers that aren't finite) are left out.
     func flagshipContext(_ automatic: [String: FlagValue]) -> [String: FlagValue] {
@@ -94,12 +96,12 @@ extension EvaluationContext {
         return context
     }
 
-    /// The body of the question for campaigns.
+    /// Returns the body of a request for campaigns.
     func flagshipQuestion(_ automatic: [String: FlagValue]) -> FlagValue {
         var members: [String: FlagValue] = [
             "visitor_id": .string(user.id),
             "context": .object(flagshipContext(automatic)),
-            // Exposures are reported when they happen, never by asking.
+            // Exposures are reported when they happen, never by a request for campaigns.
             "trigger_hit": false,
             "visitor_consent": .bool(user.consent == .granted),
         ]
@@ -109,7 +111,7 @@ extension EvaluationContext {
 }
 
 enum FlagshipTranslation {
-    /// Whether the vendor has a type for a value of a context.
+    /// Whether the vendor has a type for a context value.
     static func isContextValue(_ value: FlagValue) -> Bool {
         switch value {
         case .bool, .int, .string: true
@@ -118,11 +120,11 @@ enum FlagshipTranslation {
         }
     }
 
-    /// The hits that an event becomes; several for a purchase, and none for an exposure, which has a wire of its own.
+    /// Returns the hits for an event: several for a purchase, and none for an exposure, which has a wire of its own.
     ///
     /// - Parameters:
     ///   - event: The event.
-    ///   - id: The event's id, which names an order without an id of its own.
+    ///   - id: The event's id, which identifies an order without an id of its own.
     /// - Returns: The hits, in order.
     /// - Throws: ``ErrorCode/unsupported`` for an event that the vendor has no hit for, ``ErrorCode/invalidArgument``
     ///   for one that the collector wouldn't take.
@@ -177,7 +179,7 @@ enum FlagshipTranslation {
         if isOverflow { throw ExperimentationError(.invalidArgument, "the quantities add up to too much") }
         let transaction = FlagshipHit.transaction(
             id: number,
-            // The vendor reports by this name and takes no order without one.
+            // The vendor reports by this name and takes no order without it.
             affiliation: order.affiliation ?? "purchase",
             revenue: double(order.total ?? (order.lines.isEmpty ? nil : sum)),
             shipping: double(order.shipping),

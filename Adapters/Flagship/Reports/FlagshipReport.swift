@@ -3,9 +3,9 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// Something that the vendor's developers are told: how its SDK is used, or what went wrong.
+/// A report to the vendor's developers: how its SDK is used, or what went wrong.
 struct FlagshipReport: Sendable, Hashable {
-    /// What a report is about, in the vendor's words.
+    /// The subject of a report, in the vendor's words.
     enum Label: String, Sendable, CaseIterable {
         case fetched = "VISITOR_FETCH_CAMPAIGNS"
         case authenticated = "VISITOR_AUTHENTICATE"
@@ -20,36 +20,36 @@ struct FlagshipReport: Sendable, Hashable {
         case exposedUnknownFlag = "VISITOR_EXPOSED_FLAG_NOT_FOUND"
         case exposedUnreadFlag = "FLAG_EXPOSED_BEFORE_CALLING_VALUE_METHOD"
         case caught = "ERROR_CATCHED"
-        /// The only one about usage; the others are about trouble.
+        /// The only one about usage; the others are for troubleshooting.
         case configuration = "SDK_CONFIG"
 
-        /// What must be turned on for it.
+        /// The kind of report that must be enabled for it.
         var kind: FlagshipReports { self == .configuration ? .usage : .troubleshooting }
 
-        /// How grave it is, which the vendor tells by the label's words.
+        /// Its severity, which the vendor derives from the label.
         var level: String {
             if rawValue.contains("ERROR") { return "ERROR" }
             return rawValue.contains("WARNING") || rawValue.contains("FLAG_NOT_FOUND") ? "WARNING" : "INFO"
         }
     }
 
-    /// The visitor whom a report is about.
+    /// The visitor that a report is about.
     struct Visitor: Sendable, Hashable {
         var identity: Identity
         var hasConsented: Bool
     }
 
     var label: Label
-    /// Whose it is; of a report about usage a name made for this run, never the visitor's.
+    /// The subject's id; in a usage report a name made for this run, never the visitor's.
     var visitorID: String
-    /// What it says; the vendor takes texts alone.
+    /// Its contents; the vendor takes only strings.
     var fields: [String: String]
 
-    /// The report as it goes out.
+    /// Returns the report as it is sent.
     ///
     /// - Parameters:
     ///   - environmentID: The environment.
-    ///   - instanceID: A new id; the original makes one for each report too.
+    ///   - instanceID: A new id; the original also creates one for each report.
     ///   - date: The time.
     ///   - timeZone: The device's time zone.
     /// - Returns: The body.
@@ -68,13 +68,13 @@ struct FlagshipReport: Sendable, Hashable {
         ]
     }
 
-    /// A time as reports have it: UTC, with milliseconds and a numeric zone.
+    /// Formats a date for reports: UTC, with milliseconds and a numeric zone.
     static func text(of date: Date) -> String {
         let text = date.iso8601Milliseconds
         return text.hasSuffix("Z") ? text.dropLast() + "+0000" : text
     }
 
-    /// The longest text that a report holds: what a file or a page says further is cut off.
+    /// The maximum length of a string in a report; the rest of a file or page is cut off.
     static let longest = 1 << 16
 
     private static func bounded(_ text: String) -> String {
@@ -82,10 +82,10 @@ struct FlagshipReport: Sendable, Hashable {
     }
 }
 
-// MARK: - What reports say
+// MARK: - Contents of reports
 
 extension FlagshipReport {
-    /// The fields that name the visitor.
+    /// Returns the fields that identify the visitor.
     static func fields(of identity: Identity, sessionID: String) -> [String: String] {
         [
             "visitor.sessionId": sessionID, "visitor.visitorId": identity.id,
@@ -93,12 +93,12 @@ extension FlagshipReport {
         ]
     }
 
-    /// Each value of an object as a field of its own.
+    /// Returns each value of an object as a field of its own.
     static func fields(of values: [String: FlagValue], under prefix: String) -> [String: String] {
         Dictionary(values.map { ("\(prefix).\($0.key)", text(of: $0.value)) }) { $1 }
     }
 
-    /// The fields of an exchange, without what proves who asks.
+    /// Returns the fields of an HTTP exchange, without credentials.
     static func fields(of request: HTTPRequest, _ reply: HTTPReply, after duration: Duration) -> [String: String] {
         [
             "http.request.headers": text(of: request.headerFields), "http.request.method": request.method.rawValue,
@@ -109,10 +109,10 @@ extension FlagshipReport {
         ]
     }
 
-    /// A duration as reports have it.
+    /// Formats a duration for reports.
     static func milliseconds(_ duration: Duration) -> String { String(Int64(duration / .milliseconds(1))) }
 
-    /// A value as reports have it: texts bare, everything else as JSON.
+    /// Formats a value for reports: strings bare, everything else as JSON.
     static func text(of value: FlagValue) -> String {
         if case .string(let text) = value { text } else { FlagshipJSON.text(value) ?? "" }
     }

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Tells the vendor's developers what they may hear: each report once, at once, and without waiting for it.
+/// Sends the permitted reports to the vendor's developers: each once, at once, and without waiting for it.
 ///
 /// A report that can't be delivered is lost, as in the original.
 final class FlagshipReporter: Sendable {
@@ -14,10 +14,10 @@ final class FlagshipReporter: Sendable {
         var underWay = 0
     }
 
-    /// How many reports are under way at most; more are left out.
+    /// The maximum number of reports under way; more are dropped.
     private static let limit = 16
 
-    /// The name under which this run's reports belong together.
+    /// The name that links this run's reports.
     let sessionID: String
     private let reports: FlagshipReports
     private let environmentID: String
@@ -28,7 +28,7 @@ final class FlagshipReporter: Sendable {
     private let timeZone: TimeZone
     private let state = Mutex(State())
 
-    /// Creates a reporter; `nil` if nothing may be reported.
+    /// Creates a reporter; `nil` if reports are disabled.
     init?(
         _ reports: FlagshipReports,
         requests: FlagshipRequests,
@@ -48,25 +48,25 @@ final class FlagshipReporter: Sendable {
         self.timeZone = timeZone
     }
 
-    /// Remembers what the account is set to, which says whether the vendor looks for a fault.
+    /// Stores the account's settings, which say whether the vendor is troubleshooting.
     func note(_ settings: AccountSettings?) {
         if let settings { state.withLock { $0.settings = settings } }
     }
 
-    /// Remembers the visitor whom reports are about that name none.
+    /// Stores the visitor that reports without one are about.
     func note(_ visitor: FlagshipReport.Visitor) { state.withLock { $0.visitor = visitor } }
 
-    /// Forgets a visitor: reports without an id are no longer about them.
+    /// Removes a visitor: reports without an id are no longer about them.
     func forget(_ visitor: String) {
         state.withLock { if $0.visitor?.identity.id == visitor { $0.visitor = nil } }
     }
 
-    /// Reports, if the application and the vendor want it and the visitor has agreed.
+    /// Sends a report, if the application and the vendor want it and the visitor has consented.
     ///
     /// - Parameters:
-    ///   - label: What it is about.
-    ///   - visitor: Whom it is about; the visitor noted last if `nil`.
-    ///   - fields: What it says beside the visitor's ids.
+    ///   - label: Its subject.
+    ///   - visitor: The visitor it is about; the last one noted if `nil`.
+    ///   - fields: Its contents beside the visitor's ids.
     func report(
         _ label: FlagshipReport.Label,
         of visitor: FlagshipReport.Visitor? = nil,
@@ -91,7 +91,7 @@ final class FlagshipReporter: Sendable {
         send(report, at: now)
     }
 
-    /// Reports an exchange that failed.
+    /// Reports a failed HTTP exchange.
     func report(
         _ label: FlagshipReport.Label,
         of visitor: FlagshipReport.Visitor? = nil,
@@ -104,7 +104,7 @@ final class FlagshipReporter: Sendable {
         }
     }
 
-    /// Reports an error that has no exchange to tell of.
+    /// Reports an error that came without an HTTP exchange.
     func report(_ error: ExperimentationError, of visitor: FlagshipReport.Visitor? = nil) {
         report(.caught, of: visitor) { ["error.message": "\(error.code.rawValue): \(error.message)"] }
     }

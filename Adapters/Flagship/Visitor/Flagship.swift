@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Flagship in its own words, over the neutral client: what an application that used the vendor's SDK moves to call by
+/// Flagship in its own words, over the neutral client: an application that used the vendor's SDK can move to it call by
 /// call.
 ///
 /// ```swift
@@ -14,9 +14,9 @@ import Synchronization
 /// await flagship.close()
 /// ```
 ///
-/// There is no shared instance: make one, pass it on, close it at the end.
+/// There is no shared instance: create one, pass it on, and close it at the end.
 public final class Flagship: Sendable {
-    /// The neutral client beneath; `nil` if nothing was started.
+    /// The underlying neutral client; `nil` if nothing was started.
     public let client: ExperimentationClient?
     /// The environment.
     public let environmentID: String
@@ -56,17 +56,17 @@ public final class Flagship: Sendable {
 
     /// Starts Flagship.
     ///
-    /// It doesn't wait for the vendor, and never fails: ``status`` tells the outcome.
+    /// It doesn't wait for the vendor, and never fails: ``status`` shows the outcome.
     ///
     /// - Parameters:
-    ///   - environmentID: The environment, 20 characters from `0` to `9` and `a` to `v`; with another one nothing is
+    ///   - environmentID: The environment, 20 characters from `0` to `9` and `a` to `v`; with any other nothing is
     ///     started, as in the original.
     ///   - apiKey: The key of the Decision API.
-    ///   - options: How it behaves.
-    ///   - store: Where hits, flags, ids and files are kept; with `FlagshipSQLite` it may be left out, for a file of the
+    ///   - options: The options.
+    ///   - store: Where hits, flags, ids and files are kept; with `FlagshipSQLite` it may be omitted, for a file of the
     ///     application's own.
-    ///   - transport: What exchanges requests; the platform's own if `nil`.
-    ///   - environment: Time, chance, ids and a place for messages.
+    ///   - transport: Sends requests; the platform's own if `nil`.
+    ///   - environment: Clock, chance, ids and log.
     /// - Returns: Flagship, started or not.
     public static func start(
         environmentID: String,
@@ -145,7 +145,7 @@ public final class Flagship: Sendable {
         return probe?.errorCode != .providerNotReady
     }
 
-    /// The status that follows from the client's.
+    /// Returns the status that corresponds to the client's.
     func statusFollowing(_ status: ProviderStatus) -> FlagshipStatus {
         if status == .disabled { return .panic }
         if options.mode == .bucketing, !hasRules { return .initializing }
@@ -159,7 +159,7 @@ public final class Flagship: Sendable {
         let task = Task { [weak self] in
             for await event in events {
                 guard let self else { return }
-                // What a visitor's own fetch has shown is newer than an event that was on its way.
+                // A visitor's own fetch is newer than an event that was under way.
                 self.set(self.statusFollowing(self.client?.status ?? event.status))
             }
         }
@@ -170,22 +170,22 @@ public final class Flagship: Sendable {
 
     /// How a new visitor is kept.
     public enum Instance: String, Sendable, Hashable, CaseIterable {
-        /// As ``Flagship/sharedVisitor``, in place of the one before.
+        /// As ``Flagship/sharedVisitor``, replacing the previous one.
         case shared = "SHARED_INSTANCE"
-        /// By the caller alone.
+        /// By the caller only.
         case new = "NEW_INSTANCE"
     }
 
-    /// The visitor made last as a shared one.
+    /// The last visitor created as a shared one.
     public var sharedVisitor: FlagshipVisitor? { shared.withLock { $0 } }
 
-    /// Begins to describe a visitor.
+    /// Begins to build a visitor.
     ///
     /// - Parameters:
-    ///   - visitorID: The id; one is made if it is empty, a new one each time.
-    ///   - hasConsented: Whether the visitor has agreed.
+    ///   - visitorID: The id; if it is empty, a new one is generated each time.
+    ///   - hasConsented: Whether the visitor has consented.
     ///   - instance: How the visitor is kept.
-    /// - Returns: What makes the visitor.
+    /// - Returns: A builder.
     public func newVisitor(
         _ visitorID: String,
         hasConsented: Bool,
@@ -196,13 +196,13 @@ public final class Flagship: Sendable {
 
     func share(_ visitor: FlagshipVisitor) { shared.withLock { $0 = visitor } }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Delivers what waits, of all visitors, and ends.
+    /// Delivers the waiting hits of all visitors, and ends.
     ///
     /// What can't be delivered stays in the store.
     ///
-    /// - Parameter duration: How long it takes at most.
+    /// - Parameter duration: How long it may take.
     public func close(within duration: Duration = .seconds(5)) async {
         await client?.shutdown(within: duration)
         watching.withLock { $0?.cancel() }
@@ -210,27 +210,28 @@ public final class Flagship: Sendable {
 
     // MARK: Upgrading
 
-    /// Takes over what the vendor's SDK for iOS kept of a visitor, so that no visitor changes variations by the upgrade.
+    /// Imports what the vendor's SDK for iOS stored about a visitor, so that the upgrade changes no visitor's
+    /// variations.
     ///
-    /// - Parameter record: The value of the column `data_visitor` of its table of visitors.
-    /// - Throws: `ErrorCode.parseError` for what isn't a record.
+    /// - Parameter record: The value of the column `data_visitor` in its table of visitors.
+    /// - Throws: `ErrorCode.parseError` for anything but a record.
     public func importVisitor(_ record: Data) async throws(ExperimentationError) {
         let visitor = try FlagshipVisitorRecord(record)
         guard visitor.consent else { return }
         await visitors.cacheVisitor(visitor.visitorID, visitor.json)
     }
 
-    /// Takes over hits that the vendor's SDK for iOS had not sent yet.
+    /// Imports hits that the vendor's SDK for iOS hadn't sent yet.
     ///
     /// - Parameters:
-    ///   - records: The values of the column `data_hit` of its table of hits, by id.
+    ///   - records: The values of the column `data_hit` in its table of hits, by id.
     ///   - environmentID: The environment; hits of another one are left out.
-    ///   - apiKey: The key that Flagship is then started with.
-    ///   - options: The options that it is then started with.
-    ///   - store: The store that it is then started with.
-    ///   - now: The time; what is older than four hours is left out.
-    /// - Returns: How many were taken over.
-    /// - Throws: `ErrorCode.store` when the store can't be written; then nothing was taken over.
+    ///   - apiKey: The key with which Flagship is then started.
+    ///   - options: The options with which it is then started.
+    ///   - store: The store with which it is then started.
+    ///   - now: The time; hits older than four hours are left out.
+    /// - Returns: How many were imported.
+    /// - Throws: `ErrorCode.store` if the store can't be written; nothing was imported then.
     @discardableResult
     public static func importHits(
         _ records: [String: Data],

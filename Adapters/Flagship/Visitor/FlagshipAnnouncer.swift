@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands announcements to one listener: in order, once each, and never within a lock.
+/// Passes announcements to one listener: in order, once each, and never under a lock.
 final class FlagshipAnnouncer<Value: Sendable>: Sendable {
     private struct State {
         var waiting: [Value] = []
@@ -12,7 +12,7 @@ final class FlagshipAnnouncer<Value: Sendable>: Sendable {
 
     init(_ listener: (@Sendable (Value) -> Void)?) { self.listener = listener }
 
-    /// Announces a value; a listener that causes another announcement hears it after this one.
+    /// Announces a value; an announcement caused by the listener follows after this one.
     func announce(_ value: Value) {
         guard let listener else { return }
         let speaks = state.withLock { state in

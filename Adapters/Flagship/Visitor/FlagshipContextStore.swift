@@ -4,19 +4,17 @@ import Experimentation
 struct FlagshipContextStore: Sendable, Hashable {
     private(set) var values: [String: FlagValue]
 
-    /// Creates a context; values without a type of the vendor's are left out.
-    ///
-    /// - Returns: With ``rejected``, the names that were left out.
+    /// Creates a context without the values that the vendor has no type for; ``rejected`` returns their names.
     init(_ values: [String: FlagValue] = [:]) {
         self.values = values.filter { FlagshipTranslation.isContextValue($0.value) }
     }
 
-    /// The names among some values that the vendor has no type for, sorted.
+    /// Returns the names of the values that the vendor has no type for, sorted.
     static func rejected(_ values: [String: FlagValue]) -> [String] {
         values.filter { !FlagshipTranslation.isContextValue($0.value) }.keys.sorted()
     }
 
-    /// Sets values; those that the vendor has no type for are left out, the others apply.
+    /// Sets values; those that the vendor has no type for are left out, the others take effect.
     ///
     /// - Returns: Whether anything changed.
     mutating func update(_ values: [String: FlagValue]) -> Bool {

@@ -1,11 +1,11 @@
 import AdapterKit
 import Experimentation
 
-/// A type that a flag of Flagship's can be read as.
+/// A type that a Flagship flag can be read as.
 public protocol FlagshipFlagReadable: Sendable {
-    /// Reads a value, or gives `nil` if it is of another type.
+    /// Reads a value; `nil` if it has another type.
     static func read(_ value: FlagValue) -> Self?
-    /// The same value, type erased.
+    /// The value, type erased.
     var flagshipValue: FlagValue { get }
 }
 
@@ -17,23 +17,23 @@ extension Bool: FlagshipFlagReadable {
 }
 
 extension Int: FlagshipFlagReadable {
-    /// Reads a whole number, also one that is written with a fraction of zero.
+    /// Reads an integer, also one written with a fraction of zero.
     public static func read(_ value: FlagValue) -> Int? { value.intValue }
-    /// The number.
+    /// The integer.
     public var flagshipValue: FlagValue { .int(self) }
 }
 
 extension Double: FlagshipFlagReadable {
-    /// Reads a number, whole ones included: the vendor's server writes 3.0 as 3.
+    /// Reads a number, including integers: the vendor's server writes 3.0 as 3.
     public static func read(_ value: FlagValue) -> Double? { value.doubleValue }
     /// The number.
     public var flagshipValue: FlagValue { .double(self) }
 }
 
 extension String: FlagshipFlagReadable {
-    /// Reads a text.
+    /// Reads a string.
     public static func read(_ value: FlagValue) -> String? { value.stringValue }
-    /// The text.
+    /// The string.
     public var flagshipValue: FlagValue { .string(self) }
 }
 
@@ -51,7 +51,7 @@ extension [FlagValue]: FlagshipFlagReadable {
     public var flagshipValue: FlagValue { .array(self) }
 }
 
-/// One flag of a visitor; everything about it is worked out when it is asked.
+/// A visitor's flag; everything about it is evaluated when it is read.
 public struct FlagshipFlag: Sendable {
     /// The flag's key.
     public let key: String
@@ -60,18 +60,20 @@ public struct FlagshipFlag: Sendable {
     /// The flag's current status.
     public var status: FlagshipFlagStatus {
         guard let visitor else { return .notFound }
-        // It may have been found by polling, or by another visitor's fetch.
+        // The panic may have been found by polling, or by another visitor's fetch.
         if visitor.flagship.status == .panic { return .panic }
         return FlagshipFlagStatus(fetchStatus: visitor.fetchStatus, isKnown: exists())
     }
 
-    /// The flag's value, or the default if it isn't there, is null or is of another type.
+    /// Returns the flag's value, or the default if the flag is missing, is null or has another type.
     ///
     /// - Parameters:
-    ///   - defaultValue: What to give instead.
-    ///   - visitorExposed: Whether the visitor sees what is given, and so an exposure is reported by the policy: of the flag's
-    ///     value, or of the default where the flag is null and so leaves it to the caller. A flag that isn't there or is of
-    ///     another type is never reported.
+    ///   - defaultValue: The value to return instead.
+    ///   - visitorExposed: Whether the visitor sees the returned value, so that an exposure is reported by the policy:
+    ///     of the
+    ///     flag's value, or of the default if the flag is null and so leaves the value to the caller. A flag that is
+    ///     missing or
+    ///     has another type is never reported.
     /// - Returns: The value.
     public func value<Value: FlagshipFlagReadable>(
         default defaultValue: Value,
@@ -80,11 +82,11 @@ public struct FlagshipFlag: Sendable {
         read(defaultValue.flagshipValue, visitorExposed) ?? defaultValue
     }
 
-    /// The flag's value as the type that is asked for, or `nil`.
+    /// Returns the flag's value as the requested type, or `nil`.
     ///
     /// - Parameters:
     ///   - type: The type.
-    ///   - visitorExposed: Whether the visitor sees the value, and so an exposure is reported.
+    ///   - visitorExposed: Whether the visitor sees the value, so that an exposure is reported.
     /// - Returns: The value.
     public func value<Value: FlagshipFlagReadable>(as type: Value.Type, visitorExposed: Bool = true) -> Value? {
         read(nil, visitorExposed)
@@ -113,10 +115,10 @@ public struct FlagshipFlag: Sendable {
         visitor?.expose(key, default: nil)
     }
 
-    /// Whether the vendor gave this flag, a null one included.
+    /// Whether the vendor returned this flag, including as null.
     public func exists() -> Bool { visitor?.decisions[key] != nil }
 
-    /// Where the value comes from, whatever type is asked for; empty for a flag that isn't there.
+    /// Returns the origin of the value, regardless of the requested type; empty for a missing flag.
     public func metadata() -> FlagshipFlagMetadata {
         visitor?.decisions[key].map { FlagshipFlagMetadata($0.metadata) } ?? FlagshipFlagMetadata()
     }
@@ -124,7 +126,7 @@ public struct FlagshipFlag: Sendable {
     var rawValue: FlagValue? { visitor?.decisions[key]?.value }
 }
 
-/// The flags of a visitor: which there are is fixed, what they are worth is worked out when it is asked.
+/// A visitor's flags: the set is fixed, the values are evaluated when they are read.
 public struct FlagshipFlagCollection: Sendable, Sequence {
     private var entries: [String: FlagshipFlag]
 
@@ -134,7 +136,7 @@ public struct FlagshipFlagCollection: Sendable, Sequence {
 
     private init(_ entries: [String: FlagshipFlag]) { self.entries = entries }
 
-    /// A flag by its key; for a key that isn't there one that reads as its default and is never exposed.
+    /// A flag by its key; for an unknown key one that reads as its default and is never exposed.
     public subscript(key: String) -> FlagshipFlag {
         get { entries[key] ?? FlagshipFlag(key: key, visitor: nil) }
         set { entries[key] = newValue }
@@ -146,7 +148,7 @@ public struct FlagshipFlagCollection: Sendable, Sequence {
     /// The metadata of all flags, in the order of ``keys()``.
     public func metadatas() -> [FlagshipFlagMetadata] { keys().map { self[$0].metadata() } }
 
-    /// How many flags there are.
+    /// The number of flags.
     public var count: Int { entries.count }
 
     /// Whether there are none.
@@ -157,7 +159,7 @@ public struct FlagshipFlagCollection: Sendable, Sequence {
         keys().map { (key: $0, value: self[$0]) }.makeIterator()
     }
 
-    /// The flags that a predicate lets through.
+    /// Returns the flags that satisfy a predicate.
     public func filter(_ isIncluded: (String, FlagshipFlag) throws -> Bool) rethrows -> FlagshipFlagCollection {
         FlagshipFlagCollection(try entries.filter { try isIncluded($0.key, $0.value) })
     }
@@ -165,8 +167,8 @@ public struct FlagshipFlagCollection: Sendable, Sequence {
     /// Reports that the visitor has seen all of them.
     public func exposeAll() { for (_, flag) in self { flag.visitorExposed() } }
 
-    /// The metadata of all flags as a JSON list, each with its key and, as `hex`, the hexadecimal bytes of `{"v":value}`;
-    /// an empty text if there are none.
+    /// Returns the metadata of all flags as a JSON list, each with its key and, as `hex`, the hexadecimal bytes of
+    /// `{"v":value}`; an empty string if there are none.
     public func toJson() -> String {
         let flags = compactMap { key, flag -> FlagValue? in
             guard let value = flag.rawValue, let text = FlagshipJSON.text(["v": value]) else { return nil }

@@ -2,39 +2,42 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// An outbox whose events are mirrored in a cache of the application's own.
+/// An outbox whose events are mirrored in an application's own cache.
 ///
-/// The outbox behind it decides and counts; the cache holds the vendor's records of what still waits, so that the
+/// The underlying outbox decides and counts; the cache holds the vendor's records of what still waits, so that the
 /// application can keep them wherever it likes.
 public struct FlagshipHitCacheStore: OutboxStoreDecorator {
-    /// The outbox behind it.
+    /// The underlying outbox.
     public let base: any OutboxStore
     private let cache: any FlagshipHitCache
     private let strategy: FlagshipOptions.Tracking.Strategy
     private let environmentID: String
     private let waiting = Waiting()
-    /// Whether the cache may hold hits that weren't taken over: of another environment, or of an earlier run, which only the
+    /// Whether the cache may hold hits that weren't imported: of another environment, or of an earlier run, which only
+    /// the
     /// next start may delete.
     private let mayHoldOthers: Bool
 
-    /// The events that wait, with the ids of their records.
+    /// The waiting events, with the ids of their records.
     private final class Waiting: Sendable {
         let envelopes = Mutex<[String: Envelope]>([:])
     }
 
-    /// Creates an outbox, and takes over what the cache holds and the outbox behind it doesn't.
+    /// Creates an outbox, and imports what is in the cache but not in the underlying outbox.
     ///
-    /// It is `nil` if there is no cache of hits. Records of more than four hours are forgotten; the others go out as if they had
-    /// just been made, with their own times. Hits of another environment stay where they are. A cache that takes longer than the
-    /// time-out is taken for an empty one, and what is in it is left for the next start.
+    /// Returns `nil` if there is no cache of hits. Records older than four hours are deleted; the others are sent as if
+    /// they
+    /// were new, with their own times. Hits of another environment stay where they are. A cache that exceeds the
+    /// time-out counts
+    /// as empty, and its contents are left for the next start.
     ///
     /// - Parameters:
-    ///   - store: The outbox behind it.
+    ///   - store: The underlying outbox.
     ///   - caches: The cache, and how long a look-up may take.
     ///   - strategy: When the cache is written.
     ///   - environmentID: The environment.
     ///   - destination: The account that the hits are owed to.
-    ///   - time: The time.
+    ///   - time: The clock.
     public init?(
         _ store: any OutboxStore,
         mirroredIn caches: FlagshipCaches,
@@ -64,7 +67,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         }
     }
 
-    /// What the outbox has already, by its id; `nil` if it can't say so now.
+    /// Returns the outbox's events by id; `nil` if it can't list them now.
     private static func waiting(in store: any OutboxStore, for destination: Destination) async -> [String: Envelope]? {
         var found: [String: Envelope] = [:]
         var sequence: Int64 = 0
@@ -76,15 +79,15 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
                 sequence = last.envelope.sequence
             }
         } catch {
-            // What can't be looked into is no file that outlived its process.
+            // A store that can't list its events isn't a file that outlived its process.
             return error.code == .unsupported ? [:] : nil
         }
         return found
     }
 
-    /// Puts hits of an earlier run into the outbox, and forgets those that are too old or can't be read.
+    /// Adds an earlier run's hits to the outbox, and deletes those that are too old or unreadable.
     ///
-    /// - Returns: What was taken over; `nil` if the outbox didn't take it.
+    /// - Returns: What was imported; `nil` if the outbox didn't take it.
     private static func takeOver(
         _ records: [String: FlagshipHitRecord],
         of cache: any FlagshipHitCache,
@@ -126,7 +129,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         return refusals
     }
 
-    /// Writes down what became of events; what has gone leaves the cache, or the cache becomes what is left.
+    /// Records what became of events; those that are done leave the cache, or the cache becomes what is left.
     public func settle(
         _ settlements: [Settlement],
         under token: LeaseToken,
@@ -141,7 +144,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         return isCurrent
     }
 
-    /// Carries out what users say of being tracked, in the cache as well; consent signals stay.
+    /// Carries out changes of consent, in the cache as well; consent signals stay.
     public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
         let outcome = try await base.setConsent(changes)
         let denying = Set(changes.filter { !$0.isGranted }.map(\.userID))
@@ -149,7 +152,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         return outcome
     }
 
-    /// Drops what is older than a moment.
+    /// Drops deliveries older than a date.
     public func expire(
         before date: Date,
         owedTo destination: Destination,

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// A visitor's two ids, and what signing in and out makes of them; pure.
+/// A visitor's two ids, and how signing in and out changes them; pure.
 struct FlagshipIdentity: Sendable, Hashable {
     private(set) var visitorID: String
     private(set) var anonymousID: String?
@@ -9,9 +9,9 @@ struct FlagshipIdentity: Sendable, Hashable {
     /// Creates the ids of a new visitor.
     ///
     /// - Parameters:
-    ///   - visitorID: The id; a made one in its place if it is empty.
+    ///   - visitorID: The id; if it is empty, one is generated.
     ///   - isAuthenticated: Whether the id names a signed-in person.
-    ///   - makeID: Makes an id.
+    ///   - makeID: Generates an id.
     ///   - deviceID: The id of this installation, used for the anonymous visitor once a user has signed in.
     init(visitorID: String, isAuthenticated: Bool, makeID: () -> String, deviceID: () -> String) {
         self.visitorID = visitorID.isEmpty ? makeID().uppercased() : visitorID
@@ -19,7 +19,7 @@ struct FlagshipIdentity: Sendable, Hashable {
         anonymousID = isAuthenticated ? deviceID() : nil
     }
 
-    /// Signs in: the id so far becomes the anonymous one, unless there is one already.
+    /// Signs in: the previous id becomes the anonymous one, unless there is one already.
     ///
     /// - Returns: Whether anything changed.
     mutating func authenticate(_ id: String) -> Bool {
@@ -42,9 +42,9 @@ struct FlagshipIdentity: Sendable, Hashable {
         return before != self
     }
 
-    /// The ids that the visitor goes by, now and before signing in.
+    /// The visitor's ids, current and from before signing in.
     var ids: [String] { [visitorID] + (anonymousID.map { [$0] } ?? []) }
 
-    /// The ids as the core carries them.
+    /// The ids in the core's form.
     var neutral: Identity { Identity(id: visitorID, anonymousID: anonymousID, isAuthenticated: isAuthenticated) }
 }

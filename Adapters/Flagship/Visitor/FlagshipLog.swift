@@ -1,26 +1,26 @@
 import Experimentation
 
-/// Flagship's levels of logging; each includes those below it.
+/// Flagship's log levels; each includes those below it.
 public enum FlagshipLogLevel: Int, Sendable, Hashable, Codable, CaseIterable, Comparable {
     /// Nothing.
     case none = 0
-    /// Exceptions; nothing here throws what isn't handed on, so there are none.
+    /// Exceptions; none are logged here, because every thrown error reaches the caller.
     case exceptions = 1
-    /// What failed.
+    /// Failures.
     case error = 2
-    /// What is odd.
+    /// Warnings.
     case warning = 3
-    /// What helps to find a mistake.
+    /// Details for debugging.
     case debug = 4
-    /// What is worth knowing; here this says more than ``debug``, as in the original.
+    /// Normal events; here more verbose than ``debug``, as in the original.
     case info = 5
     /// Everything.
     case all = 6
 
-    /// Orders by how much is said.
+    /// Orders by verbosity.
     public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
-    /// Whether a message of a neutral level is wanted.
+    /// Whether a message of a neutral level is logged.
     func wants(_ level: LogLevel) -> Bool {
         switch level {
         case .error: self >= .error
@@ -33,7 +33,7 @@ public enum FlagshipLogLevel: Int, Sendable, Hashable, Codable, CaseIterable, Co
     }
 }
 
-/// Hands on what a Flagship level lets through.
+/// Passes on the messages that a Flagship level includes.
 struct FlagshipLevelledLog: LogSink {
     let sink: any LogSink
     let wanted: FlagshipLogLevel
@@ -45,7 +45,7 @@ struct FlagshipLevelledLog: LogSink {
     }
 }
 
-/// The area that a message is about, by the vendor's tags.
+/// The area of a message, by the vendor's tags.
 enum FlagshipTag: String {
     case initialization = "INITIALIZATION"
     case visitor = "VISITOR"

@@ -1,23 +1,23 @@
 import AdapterKit
 import Experimentation
 
-/// What the builder of the original's configuration sets, as one value.
+/// The settings of the original's configuration builder, as one value.
 public struct FlagshipOptions: Sendable {
-    /// When hits are sent together, and how they are kept until then.
+    /// When hits are batched, and how they are kept until then.
     public struct Tracking: Sendable, Hashable {
-        /// How hits are kept in a cache of the application's own.
+        /// How hits are kept in the application's own cache.
         public enum Strategy: String, Sendable, Hashable, Codable, CaseIterable {
-            /// Each hit when it is made, until it has been sent.
+            /// Each hit from its creation until it has been sent.
             case continuousCaching = "CONTINUOUS_CACHING"
             /// The whole pool after each batch.
             case periodicCaching = "PERIODIC_CACHING"
         }
 
-        /// How many hits wait at most.
+        /// The maximum number of waiting hits.
         public var poolMaxSize: Int
-        /// How long a hit waits at most.
+        /// How long a hit may wait.
         public var batchInterval: Duration
-        /// How hits are kept in a cache of the application's own.
+        /// How hits are kept in the application's own cache.
         public var strategy: Strategy
 
         /// Creates settings.
@@ -34,32 +34,32 @@ public struct FlagshipOptions: Sendable {
 
     /// Where campaigns are decided.
     public var mode: FlagshipConfiguration.Mode
-    /// Whose rules decide in bucketing mode.
+    /// The rules that decide in bucketing mode.
     public var rules: FlagshipRules
-    /// How long a question for campaigns may take; two seconds unless another time is named.
+    /// The time limit for a request for campaigns; two seconds by default.
     public var timeout: Duration
-    /// How often the file of all campaigns is asked for; zero for once.
+    /// How often to request the file of all campaigns; zero for once.
     public var pollingInterval: Duration
-    /// How much is logged.
+    /// The log level.
     public var logLevel: FlagshipLogLevel
-    /// Told of each change of the status, in order and once.
+    /// Called with each change of the status, in order and once.
     public var onStatusChanged: (@Sendable (FlagshipStatus) -> Void)?
-    /// When hits are sent together.
+    /// When hits are batched.
     public var tracking: Tracking
-    /// Caches of the application's own; the client's store where there are none.
+    /// The application's own caches; the client's store by default.
     public var caches: FlagshipCaches
-    /// Told of each exposure that the vendor has taken.
+    /// Called with each exposure that the vendor has taken.
     public var onVisitorExposed: FlagshipExposureCallback?
-    /// When the reading of a flag counts as an exposure; `ExposurePolicy.everyRead` is the original's habit.
+    /// When reading a flag counts as an exposure; `ExposurePolicy.everyRead` is the original's behaviour.
     public var exposurePolicy: ExposurePolicy
     /// The vendor's addresses.
     public var endpoints: FlagshipConfiguration.Endpoints
-    /// What every visitor's context says of the device.
+    /// The device's part of every visitor's context.
     public var device: FlagshipDevice
-    /// What the vendor's developers may hear.
+    /// The reports that may go to the vendor's developers.
     public var reports: FlagshipReports
 
-    /// Creates options; all of them have the original's defaults, but that nothing is reported to the vendor's developers.
+    /// Creates options; all have the original's defaults, except that no reports go to the vendor's developers.
     public init(
         mode: FlagshipConfiguration.Mode = .decisionAPI,
         rules: FlagshipRules = .ios,

@@ -2,11 +2,11 @@
 public enum FlagshipStatus: String, Sendable, Hashable, Codable, CaseIterable {
     /// It hasn't been started, or couldn't be.
     case notInitialized = "SDK_NOT_INITIALIZED"
-    /// It waits for its first file of campaigns; only in bucketing mode.
+    /// It is waiting for its first file of campaigns; only in bucketing mode.
     case initializing = "SDK_INITIALIZING"
     /// It is ready.
     case initialized = "SDK_INITIALIZED"
-    /// The vendor's kill switch is on: nothing works but fetching, which learns of its end.
+    /// The vendor's kill switch is on: only fetching works, which notices when the switch is lifted.
     case panic = "SDK_PANIC"
 }
 
@@ -16,13 +16,13 @@ public enum FlagshipFetchStatus: String, Sendable, Hashable, Codable, CaseIterab
     case fetched = "FETCHED"
     /// They are being fetched.
     case fetching = "FETCHING"
-    /// They have to be fetched; ``FlagshipFetchReason`` says why.
+    /// They need to be fetched; ``FlagshipFetchReason`` says why.
     case fetchRequired = "FETCH_REQUIRED"
     /// The vendor's kill switch is on.
     case panic = "PANIC"
 }
 
-/// Why flags have to be fetched.
+/// Why flags need to be fetched.
 public enum FlagshipFetchReason: String, Sendable, Hashable, Codable, CaseIterable {
     /// The visitor is new.
     case visitorCreate = "VISITOR_CREATE"
@@ -34,24 +34,24 @@ public enum FlagshipFetchReason: String, Sendable, Hashable, Codable, CaseIterab
     case unauthenticate = "UNAUTHENTICATE"
     /// The last fetch failed.
     case fetchError = "FETCH_ERROR"
-    /// The flags are those of an earlier run.
+    /// The flags are from an earlier run.
     case fetchedFromCache = "FETCHED_FROM_CACHE"
-    /// They don't have to be fetched.
+    /// They needn't be fetched.
     case none = "NONE"
 }
 
-/// The status of one flag when it is asked for.
+/// The status of a flag at the moment it is read.
 public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterable {
     /// It is up to date.
     case fetched = "FETCHED"
-    /// It is known, but has to be fetched again.
+    /// It is known, but needs to be fetched again.
     case fetchRequired = "FETCH_REQUIRED"
     /// The flag is unknown.
     case notFound = "NOT_FOUND"
-    /// The vendor's kill switch is on, and reads give defaults.
+    /// The vendor's kill switch is on, and reads return defaults.
     case panic = "PANIC"
 
-    /// Works out a flag's status.
+    /// Determines a flag's status.
     ///
     /// - Parameters:
     ///   - fetchStatus: The status of all flags of the visitor.
@@ -66,20 +66,20 @@ public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterabl
     }
 }
 
-/// A status that tells of its changes: in order, and once each.
+/// A status that reports its changes: in order, and once each.
 struct FlagshipStatusMachine: Sendable, Hashable {
     private(set) var status: FlagshipStatus = .notInitialized
 
-    /// Sets the status and says whether that is news.
+    /// Sets the status and returns whether it changed.
     mutating func set(_ status: FlagshipStatus) -> Bool {
         defer { self.status = status }
         return self.status != status
     }
 }
 
-/// The fetch status of a visitor, with the reason, as a pure machine: events in, announcements out.
+/// A visitor's fetch status and reason, as a pure state machine: events in, announcements out.
 struct FlagshipFetchMachine: Sendable, Hashable {
-    /// A status and the reason that belongs to it.
+    /// A status and its reason.
     struct Announcement: Sendable, Hashable {
         var status: FlagshipFetchStatus
         var reason: FlagshipFetchReason
@@ -89,7 +89,7 @@ struct FlagshipFetchMachine: Sendable, Hashable {
     enum Event: Sendable, Hashable {
         /// Flags of an earlier run were found.
         case cacheFound
-        /// The context really changed.
+        /// The context changed.
         case contextChanged
         /// The visitor signed in under another id.
         case authenticated
@@ -103,16 +103,16 @@ struct FlagshipFetchMachine: Sendable, Hashable {
         case fetchFailed
         /// A fetch found the kill switch on.
         case panicFound
-        /// A fetch was asked for although nothing was started.
+        /// A fetch was requested although nothing was started.
         case fetchedUnstarted
     }
 
     private(set) var current = Announcement(status: .fetchRequired, reason: .visitorCreate)
-    /// Counts what makes flags out of date, so that a fetch that began before doesn't end it.
+    /// Counts the changes that make flags out of date, so that a fetch that began earlier doesn't clear them.
     private var changes = 0
     private var changesAtStart = 0
 
-    /// Takes an event and gives what is to be announced, if that is news.
+    /// Takes an event and returns the announcement, if the status changes.
     mutating func take(_ event: Event) -> Announcement? {
         let next: Announcement
         switch event {
@@ -122,10 +122,10 @@ struct FlagshipFetchMachine: Sendable, Hashable {
         case .unauthenticated: next = require(.unauthenticate)
         case .fetchStarted:
             changesAtStart = changes
-            // The original still names the old reason here; its own documentation doesn't.
+            // The original still reports the old reason here, unlike its own documentation.
             next = Announcement(status: .fetching, reason: .none)
         case .fetchSucceeded:
-            // What changed while the answer was on its way still has to be fetched.
+            // Changes made while the answer was under way still need to be fetched.
             if changes != changesAtStart, current.status == .fetchRequired { return nil }
             next = Announcement(status: .fetched, reason: .none)
         case .fetchFailed: next = Announcement(status: .fetchRequired, reason: .fetchError)
@@ -139,7 +139,7 @@ struct FlagshipFetchMachine: Sendable, Hashable {
 
     private mutating func require(_ reason: FlagshipFetchReason) -> Announcement {
         changes += 1
-        // In panic only a fetch leads out of it.
+        // Only a fetch ends the panic.
         return current.status == .panic ? current : Announcement(status: .fetchRequired, reason: reason)
     }
 }

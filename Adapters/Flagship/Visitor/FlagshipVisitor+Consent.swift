@@ -4,8 +4,9 @@ import Synchronization
 extension FlagshipVisitor {
     /// Gives or withdraws consent, and tells the vendor if it has changed.
     ///
-    /// Withdrawn, the visitor's cache and waiting hits are removed, those from before signing in included, and nothing more is
-    /// sent but the consent itself; given again, hits flow again.
+    /// Withdrawing removes the visitor's cache and waiting hits, including those from before signing in, and nothing
+    /// more is
+    /// sent except the consent itself; once consent is given again, hits are sent again.
     public func setConsent(_ hasConsented: Bool) async {
         let identity = state.withLock { state in
             state.hasConsented = hasConsented
@@ -16,7 +17,7 @@ extension FlagshipVisitor {
         await carryOut(hasConsented, for: identity)
     }
 
-    /// Has the store, the caches and the vendor follow what the visitor says of being tracked.
+    /// Makes the store, the caches and the vendor follow the visitor's choice.
     func carryOut(_ hasConsented: Bool, for identity: FlagshipIdentity) async {
         let id = identity.visitorID
         if !hasConsented {
@@ -27,9 +28,9 @@ extension FlagshipVisitor {
         }
         guard let session else { return }
         let install = FlagshipInstallation(state: flagship.state, environment: flagship.environment)
-        // Until it is told, it counts as untold: the next visitor of this id tells it then.
+        // Until the vendor is told it counts as untold: the next visitor of this id then tells it.
         for id in identity.ids where !hasConsented { await install.noteConsent(of: id, false) }
-        // What the visitor did before signing in waits under the id that they had then. The vendor hears of it by the present one.
+        // Hits from before signing in wait under the earlier id. The vendor is told under the current one.
         if !hasConsented, let earlier = identity.anonymousID {
             await carryOut(.denied, in: flagship.client?.session(for: User(id: earlier, consent: .denied)))
         }
@@ -37,7 +38,7 @@ extension FlagshipVisitor {
         if hasConsented { await install.noteConsent(of: id, isTold) }
     }
 
-    /// - Returns: Whether the store and the vendor's queue have it.
+    /// - Returns: Whether the store and the delivery queue have it.
     @discardableResult
     private func carryOut(_ consent: Consent, in session: UserSession?) async -> Bool {
         do throws(ExperimentationError) {

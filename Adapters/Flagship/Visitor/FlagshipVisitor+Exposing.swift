@@ -2,12 +2,13 @@ import Experimentation
 import Synchronization
 
 extension FlagshipVisitor {
-    /// Reports that the visitor has seen a flag, by the exposure policy: the vendor hears of each variation, the application of
-    /// each flag.
+    /// Reports that the visitor has seen a flag, by the exposure policy: to the vendor for each variation, to the
+    /// application
+    /// for each flag.
     ///
     /// - Parameters:
     ///   - key: The flag.
-    ///   - defaultValue: The default that the reader named.
+    ///   - defaultValue: The default given by the caller.
     func expose(_ key: String, default defaultValue: FlagValue?) {
         guard let session, let resolution = decisions[key] else {
             return log.log(.info, .activate, "the flag is unknown, so nothing is exposed")
@@ -54,7 +55,7 @@ extension FlagshipVisitor {
     ) {
         let observations = flagship.service?.observations
         observations?.begin(mark)
-        // It is delivered later, perhaps by another run, and the application is told of the visitor as they are now.
+        // It is delivered later, perhaps by another run, and the application is told of the visitor as of now.
         let attributes: Attributes =
             observations?.isWanted == true ? [FlagshipObservations.context: .object(visitor.context)] : [:]
         do throws(ExperimentationError) {

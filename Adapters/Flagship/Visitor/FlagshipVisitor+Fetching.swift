@@ -3,10 +3,10 @@ import Foundation
 import Synchronization
 
 extension FlagshipVisitor {
-    /// Brings the flags up to date: asks the vendor, or decides anew by the file at hand.
+    /// Brings the flags up to date: asks the vendor, or decides again by the current file.
     ///
-    /// On failure the flags at hand stay, those of an earlier run included. It never throws; ``fetchStatus`` says what came
-    /// of it.
+    /// On failure the current flags stay, including those of an earlier run. It never throws; ``fetchStatus`` shows the
+    /// outcome.
     public func fetchFlags() async {
         guard let session, flagship.status != .notInitialized else {
             log.log(.info, .synchronize, "nothing was started, so there is nothing to fetch")
@@ -37,7 +37,7 @@ extension FlagshipVisitor {
 
     /// Brings the flags up to date and calls back, for callers that don't await.
     ///
-    /// - Parameter completion: Called once on the main actor, whatever came of it.
+    /// - Parameter completion: Called once on the main actor, whatever the outcome.
     public func fetchFlags(onFetchCompleted completion: @escaping @MainActor @Sendable () -> Void) {
         Task {
             await self.fetchFlags()
@@ -45,15 +45,15 @@ extension FlagshipVisitor {
         }
     }
 
-    /// Keeps what a fetch has brought, and tells the vendor the context where it isn't asked for decisions.
+    /// Stores a fetch's result, and tells the vendor the context if it isn't asked for decisions.
     ///
     /// - Parameters:
     ///   - session: The session.
-    ///   - asked: Whom it was asked for; `nil` if nothing came.
+    ///   - asked: The visitor it was requested for; `nil` if nothing came.
     private func afterFetch(_ session: UserSession, for asked: FlagshipIdentity?) async {
         let (identity, context, hasConsented) = state.withLock { ($0.identity, $0.fullContext, $0.hasConsented) }
         guard hasConsented else { return }
-        // Who has signed in or out meanwhile has flags of another visitor.
+        // A visitor who has signed in or out in the meantime has another visitor's flags.
         if let asked, asked == identity {
             let record = Self.record(of: session.decisions, for: identity, context)
             reportFetch(record)
@@ -61,7 +61,7 @@ extension FlagshipVisitor {
             if !self.hasConsented { await flagship.visitors.flushVisitor(record.visitorID) }
         }
         guard flagship.options.mode == .bucketing else { return }
-        // The vendor isn't asked for decisions, so a hit tells it the context, once for each.
+        // The vendor isn't asked for decisions, so a hit tells it each context once.
         let isNews = state.withLock { state in
             defer { state.sentContext = context }
             return state.sentContext != context
@@ -92,9 +92,10 @@ extension FlagshipVisitor {
 
     // MARK: Hits
 
-    /// Hands over a hit, to be sent with others.
+    /// Queues a hit, to be sent with others.
     ///
-    /// - Returns: Whether it was taken: not before the start, not in panic, not without consent, and not if the collector
+    /// - Returns: Whether it was accepted: not before the start, during a panic or without consent, and not if the
+    ///   collector
     ///   would refuse it. The log says why.
     @discardableResult
     public func sendHit(_ hit: FlagshipHit) async -> Bool {
@@ -114,7 +115,7 @@ extension FlagshipVisitor {
 
     // MARK: Reading
 
-    /// The flags as they are read now: none in panic or before the start, those of an earlier run before the first fetch.
+    /// The flags as currently read: none in panic or before the start, an earlier run's before the first fetch.
     var decisions: Decisions {
         guard let session, flagship.status != .notInitialized, flagship.status != .panic else { return .none }
         let (cached, hasFetched) = state.withLock { ($0.cached, $0.hasFetched) }
@@ -125,7 +126,7 @@ extension FlagshipVisitor {
     /// A flag by its key; an unknown one reads as its default.
     public func flag(_ key: String) -> FlagshipFlag { FlagshipFlag(key: key, visitor: self) }
 
-    /// All flags that are there now.
+    /// All current flags.
     public func flags() -> FlagshipFlagCollection {
         FlagshipFlagCollection(keys: decisions.keys, visitor: self)
     }

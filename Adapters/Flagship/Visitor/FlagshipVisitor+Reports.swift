@@ -3,12 +3,12 @@ import Experimentation
 import Synchronization
 
 extension FlagshipVisitor {
-    /// The visitor as reports name it.
+    /// The visitor as named in reports.
     private var reported: FlagshipReport.Visitor {
         state.withLock { FlagshipReport.Visitor(identity: $0.identity.neutral, hasConsented: $0.hasConsented) }
     }
 
-    /// Makes this the visitor whom reports are about that name none.
+    /// Makes this the visitor that reports without one are about.
     func noteForReports() { flagship.service?.reporter?.note(reported) }
 
     private func report(_ label: FlagshipReport.Label, _ fields: () -> [String: String]) {
@@ -19,10 +19,10 @@ extension FlagshipVisitor {
         FlagshipReport.fields(of: context(), under: "visitor.context")
     }
 
-    /// Reports how Flagship is set up, when a fetch begins.
+    /// Reports Flagship's set-up when a fetch begins.
     func reportSetup() { report(.configuration) { flagship.reportedFields } }
 
-    /// Reports what a fetch brought: the visitor whole.
+    /// Reports a fetch's result: the whole visitor.
     func reportFetch(_ record: FlagshipVisitorRecord) {
         report(.fetched) {
             var fields = flagship.reportedFields.merging(contextFields) { $1 }
@@ -46,17 +46,17 @@ extension FlagshipVisitor {
         report(event == .authenticated ? .authenticated : .unauthenticated) { contextFields }
     }
 
-    /// Reports a hit that was taken.
+    /// Reports an accepted hit.
     func reportHit(_ hit: FlagshipHit) {
         report(.hit) { FlagshipReport.fields(of: hit.fields, under: "hit") }
     }
 
-    /// Reports an exposure that was taken.
+    /// Reports an accepted exposure.
     func reportExposure(_ mark: FlagshipObservations.Mark) {
         report(.exposure) { ["hit.caid": mark.group, "hit.vaid": mark.variation] }
     }
 
-    /// Reports that a flag was shown that is unknown, or whose value was never read.
+    /// Reports that an unknown flag was exposed, or one whose value was never read.
     func reportOddExposure(of key: String, isKnown: Bool) {
         let isRead = state.withLock { $0.read.contains(key) }
         guard !isKnown || !isRead else { return }
@@ -73,7 +73,7 @@ extension FlagshipVisitor {
 }
 
 extension Flagship {
-    /// The address as the vendor writes its own, with a slash at the end.
+    /// The address in the vendor's notation, with a trailing slash.
     private static func written(_ endpoint: Endpoint?) -> String {
         guard let endpoint, endpoint != FlagshipConfiguration.Endpoints.vendor.decision else {
             return FlagshipWire.decisionURL
@@ -81,7 +81,7 @@ extension Flagship {
         return endpoint.description
     }
 
-    /// How Flagship is set up, as reports have it.
+    /// Flagship's set-up as fields of a report.
     var reportedFields: [String: String] {
         let settings = service?.configuration
         return [

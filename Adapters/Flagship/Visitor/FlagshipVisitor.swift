@@ -4,20 +4,22 @@ import Synchronization
 
 /// A user of the application, in Flagship's words.
 ///
-/// Reading is synchronous and never fails; fetching, hits and consent are asynchronous. A visitor may be used from any task.
+/// Reading is synchronous and never fails; fetching, hits and consent are asynchronous. A visitor may be used from
+/// several
+/// tasks at once.
 public final class FlagshipVisitor: Sendable {
     struct State {
         var identity: FlagshipIdentity
         var context: FlagshipContextStore
         var hasConsented: Bool
         var machine = FlagshipFetchMachine()
-        /// Flags of an earlier run, until the first fetch.
+        /// An earlier run's flags, until the first fetch.
         var cached: Decisions?
         var hasFetched = false
-        /// The variations that the visitor has seen, and the flags.
+        /// The variations and flags that the visitor has seen.
         var exposed: Set<FlagshipObservations.Mark> = []
         var shown: Set<ShownFlag> = []
-        /// The flags whose values were read, as far as reports are turned on.
+        /// The flags whose values were read, if reports are enabled.
         var read: Set<String> = []
         var sentContext: [String: FlagValue]?
     }
@@ -32,7 +34,7 @@ public final class FlagshipVisitor: Sendable {
     let state: Mutex<State>
     private let announcer: FlagshipAnnouncer<FlagshipFetchMachine.Announcement>
 
-    /// Creates a visitor; whether the session knows of the consent is ``prepare(_:)``'s to see to.
+    /// Creates a visitor; ``prepare(_:)`` passes its consent to the session.
     init(
         flagship: Flagship,
         identity: FlagshipIdentity,
@@ -57,17 +59,18 @@ public final class FlagshipVisitor: Sendable {
 
     var log: any LogSink { flagship.environment.log }
 
-    /// Takes an event of the fetch status, and announces what is news.
+    /// Takes an event of the fetch status, and announces changes.
     func take(_ event: FlagshipFetchMachine.Event) {
         if let news = state.withLock({ $0.machine.take(event) }) { announcer.announce(news) }
     }
 
-    /// Looks the visitor up in the cache, or forgets it, and carries out what it says of being tracked; what an earlier run
-    /// left is delivered from then on.
+    /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are
+    /// delivered
+    /// from then on.
     ///
     /// - Parameters:
-    ///   - install: What is known of this installation.
-    ///   - isConsentKnown: Whether there is nothing to tell the vendor.
+    ///   - install: The state of this installation.
+    ///   - isConsentKnown: Whether the vendor knows already.
     func prepare(_ install: FlagshipInstallation, isConsentKnown: Bool) async {
         let (id, hasConsented) = state.withLock { ($0.identity.visitorID, $0.hasConsented) }
         let cache = flagship.visitors
@@ -78,7 +81,7 @@ public final class FlagshipVisitor: Sendable {
             }
             if let data = found ?? nil { restore(data, id: id) }
         }
-        // Known and given, it has been said already.
+        // If known and given, the vendor has been told.
         if !hasConsented || !isConsentKnown { await carryOut(hasConsented, for: state.withLock { $0.identity }) }
         await flagship.client?.beginDelivery()
     }
@@ -93,7 +96,7 @@ public final class FlagshipVisitor: Sendable {
         take(.cacheFound)
     }
 
-    // MARK: Who it is
+    // MARK: Identity
 
     /// The visitor's id.
     public var visitorID: String { state.withLock { $0.identity.visitorID } }
@@ -101,27 +104,27 @@ public final class FlagshipVisitor: Sendable {
     public var anonymousID: String? { state.withLock { $0.identity.anonymousID } }
     /// Whether the visitor is signed in.
     public var isAuthenticated: Bool { state.withLock { $0.identity.isAuthenticated } }
-    /// Whether the visitor has agreed.
+    /// Whether the visitor has consented.
     public var hasConsented: Bool { state.withLock { $0.hasConsented } }
     /// The status of the flags.
     public var fetchStatus: FlagshipFetchStatus { state.withLock { $0.machine.current.status } }
-    /// Why the flags have to be fetched.
+    /// Why the flags need to be fetched.
     public var fetchReason: FlagshipFetchReason { state.withLock { $0.machine.current.reason } }
 
-    /// Signs in: the id so far becomes the anonymous one.
+    /// Signs in: the previous id becomes the anonymous one.
     ///
-    /// Flags have to be fetched then.
+    /// Flags then need to be fetched.
     ///
-    /// In bucketing mode it changes nothing, as in the original, and says so in the log.
+    /// In bucketing mode this has no effect, as in the original, and is logged.
     public func authenticate(_ visitorID: String) {
         changeIdentity(.authenticated, .authenticate) { $0.authenticate(visitorID) }
     }
 
     /// Signs out: the anonymous id is the visitor's again.
     ///
-    /// Flags have to be fetched then.
+    /// Flags then need to be fetched.
     ///
-    /// In bucketing mode it changes nothing, as in the original, and says so in the log.
+    /// In bucketing mode this has no effect, as in the original, and is logged.
     public func unauthenticate() {
         changeIdentity(.unauthenticated, .unauthenticate) { $0.unauthenticate() }
     }
@@ -135,7 +138,7 @@ public final class FlagshipVisitor: Sendable {
             return log.log(.warning, tag, "in bucketing mode this changes nothing")
         }
         guard flagship.status != .panic else { return log.log(.info, tag, "in panic this changes nothing") }
-        // The session follows under the lock, so that it ends up where the visitor does.
+        // The session is updated under the lock, so that it ends up where the visitor does.
         let isNews = state.withLock { state in
             guard change(&state.identity) else { return false }
             session?.identify(state.identity.neutral)
@@ -148,15 +151,15 @@ public final class FlagshipVisitor: Sendable {
 
     // MARK: The context
 
-    /// The context as it is now.
+    /// Returns the current context.
     public func context() -> [String: FlagValue] { state.withLock { $0.fullContext } }
 
-    /// Sets one value of the context.
+    /// Sets one context value.
     public func updateContext(_ key: String, _ value: FlagValue) { updateContext([key: value]) }
 
-    /// Sets values of the context; those that Flagship has no type for are left out and logged, the others apply.
+    /// Sets context values; those that Flagship has no type for are left out and logged, the others take effect.
     ///
-    /// Flags have to be fetched again only if anything has changed.
+    /// Flags need to be fetched again only if anything has changed.
     public func updateContext(_ values: [String: FlagValue]) {
         guard flagship.status != .panic, flagship.status != .notInitialized else {
             return log.log(.info, .updateContext, "nothing changes while the status is \(flagship.status.rawValue)")
@@ -167,7 +170,7 @@ public final class FlagshipVisitor: Sendable {
         if changeContext({ $0.update(values) }) { take(.contextChanged) }
     }
 
-    /// Sets a value that Flagship gives a meaning to; one of the wrong type is left out and logged.
+    /// Sets a value that Flagship defines; one of the wrong type is left out and logged.
     ///
     /// - Returns: Whether it was set.
     @discardableResult
@@ -180,12 +183,12 @@ public final class FlagshipVisitor: Sendable {
         return true
     }
 
-    /// Removes everything from the context.
+    /// Removes all context values.
     ///
-    /// Rules for all users still hold, and requests still say what the device is.
+    /// Rules for all users still hold, and requests still describe the device.
     public func clearContext() { changeContext { $0.clear() } }
 
-    /// Changes the context; the session follows under the lock, so that of two changes at once neither undoes the other there.
+    /// Changes the context; the session is updated under the lock, so that concurrent changes don't undo each other.
     ///
     /// - Returns: Whether anything changed.
     @discardableResult

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Describes a visitor; ``build()`` makes it.
+/// Builds a visitor; ``build()`` creates it.
 public struct FlagshipVisitorBuilder: Sendable {
     let flagship: Flagship
     let visitorID: String
@@ -18,28 +18,28 @@ public struct FlagshipVisitorBuilder: Sendable {
         self.instance = instance
     }
 
-    /// Sets the context; values without a type of the vendor's are left out and logged.
+    /// Sets the context; values that the vendor has no type for are left out and logged.
     public func context(_ context: [String: FlagValue]) -> Self {
         var copy = self
         copy.context = context
         return copy
     }
 
-    /// Says whether the visitor has agreed.
+    /// Sets whether the visitor has consented.
     public func consent(_ hasConsented: Bool) -> Self {
         var copy = self
         copy.hasConsented = hasConsented
         return copy
     }
 
-    /// Says whether the id names a signed-in user.
+    /// Sets whether the id names a signed-in user.
     public func authenticated(_ isAuthenticated: Bool) -> Self {
         var copy = self
         copy.isAuthenticated = isAuthenticated
         return copy
     }
 
-    /// Names who is told of each change of the fetch status, in order and once.
+    /// Sets a listener to each change of the fetch status, called in order and once.
     public func onFetchStatusChanged(
         _ listener: @escaping @Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void
     ) -> Self {
@@ -48,7 +48,8 @@ public struct FlagshipVisitorBuilder: Sendable {
         return copy
     }
 
-    /// Makes the visitor: looks it up in the cache, or forgets what is there if it hasn't agreed, and tells the vendor of
+    /// Creates the visitor: looks it up in the cache, or deletes it there if it hasn't consented, and tells the vendor
+    /// of
     /// its consent unless that is known already.
     ///
     /// It takes no longer than the look-up's time-out.
@@ -70,7 +71,7 @@ public struct FlagshipVisitorBuilder: Sendable {
         var values = flagship.options.device.context
         values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await install.isFirstRun())
         values.merge(context) { $1 }
-        // The vendor is told once for each visitor, and again only when it changes; before the start and in panic it isn't.
+        // The vendor is told once for each visitor and after changes, but not before the start or in panic.
         let status = flagship.status
         var isConsentKnown = status == .notInitialized || status == .panic
         if !isConsentKnown, hasConsented { isConsentKnown = await install.knowsConsent(of: identity.visitorID) }
@@ -89,8 +90,9 @@ public struct FlagshipVisitorBuilder: Sendable {
     }
 }
 
-/// What is known of this installation: whether it runs for the first time, the id of its anonymous visitor,
-/// and which consent the vendor has heard of.
+/// The state of this installation: whether this is its first run, the id of its anonymous visitor, and which consent
+/// the
+/// vendor knows of.
 struct FlagshipInstallation: Sendable {
     let state: any StateStore
     let environment: ClientEnvironment
@@ -98,14 +100,14 @@ struct FlagshipInstallation: Sendable {
     private static let idKey = "flagship/install/id"
     private static let runKey = "flagship/install/ran"
 
-    /// Whether no visitor was made before; asking makes it false.
+    /// Returns whether no visitor was created before; the next call returns `false`.
     func isFirstRun() async -> Bool {
-        // Of two that ask at once, one is the first. What a store can't say counts as the first.
+        // Of two concurrent calls, one is the first. If the store can't tell, it counts as the first.
         guard case .conflict = try? await state.update(Self.runKey, to: [1], if: nil) else { return true }
         return false
     }
 
-    /// The same id in every run of this installation.
+    /// Returns the same id in every run of this installation.
     func deviceID() async -> String {
         let id = environment.makeID().uppercased()
         if case .conflict(let known?) = try? await state.update(Self.idKey, to: Array(id.utf8), if: nil) {
@@ -114,13 +116,13 @@ struct FlagshipInstallation: Sendable {
         return id
     }
 
-    /// Whether the vendor knows that a visitor has agreed.
+    /// Returns whether the vendor knows that a visitor has consented.
     func knowsConsent(of visitorID: String) async -> Bool {
         guard let known = try? await state.value(for: Self.consentKey(visitorID)) else { return false }
         return !known.isEmpty
     }
 
-    /// Notes that the vendor was told that a visitor has agreed, or forgets the visitor.
+    /// Notes that the vendor was told of a visitor's consent, or removes the visitor.
     func noteConsent(of visitorID: String, _ hasConsented: Bool) async {
         try? await state.setValue(hasConsented ? [1] : nil, for: Self.consentKey(visitorID))
     }

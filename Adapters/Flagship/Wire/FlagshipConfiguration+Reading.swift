@@ -2,9 +2,9 @@ import AdapterKit
 import Experimentation
 
 extension FlagshipConfiguration {
-    /// Reads the settings of a configuration file, as `docs/schemas/configuration-flagship.schema.json` has them.
+    /// Reads the settings of a configuration file, by `docs/schemas/configuration-flagship.schema.json`.
     ///
-    /// - Throws: `ErrorCode.configuration` naming the file, the key and what was expected.
+    /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
     public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         let standard = FlagshipConfiguration(environmentID: "", apiKey: Secret(""))
         self.init(
@@ -56,7 +56,7 @@ extension FlagshipConfiguration {
 }
 
 extension FlagshipReports {
-    /// Reads the names of the kinds.
+    /// Reads the names of the report kinds.
     fileprivate init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         self = []
         for name in try settings.strings("reports") {

@@ -9,7 +9,7 @@ import Experimentation
 public struct FlagshipConfiguration: Sendable {
     /// Where campaigns are decided.
     public enum Mode: String, Sendable, Hashable, Codable, CaseIterable {
-        /// By the vendor, who is asked for each visitor.
+        /// By the vendor, which is asked for each visitor.
         case decisionAPI
         /// Here, from a file of all campaigns.
         case bucketing
@@ -17,11 +17,11 @@ public struct FlagshipConfiguration: Sendable {
 
     /// The vendor's addresses.
     public struct Endpoints: Sendable, Hashable {
-        /// The Decision API, its version included.
+        /// The Decision API, including its version.
         public var decision: Endpoint
-        /// Where the file of all campaigns lies.
+        /// The location of the file of all campaigns.
         public var cdn: Endpoint
-        /// The collector of hits.
+        /// The hit collector.
         public var events: Endpoint
 
         /// Creates addresses.
@@ -39,35 +39,35 @@ public struct FlagshipConfiguration: Sendable {
         )
     }
 
-    /// The environment: 20 characters from `0` to `9` and `a` to `v`; another form is logged as a warning.
+    /// The environment: 20 characters from `0` to `9` and `a` to `v`; any other form is logged as a warning.
     public var environmentID: String
     /// The key of the Decision API.
     public var apiKey: Secret
     /// Where campaigns are decided.
     public var mode: Mode
-    /// Whose rules decide in ``Mode/bucketing``.
+    /// The rules that decide in ``Mode/bucketing``.
     public var rules: FlagshipRules
     /// The vendor's addresses.
     public var endpoints: Endpoints
-    /// How long one question for campaigns may take, retries included.
+    /// The time limit for a request for campaigns, including retries.
     public var timeout: Duration
-    /// How long fetching the file of all campaigns, or delivering events, may take.
+    /// The time limit for fetching the file of all campaigns, or for delivering events.
     public var transferTimeout: Duration
-    /// How often the file of all campaigns is asked for; zero for once.
+    /// How often to request the file of all campaigns; zero for once.
     public var pollingInterval: Duration
-    /// How many events wait, and go into one delivery, at most.
+    /// The maximum number of events that wait, and that go into one delivery.
     public var poolSize: Int
-    /// How long an event waits at most.
+    /// How long an event may wait.
     public var batchInterval: Duration
-    /// How old an event may be when it is delivered.
+    /// The maximum age of an event at its delivery.
     public var maximumAge: Duration
-    /// What every visitor's context says of the device.
+    /// The device's part of every visitor's context.
     public var device: FlagshipDevice
-    /// How a question is repeated that failed, within its time; events are repeated by the client's outbox alone.
+    /// How to retry a failed request for campaigns, within its time limit; only the client's outbox retries events.
     public var retry: HTTPRetry
-    /// Told of each exposure that the vendor has taken.
+    /// Called with each exposure that the vendor has taken.
     public var onVisitorExposed: FlagshipExposureCallback?
-    /// What the vendor's developers may hear.
+    /// The reports that may go to the vendor's developers.
     public var reports: FlagshipReports
 
     /// Creates settings.
@@ -76,18 +76,18 @@ public struct FlagshipConfiguration: Sendable {
     ///   - environmentID: The environment.
     ///   - apiKey: The key of the Decision API.
     ///   - mode: Where campaigns are decided.
-    ///   - rules: Whose rules decide in ``Mode/bucketing``.
+    ///   - rules: The rules that decide in ``Mode/bucketing``.
     ///   - endpoints: The vendor's addresses.
-    ///   - timeout: How long one question for campaigns may take.
-    ///   - transferTimeout: How long fetching the file of all campaigns, or delivering events, may take.
-    ///   - pollingInterval: How often the file of all campaigns is asked for; zero for once.
-    ///   - poolSize: How many events wait at most, from 1 on.
-    ///   - batchInterval: How long an event waits at most.
-    ///   - maximumAge: How old an event may be when it is delivered.
-    ///   - device: What every visitor's context says of the device.
-    ///   - retry: How a question is repeated that failed, within its time.
-    ///   - onVisitorExposed: Told of each exposure that the vendor has taken.
-    ///   - reports: What the vendor's developers may hear; nothing unless it is named.
+    ///   - timeout: The time limit for a request for campaigns.
+    ///   - transferTimeout: The time limit for fetching the file of all campaigns, or for delivering events.
+    ///   - pollingInterval: How often to request the file of all campaigns; zero for once.
+    ///   - poolSize: The maximum number of waiting events, at least 1.
+    ///   - batchInterval: How long an event may wait.
+    ///   - maximumAge: The maximum age of an event at its delivery.
+    ///   - device: The device's part of every visitor's context.
+    ///   - retry: How to retry a failed request for campaigns, within its time limit.
+    ///   - onVisitorExposed: Called with each exposure that the vendor has taken.
+    ///   - reports: The reports that may go to the vendor's developers; none by default.
     public init(
         environmentID: String,
         apiKey: Secret,
@@ -122,23 +122,23 @@ public struct FlagshipConfiguration: Sendable {
         self.reports = reports
     }
 
-    /// Four hours: what is older the vendor's SDKs give up.
+    /// Four hours: the vendor's SDKs drop older hits.
     public static let oldestHit = Duration.seconds(14_400)
 }
 
 extension FlagshipConfiguration {
-    /// Whether the environment's id has the form that the vendor gives out.
+    /// Whether the environment's id has the vendor's usual form.
     var hasUsualEnvironmentID: Bool { Self.isUsual(environmentID) }
 
-    /// Whether an environment's id has the form that the vendor gives out.
+    /// Whether an environment's id has the vendor's usual form.
     static func isUsual(_ environmentID: String) -> Bool {
         environmentID.utf8.count == 20
             && environmentID.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x76).contains($0) }
     }
 
-    /// Checks what can't work.
+    /// Checks for settings that can't work.
     ///
-    /// - Throws: ``ErrorCode/configuration`` naming the setting.
+    /// - Throws: ``ErrorCode/configuration``, naming the setting.
     func validate() throws(ExperimentationError) {
         func refuse(_ text: String) -> ExperimentationError {
             ExperimentationError(.configuration, "Flagship: \(text)")

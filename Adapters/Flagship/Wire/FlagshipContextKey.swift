@@ -1,18 +1,18 @@
 import Experimentation
 
-/// The names in a visitor's context that Flagship itself gives a meaning to.
+/// The context keys that Flagship itself defines.
 ///
-/// Those of which ``isAutomatic`` is true are filled in by the adapter, on Linux too; an attribute of the same name wins.
+/// Those with ``isAutomatic`` are filled in by the adapter, on Linux too; an attribute of the same name wins.
 public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     /// Whether this is the first run of the application on this device.
     case firstTimeInit = "sdk_firstTimeInit"
-    /// The device's language, by its code alone: `fr`.
+    /// The device's language by its code: `fr`.
     case locale = "sdk_deviceLanguage"
-    /// What the device is: `Mobile`, `Tablet`, `TV`, `Desktop` or `Watch`.
+    /// The kind of device: `Mobile`, `Tablet`, `TV`, `Desktop` or `Watch`.
     case deviceType = "sdk_deviceType"
     /// The device's model.
     case deviceModel = "sdk_deviceModel"
-    /// The town.
+    /// The city.
     case locationCity = "sdk_city"
     /// The region.
     case locationRegion = "sdk_region"
@@ -22,39 +22,39 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     case locationLatitude = "sdk_lat"
     /// The longitude in degrees.
     case locationLongitude = "sdk_long"
-    /// The address of the device in its network, version 4 or 6.
+    /// The device's IP address, version 4 or 6.
     case ip = "sdk_ip"
-    /// The name of the operating system; it tells the truth, on Linux too.
+    /// The operating system's actual name, on Linux too.
     case osName = "sdk_osName"
-    /// The name of the operating system once more: the vendor has two keys for it.
+    /// The operating system's name once more: the vendor has two keys for it.
     case osVersionName = "sdk_osVersionName"
     /// The version of the operating system.
     case osVersionCode = "sdk_osVersionCode"
-    /// The mobile network.
+    /// The mobile network operator.
     case carrierName = "sdk_carrierName"
-    /// Whether the application runs for its developers.
+    /// Whether the application runs in development mode.
     case devMode = "sdk_devMode"
-    /// What connects the device: `3g`, `wifi`.
+    /// The device's connection: `3g`, `wifi`.
     case internetConnection = "sdk_internetConnection"
-    /// The application's version as people read it.
+    /// The application's displayed version.
     case appVersionName = "sdk_versionName"
     /// The application's version as a number.
     case appVersionCode = "sdk_versionCode"
     /// The version of the vendor's SDK that this adapter replaces.
     case flagshipVersion = "sdk_fsVersion"
-    /// The part of the application that is in front.
+    /// The interface in front.
     case interfaceName = "sdk_interfaceName"
 
     /// The key of a rule for all users.
     static let allUsers = "fs_all_users"
-    /// The key of a rule that means single visitors, by id.
+    /// The key of a rule for single visitors, by id.
     static let users = "fs_users"
-    /// The key under which the platform's name goes out beside ``osName``.
+    /// The key under which the platform's name is sent beside ``osName``.
     static let client = "fs_client"
-    /// The key under which the SDK's version goes out beside ``flagshipVersion``.
+    /// The key under which the SDK's version is sent beside ``flagshipVersion``.
     static let version = "fs_version"
 
-    /// Whether the adapter fills it in by itself.
+    /// Whether the adapter fills it in.
     public var isAutomatic: Bool {
         switch self {
         case .firstTimeInit, .locale, .deviceType, .deviceModel, .osName, .osVersionName, .osVersionCode,
@@ -64,7 +64,7 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// What is wrong with a value for this key, for a person; `nil` if it may be set.
+    /// Returns what is wrong with a value for this key, for a person; `nil` if it may be set.
     public func objection(to value: FlagValue) -> String? {
         switch self {
         case .firstTimeInit, .devMode:
@@ -87,9 +87,9 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Addresses as people write them.
+/// IP addresses in their written form.
 enum IPAddress {
-    /// Whether a text is an address of version 4 or 6.
+    /// Whether a string is an address of version 4 or 6.
     static func isValid(_ text: String) -> Bool { isVersion4(text[...]) || isVersion6(text) }
 
     private static func isVersion4(_ text: Substring) -> Bool {
@@ -127,7 +127,7 @@ enum IPAddress {
 }
 
 extension String {
-    /// The parts between each pair of the same two characters.
+    /// Splits a string at each doubled character.
     fileprivate func components(separatedByDouble character: Character) -> [Substring] {
         var parts: [Substring] = []
         var start = startIndex

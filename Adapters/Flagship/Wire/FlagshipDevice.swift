@@ -1,15 +1,15 @@
 import Experimentation
 import Foundation
 
-/// What the device says of itself in every visitor's context.
+/// The device's part of every visitor's context.
 ///
-/// ``current`` asks the system; any part can be replaced, so that a server speaks for its users' devices.
+/// ``current`` asks the system; any part can be replaced, so that a server can stand in for its users' devices.
 public struct FlagshipDevice: Sendable, Hashable {
     /// The language's code: `fr`.
     public var language: String
     /// `Mobile`, `Tablet`, `TV`, `Desktop` or `Watch`.
     public var type: String
-    /// The model, or the machine's architecture where there is no model.
+    /// The model, or the machine's architecture if there is no model.
     public var model: String
     /// The operating system's name.
     public var osName: String

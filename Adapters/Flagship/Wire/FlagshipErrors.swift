@@ -2,14 +2,14 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// What the vendor's statuses mean.
+/// The meaning of the vendor's statuses.
 enum FlagshipErrors {
-    /// Why an answer to a read isn't a good one; `nil` if it is.
+    /// Returns why an answer to a read is invalid; `nil` if it is valid.
     ///
     /// - Parameters:
     ///   - reply: The answer.
-    ///   - what: What was asked for, for a person.
-    /// - Returns: Why it isn't good, or `nil`.
+    ///   - what: What was requested, for a person.
+    /// - Returns: Why it is invalid, or `nil`.
     static func failure(of reply: HTTPReply, asking what: String) -> ExperimentationError? {
         switch reply.status {
         case 200...299: nil
@@ -25,7 +25,7 @@ enum FlagshipErrors {
         }
     }
 
-    /// Reads what the vendor sent as JSON; what is wrong with it is said of the document by its name.
+    /// Parses the vendor's JSON; errors name the document.
     static func document(_ bytes: [UInt8], named name: String) throws(ExperimentationError) -> FlagValue {
         do throws(ExperimentationError) {
             return try JSON.parse(bytes)
@@ -34,13 +34,13 @@ enum FlagshipErrors {
         }
     }
 
-    /// What became of events whose request got this answer.
+    /// Returns what became of the events whose request got this answer.
     ///
     /// - Parameters:
-    ///   - reply: The answer. What its body says is ignored, as the vendor's SDKs do, unless it is a page: those come from
-    ///     a portal on the way, never from the vendor.
-    ///   - count: How many events were in the request.
-    ///   - now: The time, for an answer that says when to come again.
+    ///   - reply: The answer. Its body is ignored, as by the vendor's SDKs, unless it is an HTML page: those come from
+    ///     a captive portal, never from the vendor.
+    ///   - count: The number of events in the request.
+    ///   - now: The time, for an answer that asks for a wait.
     /// - Returns: The verdict on each of the events.
     static func verdict(on reply: HTTPReply, events count: Int, now: Date) -> Verdict {
         switch reply.status {

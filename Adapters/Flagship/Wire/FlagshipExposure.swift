@@ -1,17 +1,18 @@
 import AdapterKit
 import Experimentation
 
-/// Told of each exposure that the vendor has taken, on the main actor: the visitor first, then the flag.
+/// Called on the main actor with each exposure that the vendor has taken: the visitor first, then the flag.
 public typealias FlagshipExposureCallback = @MainActor @Sendable (FlagshipExposedVisitor, FlagshipExposedFlag) -> Void
 
-/// The visitor of an exposure, as it was when the flag was seen.
+/// The visitor of an exposure, as of when the flag was seen.
 public struct FlagshipExposedVisitor: Sendable, Hashable {
     /// The visitor's id.
     public var id: String
     /// The visitor's id from before signing in.
     public var anonymousID: String?
-    /// The visitor's context; by the neutral client the one of the last refresh, and empty for an exposure that an earlier run
-    /// left.
+    /// The visitor's context; with the neutral client that of the last refresh, and empty for an exposure left by an
+    /// earlier
+    /// run.
     public var context: [String: FlagValue]
 
     /// Creates a visitor.
@@ -21,26 +22,26 @@ public struct FlagshipExposedVisitor: Sendable, Hashable {
         self.context = context
     }
 
-    /// The members by the vendor's names; an anonymous id that isn't there is left out.
+    /// Returns the members by the vendor's names; a missing anonymous id is left out.
     public func toDictionary() -> [String: FlagValue] {
         var members: [String: FlagValue] = ["id": .string(id), "context": .object(context)]
         if let anonymousID { members["anonymousId"] = .string(anonymousID) }
         return members
     }
 
-    /// The same as JSON text with sorted names; `nil` for a number that JSON has no form for.
+    /// Returns the members as JSON with sorted names; `nil` for a number that JSON can't represent.
     public func toJson() -> String? { FlagshipJSON.text(.object(toDictionary())) }
 }
 
 /// The flag of an exposure.
 public struct FlagshipExposedFlag: Sendable, Hashable {
-    /// The flag's key; empty for an exposure that was recorded for an experiment, not for a flag.
+    /// The flag's key; empty for an exposure of an experiment instead of a flag.
     public var key: String
     /// The flag's own value.
     public var value: FlagValue?
-    /// The default that the reader named.
+    /// The default given by the caller.
     public var defaultValue: FlagValue?
-    /// Where the value comes from.
+    /// The origin of the value.
     public var metadata: FlagshipFlagMetadata
 
     /// Creates a flag.
@@ -51,7 +52,7 @@ public struct FlagshipExposedFlag: Sendable, Hashable {
         self.metadata = metadata
     }
 
-    /// The members by the vendor's names; what isn't there is left out.
+    /// Returns the members by the vendor's names; missing ones are left out.
     public func toDictionary() -> [String: FlagValue] {
         var members: [String: FlagValue] = ["key": .string(key), "metadata": .object(metadata.toDictionary())]
         if let value { members["value"] = value }
@@ -59,13 +60,13 @@ public struct FlagshipExposedFlag: Sendable, Hashable {
         return members
     }
 
-    /// The same as JSON text with sorted names; `nil` for a number that JSON has no form for.
+    /// Returns the members as JSON with sorted names; `nil` for a number that JSON can't represent.
     public func toJson() -> String? { FlagshipJSON.text(.object(toDictionary())) }
 }
 
-/// The campaign, the group and the variation that a flag's value comes from.
+/// The campaign, variation group and variation of a flag's value.
 public struct FlagshipFlagMetadata: Sendable, Hashable, Codable {
-    /// The campaign's id; empty where nothing is known.
+    /// The campaign's id; empty if nothing is known.
     public var campaignId = ""
     /// The campaign's name.
     public var campaignName = ""
@@ -77,17 +78,17 @@ public struct FlagshipFlagMetadata: Sendable, Hashable, Codable {
     public var variationId = ""
     /// The variation's name.
     public var variationName = ""
-    /// Whether the variation is the one that the others are compared with.
+    /// Whether the variation is the reference that the others are compared with.
     public var isReference = false
     /// The campaign's type, such as `ab`.
     public var campaignType = ""
-    /// The campaign's slug, if people gave it one.
+    /// The campaign's slug, if it has one.
     public var slug = ""
 
-    /// Creates metadata of nothing.
+    /// Creates empty metadata.
     public init() {}
 
-    /// Reads the metadata of a flag of the neutral client.
+    /// Reads the metadata of a neutral client's flag.
     public init(_ metadata: [String: FlagValue]) {
         campaignId = metadata.text("campaignId")
         campaignName = metadata.text("campaignName")
@@ -100,7 +101,7 @@ public struct FlagshipFlagMetadata: Sendable, Hashable, Codable {
         slug = metadata.text("slug")
     }
 
-    /// The members by the vendor's names, all of them.
+    /// Returns all members by the vendor's names.
     public func toDictionary() -> [String: FlagValue] {
         [
             "campaignId": .string(campaignId), "campaignName": .string(campaignName),
@@ -110,13 +111,13 @@ public struct FlagshipFlagMetadata: Sendable, Hashable, Codable {
         ]
     }
 
-    /// The same as JSON text with sorted names.
+    /// Returns the members as JSON with sorted names.
     public func toJson() -> String { FlagshipJSON.text(.object(toDictionary())) ?? "{}" }
 }
 
-/// JSON as text.
+/// JSON as a string.
 enum FlagshipJSON {
-    /// The text with sorted names, or `nil` for a value that JSON has no form for.
+    /// Returns JSON with sorted names, or `nil` for a value that JSON can't represent.
     static func text(_ value: FlagValue) -> String? {
         (try? JSON.encode(value, order: .sorted)).map { String(decoding: $0, as: UTF8.self) }
     }

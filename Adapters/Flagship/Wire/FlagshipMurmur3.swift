@@ -1,13 +1,13 @@
 /// The vendor's hash, MurmurHash3 in its 32-bit variant for x86 with seed 0, fed piece by piece.
 ///
-/// A half-fed hash is a value: the part that many ids share is fed once and copied.
+/// A partially fed hash is a value: the shared prefix of many ids is fed once and copied.
 package struct FlagshipMurmur3: Sendable {
     private var state: UInt32 = 0
     private var tail: UInt32 = 0
     private var tailBits: UInt32 = 0
     private var count: UInt32 = 0
 
-    /// Feeds the bytes of a text's UTF-8 form.
+    /// Feeds the UTF-8 bytes of a string.
     mutating func feed(_ text: String) {
         let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { feed($0) }
         if isFed == nil { for byte in text.utf8 { feed(byte) } }
@@ -22,7 +22,7 @@ package struct FlagshipMurmur3: Sendable {
         return hash ^ hash >> 16
     }
 
-    /// The hash of a text's UTF-8 form.
+    /// Returns the hash of a string's UTF-8 bytes.
     package static func hash(_ text: String) -> UInt32 {
         var hash = FlagshipMurmur3()
         hash.feed(text)

@@ -1,23 +1,24 @@
 import Experimentation
 import Foundation
 
-/// What the application lets the vendor's developers hear; nothing unless it is named.
+/// The reports that may go to the vendor's developers; none by default.
 ///
 /// The original reports by default. Here reports are opt-in.
 public struct FlagshipReports: OptionSet, Sendable, Hashable {
     /// The kinds as bits.
     public let rawValue: Int
-    /// Creates a set out of bits.
+    /// Creates a set from bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// How Flagship is set up: with each fetch of about two visitors of a thousand, and nothing of the visitor.
+    /// Flagship's set-up: with each fetch of about two visitors in a thousand, and nothing about the visitor.
     public static let usage = FlagshipReports(rawValue: 1)
-    /// What visitors do and what fails, while the vendor looks for a fault in the account: for the share of visitors that it
-    /// asks for, and of these for those who have agreed.
+    /// Visitors' actions and failures, while the vendor is troubleshooting the account: for the share of visitors that
+    /// it asks
+    /// for, and of these only those who have consented.
     public static let troubleshooting = FlagshipReports(rawValue: 2)
 }
 
-// MARK: - Whose reports are wanted
+// MARK: - Selection of visitors
 
 extension FlagshipReports {
     /// Whether a visitor is among the few whose usage is reported today.
@@ -25,7 +26,7 @@ extension FlagshipReports {
     /// - Parameters:
     ///   - visitorID: The visitor.
     ///   - date: The time.
-    ///   - timeZone: The device's time zone, which says what day it is.
+    ///   - timeZone: The device's time zone, which determines the day.
     /// - Returns: Whether it is reported.
     static func wantsUsage(of visitorID: String, at date: Date, in timeZone: TimeZone) -> Bool {
         var calendar = Calendar(identifier: .gregorian)
@@ -37,9 +38,9 @@ extension FlagshipReports {
 }
 
 extension AccountSettings.Troubleshooting {
-    /// Whether the vendor wants to hear of a visitor now.
+    /// Whether the vendor currently wants reports about a visitor.
     ///
-    /// A share of zero selects no visitor; the original takes one of a hundred too many.
+    /// A share of zero selects no visitor; the original selects one in a hundred too many.
     func wants(_ visitorID: String, at date: Date) -> Bool {
         guard let start = Self.date(startDate), let end = Self.date(endDate), start < date, date < end else {
             return false
@@ -47,9 +48,10 @@ extension AccountSettings.Troubleshooting {
         return Int(FlagshipMurmur3.hash(visitorID + endDate) % 100) < traffic
     }
 
-    /// A date as the vendor writes it: with and without milliseconds, with a letter for the zone or with digits.
+    /// Parses a date in the vendor's notations: with or without milliseconds, with a letter for the zone or with
+    /// digits.
     ///
-    /// The original reads only those with milliseconds, which the vendor's server doesn't write.
+    /// The original parses only those with milliseconds, which the vendor's server doesn't write.
     static func date(_ text: String) -> Date? {
         var text = text
         if let zone = text.lastIndex(where: { $0 == "+" || $0 == "-" }), text[zone...].count == 5,

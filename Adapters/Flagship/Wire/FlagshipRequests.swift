@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// The requests of each remote operation: values in, a request and its body out.
+/// Builds the requests of each remote operation: values in, a request and its body out.
 struct FlagshipRequests: Sendable {
     /// A request with its body.
     struct Prepared: Sendable {
@@ -14,7 +14,7 @@ struct FlagshipRequests: Sendable {
     let apiKey: Secret
     let endpoints: FlagshipConfiguration.Endpoints
 
-    /// Asks what is decided for a visitor.
+    /// Requests a visitor's decisions.
     func campaigns(_ question: FlagValue) throws(ExperimentationError) -> Prepared {
         Prepared(
             request: endpoints.decision.request(
@@ -27,7 +27,7 @@ struct FlagshipRequests: Sendable {
         )
     }
 
-    /// Reports exposures, as many as one request takes.
+    /// Reports exposures, at most as many as one request takes.
     func activate(_ entries: [FlagValue]) throws(ExperimentationError) -> Prepared {
         let body: FlagValue = ["cid": .string(environmentID), "batch": .array(entries)]
         return Prepared(
@@ -36,7 +36,7 @@ struct FlagshipRequests: Sendable {
         )
     }
 
-    /// Sends hits, together even if there is only one.
+    /// Sends hits, as a batch even if there is only one.
     func hits(_ hits: [FlagValue]) throws(ExperimentationError) -> Prepared {
         let body: FlagValue = [
             "t": "BATCH", "cid": .string(environmentID), "ds": .string(FlagshipWire.dataSource), "h": .array(hits),
@@ -47,7 +47,7 @@ struct FlagshipRequests: Sendable {
         )
     }
 
-    /// Tells the vendor's developers of usage or of trouble.
+    /// Sends a usage or troubleshooting report to the vendor's developers.
     func report(_ report: FlagValue, _ kind: FlagshipReports) throws(ExperimentationError) -> Prepared {
         Prepared(
             request: endpoints.events.request(
@@ -59,7 +59,7 @@ struct FlagshipRequests: Sendable {
         )
     }
 
-    /// Fetches the file of all campaigns, unless it is the one with this date.
+    /// Fetches the file of all campaigns, unless it still has this date.
     func bucketingFile(ifModifiedSince date: String?) -> Prepared {
         var headers = HTTPFields()
         if let date { headers[.ifModifiedSince] = date }
@@ -71,7 +71,7 @@ struct FlagshipRequests: Sendable {
     private static func fields(apiKey: Secret? = nil) throws(ExperimentationError) -> HTTPFields {
         var fields = HTTPFields()
         fields[.accept] = "application/json"
-        // The original leaves this to its platform, which then says something else than what the body is.
+        // The original leaves this to its platform, which then declares a different type than the body's.
         fields[.contentType] = "application/json"
         try fields.set("x-sdk-client", FlagshipWire.sdkClient)
         try fields.set("x-sdk-version", FlagshipWire.sdkVersion)
@@ -81,7 +81,7 @@ struct FlagshipRequests: Sendable {
 }
 
 extension HTTPFields {
-    /// Sets a field by its written name.
+    /// Sets a field by its spelling.
     fileprivate mutating func set(_ name: String, _ value: String) throws(ExperimentationError) {
         guard let field = HTTPField.Name(name) else {
             throw ExperimentationError(.configuration, "\"\(name)\" is no name of a header field")

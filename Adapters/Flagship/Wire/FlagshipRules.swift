@@ -1,7 +1,7 @@
-/// Whose rules decide which variation a visitor gets, where two of the vendor's programs disagree.
+/// The program whose rules assign variations where two of the vendor's disagree.
 public enum FlagshipRules: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The SDK for iOS: a visitor keeps the variation that the SDK being replaced would give.
+    /// The SDK for iOS: a visitor keeps the variation that the replaced SDK would assign.
     case ios
-    /// The Decision API: what the vendor's server would give, ranges of buckets and one test per visitor included.
+    /// The Decision API: the assignments of the vendor's server, including bucket ranges and one test per visitor.
     case server
 }

@@ -1,12 +1,12 @@
 import Experimentation
 
-/// The vendor's words on the wire that are the same in every request.
+/// The constants of the vendor's wire.
 enum FlagshipWire {
-    /// The SDK that this adapter replaces: the vendor's server tells SDKs apart by it.
+    /// The SDK that this adapter replaces, by which the vendor's server tells SDKs apart.
     static let sdkClient = "iOS"
     /// The version of that SDK.
     static let sdkVersion = "4.0.3"
-    /// Where the Decision API answers, its version included.
+    /// The address of the Decision API, including its version.
     static let decisionURL = "https://decision.flagship.io/v2/"
     /// The source of every hit.
     static let dataSource = "APP"
@@ -15,9 +15,10 @@ enum FlagshipWire {
     static let largestActivation = 100
 }
 
-/// An answer to the question for campaigns.
+/// An answer to a request for campaigns.
 ///
-/// Read member by member: what is missing or of the wrong type takes its default, but for the list of campaigns.
+/// Read member by member: a missing member, or one of the wrong type, takes its default, except for the list of
+/// campaigns.
 struct CampaignsAnswer: Sendable {
     struct Campaign: Sendable {
         var origin: FlagshipOrigin
@@ -28,12 +29,13 @@ struct CampaignsAnswer: Sendable {
     var campaigns: [Campaign]
     var settings: AccountSettings?
 
-    /// Reads an answer.
+    /// Parses an answer.
     ///
-    /// The vendor sends the list of campaigns with every answer. An answer without one comes from something on the way, and isn't an
-    /// answer without campaigns, which would take away all users' flags; the original takes it for one.
+    /// The vendor sends the list of campaigns with every answer. An answer without one comes from something in between,
+    /// and must
+    /// not count as one without campaigns, which would remove all users' flags; the original takes it for that.
     ///
-    /// - Throws: ``ErrorCode/parseError`` when it isn't an object, or has no list of campaigns and no panic.
+    /// - Throws: ``ErrorCode/parseError`` if it isn't an object, or has no list of campaigns and no panic.
     init(_ json: FlagValue) throws(ExperimentationError) {
         guard let members = json.objectValue else {
             throw ExperimentationError(.parseError, "the Decision API's answer: an object is expected at the top")
@@ -70,13 +72,13 @@ struct CampaignsAnswer: Sendable {
     }
 }
 
-/// What the account is set to, as far as a client hears of it.
+/// The account's settings, as far as clients are told.
 struct AccountSettings: Sendable, Hashable {
     var enabledXPC: Bool
     var enabled1V1T: Bool
     var troubleshooting: Troubleshooting?
 
-    /// When, and for how many visitors, the vendor wants reports of what goes on.
+    /// When, and for how many visitors, the vendor wants troubleshooting reports.
     struct Troubleshooting: Sendable, Hashable {
         var startDate: String
         var endDate: String
@@ -96,7 +98,7 @@ struct AccountSettings: Sendable, Hashable {
     }
 }
 
-/// The campaign, the group and the variation that a value comes from.
+/// The campaign, variation group and variation of a value.
 struct FlagshipOrigin: Sendable, Hashable {
     var campaignID: String
     var campaignName: String

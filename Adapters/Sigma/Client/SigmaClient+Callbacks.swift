@@ -1,11 +1,12 @@
-/// The same calls with callbacks, for code that can't wait.
+/// The same calls with callbacks, for code that can't await.
 ///
-/// Callbacks run on the main actor, never within the call. Without one, that outcome is discarded; the work is done all
-/// the same.
+/// Callbacks run on the main actor, never within the call. Without a callback that outcome is discarded; the work is
+/// done
+/// nevertheless.
 extension SigmaClient {
-    /// What is called with a value.
+    /// Called with a value.
     public typealias SuccessCallback<Value> = @MainActor @Sendable (Value) -> Void
-    /// What is called with an error.
+    /// Called with an error.
     public typealias ErrorCallback = @MainActor @Sendable (SigmaError) -> Void
 
     /// Calls back with ``checkFlag(flagName:)``.

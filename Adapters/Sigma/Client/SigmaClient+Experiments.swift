@@ -3,12 +3,12 @@ import Experimentation
 extension SigmaClient {
     // MARK: Experiments
 
-    /// The user's places in experiments, to be sent to one's own analytics: `name.index|name.index`.
+    /// Returns the user's assignments in a form for your own analytics: `name.index|name.index`.
     ///
     /// Names may contain dots; the index follows the last one.
     ///
-    /// - Parameter estimateHoldouts: Whether places in holdouts are listed too, with index 0.
-    /// - Returns: The text, or `nil` if there are no places.
+    /// - Parameter estimateHoldouts: Whether to include holdouts, with index 0.
+    /// - Returns: The string, or `nil` if there are no assignments.
     /// - Throws: Why there is no configuration.
     public func getAllUserExperiments(estimateHoldouts: Bool = true) async throws(SigmaError) -> String? {
         guard let places = try await leniently({ () async throws(SigmaError) in try await self.places() }) else {
@@ -19,18 +19,19 @@ extension SigmaClient {
         )
     }
 
-    /// The same as objects.
+    /// Returns the user's assignments as objects.
     ///
-    /// The vendor's SDK has this as a deprecated overload of ``getAllUserExperiments(estimateHoldouts:)``, which made every
-    /// call of the other one ambiguous.
+    /// In the vendor's SDK this is a deprecated overload of ``getAllUserExperiments(estimateHoldouts:)``, which made
+    /// every
+    /// call of that one ambiguous.
     public func allUserExperiments() async throws(SigmaError) -> [SigmaExperiment] {
         try await places().map { $0.object }
     }
 
-    /// The user's places in experiments with the values that they give.
+    /// Returns the user's assignments with the values that they set.
     ///
-    /// - Parameter estimateHoldouts: Whether places in holdouts are listed too.
-    /// - Returns: One item for each place, in the configuration's order.
+    /// - Parameter estimateHoldouts: Whether to include holdouts.
+    /// - Returns: One item for each assignment, in the configuration's order.
     /// - Throws: Why there is no configuration.
     public func getUserExperimentsDetails(
         estimateHoldouts: Bool = true
@@ -61,9 +62,9 @@ extension SigmaClient {
         return details
     }
 
-    /// An experiment that the user is in.
+    /// Returns an experiment that the user is in.
     ///
-    /// - Parameter name: The experiment's name; a holdout's is allowed too.
+    /// - Parameter name: The name of an experiment or holdout.
     /// - Returns: The experiment as it is now, or `nil` if the user isn't in it.
     /// - Throws: ``SigmaError/experimentNotFound(experiment:)``, or why there is no configuration.
     public func getExperiment(name: String) async throws(SigmaError) -> SigmaExperiment? {
@@ -78,7 +79,7 @@ extension SigmaClient {
 
     // MARK: Holdouts
 
-    /// Whether the user is in a holdout.
+    /// Returns whether the user is in a holdout.
     ///
     /// - Parameter name: The holdout's name.
     /// - Returns: Whether the user is in it.
@@ -91,21 +92,21 @@ extension SigmaClient {
         return evaluation.membership(in: index) != .out
     }
 
-    /// The user's places in holdouts: `name.0|name.0`, or `nil` if there are none.
+    /// Returns the user's holdouts: `name.0|name.0`, or `nil` if there are none.
     public func getAllUserHoldouts() async throws(SigmaError) -> String? {
         SigmaTranslation.joined(
             try await places().filter { $0.experiment.isHoldout }.map { ($0.experiment.name, $0.told) }
         )
     }
 
-    // MARK: Places
+    // MARK: Assignments
 
     private struct Place {
         let index: Int
         let experiment: SigmaProjectExperiment
         let group: Int
         let object: SigmaExperiment
-        /// The index that is told.
+        /// The index as reported.
         var told: Int { experiment.isHoldout ? 0 : group }
     }
 

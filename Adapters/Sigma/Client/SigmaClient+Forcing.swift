@@ -1,17 +1,18 @@
 import Experimentation
 
-/// The local forced list: for trying things out on this device, not for production.
+/// The local forced list: for trials on this device, not for production.
 ///
-/// It goes before the service's own lists, isn't tied to a user's id, and survives a restart. Taking an entry out only
-/// undoes the entry; it doesn't force the user out.
+/// It takes precedence over the service's own lists, isn't tied to a user's id, and survives a restart. Removing an
+/// entry
+/// only undoes it; it doesn't force the user out.
 extension SigmaClient {
-    /// Forces the user into an experiment, or into one of its groups if an index is given.
+    /// Forces the user into an experiment, and into one of its groups if an index is given.
     ///
     /// The last call for an experiment counts.
     ///
     /// - Parameters:
     ///   - experimentName: The experiment's name.
-    ///   - groupIndex: Which of its groups, from 0; the one that the user's id falls into if `nil`.
+    ///   - groupIndex: The index of the group, from 0; `nil` for the one that the user's id falls into.
     /// - Throws: Checked in this order: why there is no configuration, ``SigmaError/experimentsEmpty``,
     ///   ``SigmaError/experimentNotFound(experiment:)``, ``SigmaError/experimentSplitIdNotFound(experiment:)``,
     ///   ``SigmaError/experimentGroupIndexNotFound(experiment:index:)``, and
@@ -38,7 +39,7 @@ extension SigmaClient {
         await profile.setForced { $0.updateValue(groupIndex, forKey: experimentName) }
     }
 
-    /// Takes an experiment off the local list.
+    /// Removes an experiment from the local list.
     ///
     /// - Parameter experimentName: The experiment's name.
     /// - Throws: Why there is no configuration, ``SigmaError/noForceIncludedExperiments`` if the list is empty, or

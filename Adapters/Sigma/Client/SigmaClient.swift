@@ -3,10 +3,10 @@ import Experimentation
 
 /// One user's flags and experiments, in the calls of the vendor's SDK.
 ///
-/// Every call that reads makes sure first that the configuration is valid, and fetches it if it isn't; nothing is fetched
-/// at any other time. Calls at once share one request. For callbacks see the methods with `onSuccess` and `onError`.
+/// Every reading call first ensures that the configuration is valid, and fetches it if it isn't; nothing is fetched
+/// at any other time. Concurrent calls share one request. For callbacks see the methods with `onSuccess` and `onError`.
 public final class SigmaClient: Sendable {
-    /// Tells this client from others.
+    /// Identifies this client.
     public let tag: String
 
     let profile: SigmaProfile
@@ -53,35 +53,35 @@ public final class SigmaClient: Sendable {
 
     // MARK: The user
 
-    /// Replaces everything that is said of the user, from the next call on; nothing is requested.
+    /// Replaces the user, from the next call on; nothing is requested.
     public func setUser(_ user: SigmaUser) { profile.replace(with: user) }
 
-    /// Replaces everything that is said of the user by what the builder says.
+    /// Replaces the user with what the builder sets.
     ///
-    /// - Parameter builder: Gets an empty builder and returns it.
+    /// - Parameter builder: Receives an empty builder and returns it.
     public func setUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
         profile.replace(with: builder(SigmaUser.Builder(time: time)).build())
     }
 
-    /// Changes what the builder says; other properties stay, with their age.
+    /// Changes what the builder sets; other properties stay, with their age.
     ///
-    /// - Parameter builder: Gets a builder and returns it.
+    /// - Parameter builder: Receives a builder and returns it.
     public func editUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
         profile.apply(builder(SigmaUser.Builder(time: time)).changes)
     }
 
-    /// Forgets everything that is said of the user, whose id is the generated one then.
+    /// Removes all of the user's properties; the id is then the generated one.
     public func clearUserProperties() { profile.replace(with: SigmaUser()) }
 
-    /// Waits until every change of the user so far would survive the process.
+    /// Waits until every change of the user so far is stored.
     public func saved() async { await profile.saved() }
 
     // MARK: Flags
 
-    /// The value of a flag for this user.
+    /// Returns the value of a flag for this user.
     ///
     /// - Parameter flagName: The flag's name.
-    /// - Returns: The value, or `nil` if there is none for this user or if it isn't of this type.
+    /// - Returns: The value, or `nil` if there is none for this user or it has another type.
     /// - Throws: ``SigmaError/featureFlagNotFound(featureFlag:)``, ``SigmaError/featureFlagNoRules(featureFlag:)``,
     ///   ``SigmaError/featureFlagRulesNotSatisfied(featureFlag:)``, or why there is no configuration.
     public func checkFlag<T: SigmaPropertyType>(flagName: String) async throws(SigmaError) -> T? {
@@ -97,9 +97,9 @@ public final class SigmaClient: Sendable {
         }
     }
 
-    /// The values of all flags that have one for this user, in the types that they were declared with.
+    /// Returns the values of all flags that have one for this user, in their declared types.
     ///
-    /// Objects are dictionaries of `FlagValue`. Whole numbers are `Int`, others `Double`.
+    /// Objects are dictionaries of `FlagValue`. Integers are `Int`, other numbers `Double`.
     public func getUserFeatureFlagsDetails() async throws(SigmaError) -> [String: any SigmaPropertyType] {
         var (evaluation, _) = try await evaluation()
         var values: [String: any SigmaPropertyType] = [:]
@@ -113,13 +113,13 @@ public final class SigmaClient: Sendable {
 
     // MARK: Both
 
-    /// The evaluation for this user with the valid configuration.
+    /// Returns the evaluation for this user with the valid configuration.
     func evaluation() async throws(SigmaError) -> (Evaluation, SigmaRuleset) {
         let ruleset = try await cache.ruleset()
         return (ruleset.evaluation(for: await profile.context(for: ruleset.project)), ruleset)
     }
 
-    /// Does something that needs the configuration; without one it throws or gives `nil`, as the options say.
+    /// Performs a read that needs the configuration; without one it throws or returns `nil`, depending on the options.
     func leniently<Value>(_ read: () async throws(SigmaError) -> Value) async throws(SigmaError) -> Value? {
         do throws(SigmaError) { return try await read() } catch {
             switch error {
@@ -131,7 +131,7 @@ public final class SigmaClient: Sendable {
 }
 
 extension SigmaProject {
-    /// The text behind an answer, and the type that it was declared with; `nil` for an answer without a text.
+    /// Returns the text of an answer, and its declared type; `nil` for an answer without a text.
     func text(of answer: FlagAnswer, forFlag index: Int) -> (text: String, type: ValueType)? {
         let flag = flags[index]
         switch answer {

@@ -3,25 +3,26 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Clients by tag; ``Sigma`` has one for the whole process, tests and servers make their own.
+/// Clients by tag; ``Sigma`` has one for the whole process, tests and servers create their own.
 public final class SigmaClientRegistry: Sendable {
     private let clients = Mutex<[String: SigmaClient]>([:])
 
     /// Creates an empty registry.
     public init() {}
 
-    /// Makes a client; see ``Sigma/initializeClient(projectToken:initialUser:apiURL:cacheTTL:retryCount:fetchTimeout:tag:options:)``.
+    /// Creates a client; see
+    /// ``Sigma/initializeClient(projectToken:initialUser:apiURL:cacheTTL:retryCount:fetchTimeout:tag:options:)``.
     ///
     /// - Parameters:
-    ///   - projectToken: The token of the project.
-    ///   - initialUser: What is known of the user.
+    ///   - projectToken: The project's token.
+    ///   - initialUser: The user.
     ///   - apiURL: The base address.
-    ///   - cacheTTL: For how many seconds a configuration is good; below 10 means 10.
-    ///   - retryCount: How many further attempts follow a failed request, at most 100.
-    ///   - fetchTimeout: For how many seconds one attempt may last; below 0.5 means 60.
-    ///   - tag: Tells this client from others.
-    ///   - options: What the vendor's SDK doesn't ask for.
-    /// - Returns: The client, which ``getClient(tag:)`` gives from now on.
+    ///   - cacheTTL: How many seconds a configuration is valid; below 10 means 10.
+    ///   - retryCount: How many retries follow a failed request, at most 100.
+    ///   - fetchTimeout: The time limit of one attempt in seconds; below 0.5 means 60.
+    ///   - tag: Identifies this client.
+    ///   - options: Options that the vendor's SDK doesn't have.
+    /// - Returns: The client, which ``getClient(tag:)`` returns from now on.
     /// - Throws: ``SigmaError/initializationOfExistingClient(tag:)``.
     public func initializeClient(
         projectToken: String,
@@ -60,15 +61,15 @@ public final class SigmaClientRegistry: Sendable {
         return made
     }
 
-    /// The client with a tag, or `nil`.
+    /// Returns the client with a tag, or `nil`.
     public func getClient(tag: String = Sigma.defaultClientTag) -> SigmaClient? { clients.withLock { $0[tag] } }
 
-    /// Lets go of the client with a tag, if there is one; what it keeps stays in its store.
+    /// Releases the client with a tag, if there is one; its stored state stays.
     public func removeClient(tag: String = Sigma.defaultClientTag) {
         _ = clients.withLock { $0.removeValue(forKey: tag) }
     }
 
-    /// What isn't a number, or is less than half a second, means the default; `Duration` traps on what it can't hold.
+    /// Anything but a number of at least half a second means the default; `Duration` traps on what it can't hold.
     private static func duration(_ seconds: TimeInterval) -> Duration {
         guard seconds.isFinite, seconds >= 0.5 else { return .seconds(60) }
         return .seconds(min(seconds, 86_400))

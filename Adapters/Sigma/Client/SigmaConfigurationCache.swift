@@ -2,10 +2,10 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// A client's configuration and place: valid while they are there and young enough, fetched on demand,
+/// A client's configuration and location: valid while they exist and are young enough, fetched on demand
 /// with one request for all concurrent callers, and kept over restarts.
 ///
-/// Nothing outlives its validity: with the service away, an overdue configuration is no configuration.
+/// Nothing outlives its validity: if the service is unavailable, an expired configuration counts as none.
 actor SigmaConfigurationCache {
     private var service: SigmaService
     private let records: SigmaRecords
@@ -31,11 +31,11 @@ actor SigmaConfigurationCache {
         self.failsWithoutPlace = failsWithoutPlace
     }
 
-    /// Returns rules that are valid now, after fetching what isn't.
+    /// Returns valid rules, fetching what has expired.
     func ruleset() async throws(SigmaError) -> SigmaRuleset {
         if let fetching { return try await fetching.value.get() }
         if isRestored, let valid = validRules() { return valid }
-        // A task of its own: who asked first may be cancelled, the others still want the answer.
+        // A task of its own: if the first caller is cancelled, the others still want the answer.
         let task = Task { () -> Result<SigmaRuleset, SigmaError> in
             do throws(SigmaError) { return .success(try await self.refresh()) } catch { return .failure(error) }
         }
@@ -55,7 +55,7 @@ actor SigmaConfigurationCache {
         rules.wantsPlace && service.configuration.asksForPlace
     }
 
-    /// Whether something stored then still counts; a date in the future means that the clock was set back.
+    /// Whether something stored at this date is still valid; a date in the future means that the clock was set back.
     private func isValid(_ date: Date) -> Bool {
         let age = time.now.timeIntervalSince(date)
         return age >= 0 && age <= Double(service.configuration.cacheLifetime.components.seconds)
@@ -80,7 +80,7 @@ actor SigmaConfigurationCache {
             await setPlace(try await service.place(privateID: privateID))
         } catch {
             guard !failsWithoutPlace else { throw .requestLocationFailed(error) }
-            // Remembered as no place, so that there is still only one request in a lifetime.
+            // Stored as no location, so that there is still only one request per lifetime.
             place = ([:], time.now)
             rules = rules.map { ($0.value.at([:]), $0.date) }
         }
@@ -94,7 +94,7 @@ actor SigmaConfigurationCache {
         await records.set(bytes, .place)
     }
 
-    /// Takes over what an earlier run left, once.
+    /// Restores what an earlier run left, once.
     private func restore() async {
         guard !isRestored else { return }
         isRestored = true

@@ -1,9 +1,9 @@
 import Experimentation
 
-/// An experiment that a user is in, as it was when it was asked for.
+/// An experiment that a user is in, as of the moment of the call.
 ///
-/// It holds the configuration, the user's properties and the group of that moment: later changes of either don't change
-/// what it gives.
+/// It holds the configuration, the user's properties and the group of that moment: later changes don't affect what it
+/// returns.
 public struct SigmaExperiment: Sendable {
     private let ruleset: SigmaRuleset
     private let context: EvaluationContext
@@ -22,13 +22,13 @@ public struct SigmaExperiment: Sendable {
     /// The name, which the vendor's documentation also calls its id.
     public var name: String { experiment.name }
 
-    /// Which of the experiment's groups it is, from 0; always 0 for a holdout.
+    /// The index of the user's group, from 0; always 0 for a holdout.
     public var groupIndex: Int? { experiment.isHoldout ? 0 : group }
 
     /// The name of the group.
     public var userGroupName: String? { experiment.groups[group].name }
 
-    /// The value of a parameter; `nil` for an unknown one, one without a value for the group, or another type.
+    /// Returns the value of a parameter; `nil` for an unknown one, one without a value for the group, or another type.
     public func getParamValue<T: SigmaPropertyType>(name: String) -> T? {
         guard let param = experiment.params.first(where: { $0.name == name }), let text = param.values[group] else {
             return nil
@@ -36,12 +36,12 @@ public struct SigmaExperiment: Sendable {
         return T(sigmaString: text)
     }
 
-    /// The value of a flag within this experiment; the flag's own rules don't count here.
+    /// Returns the value of a flag within this experiment; the flag's own rules don't count here.
     ///
     /// - Throws: ``SigmaError/featureFlagNotFound(featureFlag:)`` if the experiment doesn't have the flag,
     ///   ``SigmaError/experimentGroupNotMatchingFeatureFlagGroup(experiment:featureFlag:userGroup:featureFlagGroups:)``,
     ///   ``SigmaError/featureFlagNoRules(featureFlag:)`` or ``SigmaError/featureFlagRulesNotSatisfied(featureFlag:)``.
-    /// - Returns: The value, or `nil` if it is of another type.
+    /// - Returns: The value, or `nil` if it has another type.
     public func getFeatureValue<T: SigmaPropertyType>(flagName: String) throws(SigmaError) -> T? {
         let placement = ruleset.project.flag(named: flagName).flatMap { flag in
             ruleset.project.flags[flag].placements.first { $0.experiment == index }
@@ -68,11 +68,11 @@ public struct SigmaExperiment: Sendable {
     }
 }
 
-/// An experiment that a user is in, with the values that it gives.
+/// An experiment that a user is in, with the values that it sets.
 public struct SigmaExperimentDetail: Sendable, Hashable {
     /// The user's group.
     public struct Group: Sendable, Hashable {
-        /// Which of the experiment's groups it is, from 0; always 0 for a holdout.
+        /// The index of the group, from 0; always 0 for a holdout.
         public let index: Int
     }
 
@@ -80,16 +80,16 @@ public struct SigmaExperimentDetail: Sendable, Hashable {
     public struct Result: Sendable, Hashable {
         /// The flag's or the parameter's name.
         public let name: String
-        /// The value as it is configured.
+        /// The value as configured.
         public let value: String
     }
 
-    /// `featureFlag`, `parameter`, `splitUrl`, `webBuilder` or `holdout`; `nil` where the configuration doesn't say.
+    /// `featureFlag`, `parameter`, `splitUrl`, `webBuilder` or `holdout`; `nil` if the configuration doesn't say.
     public let type: String?
     /// The experiment's name.
     public let id: String
     /// The user's group.
     public let group: Group
-    /// What the experiment gives to the user: flags, then parameters.
+    /// The values that the experiment gives the user: flags, then parameters.
     public let results: [Result]
 }

@@ -2,10 +2,10 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// What a client knows of its one user, over restarts: the private id, the properties, the local forced list.
+/// A client's persistent state of its one user: the private id, the properties, the local forced list.
 ///
-/// Changes count at once. What an earlier run left is read with the first call that needs it; changes made before that
-/// are laid over it then.
+/// Changes take effect at once. What an earlier run left is read with the first call that needs it; changes made before
+/// then take precedence.
 final class SigmaProfile: Sendable {
     private enum Edit: Sendable {
         case replace(SigmaUser)
@@ -49,10 +49,10 @@ final class SigmaProfile: Sendable {
 
     // MARK: The user
 
-    /// Replaces everything that is said of the user.
+    /// Replaces all of the user's properties.
     func replace(with user: SigmaUser) { edit(.replace(user)) }
 
-    /// Changes what was touched.
+    /// Applies changes to single properties.
     func apply(_ changes: [SigmaUser.Builder.Change]) { edit(.change(changes)) }
 
     private func edit(_ edit: Edit) {
@@ -64,19 +64,19 @@ final class SigmaProfile: Sendable {
 
     // MARK: Reading
 
-    /// The id used in place of an unset user id, which requests carry.
+    /// The id that requests carry and that stands in for a missing user id.
     func privateID() async -> String {
         await load()
         return state.withLock { $0.privateID }
     }
 
-    /// The local forced list: experiment names with the index of a group, where one was named.
+    /// The local forced list: experiment names with the index of a group, if one was named.
     func forced() async -> [String: Int?] {
         await load()
         return state.withLock { $0.forced }
     }
 
-    /// The user as rules see them.
+    /// The user as evaluated by rules.
     func context(for project: SigmaProject) async -> EvaluationContext {
         await load()
         let (user, privateID, forced) = state.withLock { ($0.user, $0.privateID, $0.forced) }
@@ -88,7 +88,7 @@ final class SigmaProfile: Sendable {
         )
     }
 
-    /// An entry of the list, unless it names a group that the configuration no longer has.
+    /// Returns an entry of the list, unless it names a group that the configuration no longer has.
     private static func override(_ name: String, _ index: Int?, in project: SigmaProject) -> AssignmentOverride? {
         guard let index else { return .include(experiment: name, variation: nil) }
         guard let experiment = project.experiment(named: name).map({ project.experiments[$0] }),
@@ -99,7 +99,7 @@ final class SigmaProfile: Sendable {
 
     // MARK: The local forced list
 
-    /// Changes the list, and waits until the change would survive.
+    /// Changes the list, and waits until the change is stored.
     func setForced(_ change: @Sendable (inout [String: Int?]) -> Void) async {
         await load()
         state.withLock { change(&$0.forced) }
@@ -107,9 +107,9 @@ final class SigmaProfile: Sendable {
         await saved()
     }
 
-    // MARK: Keeping
+    // MARK: Storing
 
-    /// Waits until everything that was changed before this call is kept.
+    /// Waits until everything changed before this call is stored.
     func saved() async { await state.withLock { $0.saving }?.value }
 
     private func saveLater() {
@@ -139,7 +139,7 @@ final class SigmaProfile: Sendable {
         let user = await records.decode(SigmaUser.self, .user)
         let forced = await records.decode([String: Int?].self, .forced)
         let isNew = id?.isEmpty ?? true
-        // Once there is an id of our own, what the vendor's SDK left is history.
+        // Once we have an id of our own, the records of the vendor's SDK no longer count.
         let old = isNew ? imported : nil
         let isOwed = state.withLock { state in
             state.privateID =
@@ -153,7 +153,7 @@ final class SigmaProfile: Sendable {
             state.loading = nil
             return wasEdited || isNew
         }
-        // In its turn like every other: an edit from now on comes behind it.
+        // Queued like any other change: later edits come after it.
         if isOwed { saveLater() }
     }
 
@@ -165,7 +165,7 @@ final class SigmaProfile: Sendable {
     }
 }
 
-/// The id that is made for an unnamed user.
+/// The generated id of an unnamed user.
 enum SigmaPrivateID {
     private static let symbols = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 

@@ -2,9 +2,9 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// What one client keeps in the store: named as the vendor's SDK names it, apart for each tag and token.
+/// A client's records in the store: named as in the vendor's SDK, and separate for each tag and token.
 struct SigmaRecords: Sendable {
-    /// One of the things that are kept.
+    /// The kinds of records.
     enum Entry: String, Sendable {
         case configuration = "config"
         case place = "location"
@@ -26,7 +26,7 @@ struct SigmaRecords: Sendable {
         log = environment.log
     }
 
-    /// The bytes of an entry with the moment when they were stored, or `nil`.
+    /// Returns a record's bytes with the date at which they were stored, or `nil`.
     func entry(_ entry: Entry) async -> (value: [UInt8], date: Date)? {
         do throws(ExperimentationError) {
             guard let bytes = try await store.value(for: prefix + entry.rawValue),
@@ -40,10 +40,10 @@ struct SigmaRecords: Sendable {
         }
     }
 
-    /// The bytes of an entry, or `nil`.
+    /// Returns a record's bytes, or `nil`.
     func value(_ entry: Entry) async -> [UInt8]? { await self.entry(entry)?.value }
 
-    /// Stores the bytes of an entry with the present moment, or removes it.
+    /// Stores a record's bytes with the current date, or removes it.
     func set(_ value: [UInt8]?, _ entry: Entry) async {
         let head = Array("\(time.now.timeIntervalSince1970)\n".utf8)
         do throws(ExperimentationError) {
@@ -53,7 +53,7 @@ struct SigmaRecords: Sendable {
         }
     }
 
-    /// Reads an entry as a type; one that can't be read is as good as none.
+    /// Decodes a record; an unreadable one counts as missing.
     func decode<Value: Decodable>(_ type: Value.Type, _ entry: Entry) async -> Value? {
         guard let bytes = await value(entry) else { return nil }
         return try? JSON.decode(type, from: bytes)

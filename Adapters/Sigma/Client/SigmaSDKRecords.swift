@@ -2,8 +2,9 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// What the vendor's own SDK left on this device, so that an upgrade loses neither the generated id nor the user nor the
-/// forced list.
+/// The records that the vendor's own SDK left on this device, so that an upgrade loses neither the generated id nor the
+/// user
+/// nor the forced list.
 ///
 /// ```swift
 /// var options = SigmaClientOptions(store: store)
@@ -12,15 +13,15 @@ import Foundation
 /// }
 /// ```
 ///
-/// The names of the entries ship in the vendor's framework; the name of the suite and the encoding of the values are
-/// inferred. What can't be read is as good as none, and nothing is ever written back. The configuration isn't taken
-/// over: it is fetched anew within seconds anyway.
+/// The names of the entries are from the vendor's framework; the name of the suite and the encoding of the values are
+/// inferred. Unreadable entries count as missing, and nothing is ever written back. The configuration isn't
+/// imported: it is fetched again within seconds anyway.
 public struct SigmaSDKRecords: Sendable, Hashable {
     /// The generated id.
     public var privateID: String?
-    /// What was said of the user.
+    /// The user.
     public var user: SigmaUser?
-    /// The local forced list: experiment names with the index of a group, where one was named.
+    /// The local forced list: experiment names with the index of a group, if one was named.
     public var forced: [String: Int?]
 
     /// Creates records.
@@ -30,7 +31,7 @@ public struct SigmaSDKRecords: Sendable, Hashable {
         self.forced = forced
     }
 
-    /// The suite of defaults in which the vendor's SDK keeps a client's records.
+    /// Returns the suite of defaults in which the vendor's SDK keeps a client's records.
     public static func suiteName(tag: String = Sigma.defaultClientTag, token: String) -> String {
         "storage\(tag)\(token)"
     }
@@ -47,7 +48,7 @@ public struct SigmaSDKRecords: Sendable, Hashable {
         }
     }
 
-    /// Values are kept as JSON, in bytes or as a text.
+    /// Values are stored as JSON, in bytes or as a string.
     private static func decode<Value: Decodable>(
         _ type: Value.Type,
         _ key: String,

@@ -1,15 +1,15 @@
 import Experimentation
 import Foundation
 
-/// What an application says of its user, each property with the moment when it was said.
+/// A user's properties as set by the application, each with the date at which it was set.
 ///
 /// ```swift
 /// let user = SigmaUser.Builder().setUserId("123").setCustomProperty(true, key: "isAuthorized").build()
 /// ```
 public struct SigmaUser: Codable, Sendable, Hashable {
-    /// The texts by the vendor's names.
+    /// The values by the vendor's names.
     private(set) var properties: [String: String] = [:]
-    /// When each was set, as seconds since 1970.
+    /// When each was set, in seconds since 1970.
     private var sigmaExpiration: [String: String] = [:]
 
     init() {}
@@ -22,7 +22,7 @@ public struct SigmaUser: Codable, Sendable, Hashable {
         }
     }
 
-    /// The same user, with a date for what has none that can be read, so that it ages too.
+    /// Returns the user with a date for each property that has no readable one, so that it ages too.
     func dated(_ date: Date) -> SigmaUser {
         var user = self
         let known = dates
@@ -32,7 +32,7 @@ public struct SigmaUser: Codable, Sendable, Hashable {
         return user
     }
 
-    /// Takes changes over, in their order.
+    /// Applies changes in order.
     mutating func apply(_ changes: [Builder.Change]) {
         for change in changes {
             properties[change.name] = change.value
@@ -40,11 +40,11 @@ public struct SigmaUser: Codable, Sendable, Hashable {
         }
     }
 
-    /// Says what is known of a user, one property at a time.
+    /// Sets a user's properties one at a time.
     ///
-    /// Each method returns the builder. `nil` takes a property back, so that the device's own value shows again.
+    /// Each method returns the builder. `nil` removes a property, so that the device's own value shows again.
     public final class Builder {
-        /// One property, set or taken back.
+        /// A property that was set or removed.
         struct Change: Sendable, Hashable {
             let name: String
             let value: String?
@@ -54,20 +54,20 @@ public struct SigmaUser: Codable, Sendable, Hashable {
         private(set) var changes: [Change] = []
         private let time: any TimeSource
 
-        /// Creates a builder that says nothing yet.
+        /// Creates an empty builder.
         ///
-        /// - Parameter time: Dates the properties, which count for 24 hours.
+        /// - Parameter time: The clock that dates the properties, which are valid for 24 hours.
         public init(time: any TimeSource = SystemTime()) { self.time = time }
 
-        /// Sets the id of the anonymous user, which experiments split by.
+        /// Sets the id of the anonymous user, by which experiments split.
         @discardableResult
         public func setUserId(_ id: String?) -> Builder { set("userId", id) }
 
-        /// Sets the id of the signed-in user, which experiments may split by.
+        /// Sets the id of the signed-in user, by which experiments may split.
         @discardableResult
         public func setProfileId(_ id: String?) -> Builder { set("profileId", id) }
 
-        /// Replaces the device's id, which experiments may split by.
+        /// Replaces the device's id, by which experiments may split.
         @discardableResult
         public func setDeviceId(_ id: String?) -> Builder { set("deviceId", id) }
 
@@ -87,7 +87,7 @@ public struct SigmaUser: Codable, Sendable, Hashable {
         @discardableResult
         public func setOsVersion(_ version: String?) -> Builder { set("os.version", version) }
 
-        /// Replaces the code of the place.
+        /// Replaces the location's code.
         @discardableResult
         public func setGeoCode(_ code: String?) -> Builder { set("geo.code", code) }
 
@@ -103,10 +103,10 @@ public struct SigmaUser: Codable, Sendable, Hashable {
         @discardableResult
         public func setGeoCity(_ city: String?) -> Builder { set("geo.city", city) }
 
-        /// Sets a property that the application made up; its name gets the prefix `custom.`.
+        /// Sets a property of the application's own; its name gets the prefix `custom.`.
         ///
         /// - Parameters:
-        ///   - value: The value, kept as its description: `true`, `2`, `2.0`.
+        ///   - value: The value, stored as its description: `true`, `2`, `2.0`.
         ///   - key: The name without the prefix.
         /// - Returns: The builder.
         @discardableResult
@@ -115,7 +115,7 @@ public struct SigmaUser: Codable, Sendable, Hashable {
             return set(Property.customPrefix + key, text)
         }
 
-        /// The user as said so far.
+        /// Returns the user built so far.
         public func build() -> SigmaUser {
             var user = SigmaUser()
             user.apply(changes)

@@ -1,29 +1,28 @@
 import Experimentation
 
-/// A user's place in an experiment.
+/// A user's membership in an experiment.
 enum Membership: Sendable, Hashable {
     case out
     case inside(group: Int, Assignment.Origin)
 }
 
-/// What a flag comes to for a user.
+/// A flag's result for a user.
 enum FlagAnswer: Sendable, Hashable {
-    /// The text of a rule of an experiment, with the user's place there.
+    /// The text of an experiment's rule, with the user's place there.
     case placed(placement: Int, rule: Int, group: Int, Assignment.Origin)
     /// The text of one of the flag's own rules.
     case own(rule: Int)
-    /// The flag is known to experiments only, and the user is in none that gives it a value.
+    /// Only experiments know the flag, and the user is in none that gives it a value.
     case unavailable
     /// The flag has no rules of its own.
     case noRules
-    /// None of the flag's own rules is for this user.
+    /// None of the flag's own rules matches this user.
     case noRuleSatisfied
 }
 
 /// The evaluation of a project for one user at one moment.
 ///
-/// Pure, but for remembering within itself: one draw of a layer, one place in an experiment is worked out once, however
-/// many flags ask for it.
+/// Pure, except for its memory: each draw of a layer and each membership is computed once, however many flags need it.
 struct Evaluation {
     let project: SigmaProject
     let reading: PropertyReading
@@ -33,7 +32,7 @@ struct Evaluation {
     private var layerPositions: [Double?]
     private var bytes: [UInt8] = []
 
-    /// Creates an evaluation, which should remember unless only one flag will be asked for.
+    /// Creates an evaluation, which should remember unless only one flag will be requested.
     init(_ project: SigmaProject, _ reading: PropertyReading, _ bucketing: SigmaBucketing, remembering: Bool = true) {
         self.project = project
         self.reading = reading
@@ -45,7 +44,7 @@ struct Evaluation {
 
     // MARK: Flags
 
-    /// What a flag comes to: an experiment's value where the user is in one, else its own rules.
+    /// Returns a flag's result: an experiment's value if the user is in one, else that of its own rules.
     mutating func answer(forFlag index: Int) -> FlagAnswer {
         let flag = project.flags[index]
         for place in flag.placements.indices {
@@ -63,7 +62,7 @@ struct Evaluation {
 
     // MARK: Experiments
 
-    /// The user's place in an experiment or a holdout.
+    /// Returns the user's membership in an experiment or a holdout.
     mutating func membership(in index: Int) -> Membership {
         if !memberships.isEmpty, let known = memberships[index] { return known }
         let membership = decideMembership(in: index)
@@ -71,7 +70,7 @@ struct Evaluation {
         return membership
     }
 
-    /// The id that an experiment splits this user by, or `nil`.
+    /// Returns the id by which an experiment splits this user, or `nil`.
     func splitID(for experiment: SigmaProjectExperiment) -> String? {
         let id =
             switch (splitIDs, experiment.splitBy) {
@@ -84,7 +83,7 @@ struct Evaluation {
         return id
     }
 
-    /// The ids of one user, read once for all experiments.
+    /// A user's ids, read once for all experiments.
     private struct SplitIDs {
         let user: String?
         let profile: String?
@@ -97,8 +96,9 @@ struct Evaluation {
         }
     }
 
-    /// The steps, in the vendor's order: local list, lists of the groups, list of the experiment, holdouts, audience,
-    /// layer, allocation, weights.
+    /// Determines a membership in the vendor's order: local list, lists of the groups, list of the experiment,
+    /// holdouts,
+    /// audience, layer, allocation, weights.
     private mutating func decideMembership(in index: Int) -> Membership {
         let experiment = project.experiments[index]
         let id = splitID(for: experiment)
@@ -130,7 +130,8 @@ struct Evaluation {
         case group(Int)
     }
 
-    /// What this device forces; the last word on an experiment counts, and one about a group that is gone counts for nothing.
+    /// Returns what this device forces; the last override of an experiment counts, and one for a removed group is
+    /// ignored.
     private func localPlace(in experiment: SigmaProjectExperiment) -> LocalPlace? {
         guard let override = reading.context.overrides.last(where: { $0.experiment == experiment.name }) else {
             return nil
@@ -162,7 +163,7 @@ struct Evaluation {
     }
 
     private mutating func isInTraffic(of experiment: SigmaProjectExperiment, _ id: String) -> Bool {
-        // Positions lie from 0 up to 100: at either end the draw can't change anything.
+        // Positions are from 0 up to 100: at either end the draw can't change anything.
         if experiment.allocation >= 100 { return true }
         if experiment.allocation <= 0 { return false }
         return position(in: .traffic, splitID: id, salt: experiment.salt) < experiment.allocation

@@ -1,13 +1,13 @@
-/// A date and a time of day as a calendar on the wall shows them, in no particular zone.
+/// A date and a time of day on a wall clock, without a time zone.
 ///
-/// Both sides of a comparison are read in the device's zone, so the zone cancels out.
+/// Both sides of a comparison are in the device's zone, so the zone cancels out.
 struct LocalMoment: Comparable, Sendable {
     /// Year, month and day as one number.
     let day: Int
     /// Seconds since midnight by the wall clock.
     let second: Int
 
-    /// Reads `yyyy-MM-dd HH:mm:ss`, `yyyy-MM-dd HH:mm` or `yyyy-MM-dd`.
+    /// Parses `yyyy-MM-dd HH:mm:ss`, `yyyy-MM-dd HH:mm` or `yyyy-MM-dd`.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         func number(_ range: Range<Int>) -> Int? {

@@ -1,12 +1,12 @@
 import Experimentation
 
-/// Which of a flag's values in the catalogue a rule gives, worked out once for all users.
+/// Maps rules to a flag's values in the catalogue, computed once for all users.
 struct OutcomeIndex: Sendable {
     let catalogue: FlagCatalogue
 
     /// For each flag: the outcomes of its own rules, of each placement's rules by group and origin, and of no value.
     private let flags: [Flag]
-    /// For each experiment: where its places begin in the catalogue's assignments, and how many groups have one.
+    /// For each experiment: where its assignments begin in the catalogue, and how many groups have one.
     private let places: [Places]
 
     private struct Flag: Sendable {

@@ -1,6 +1,6 @@
-/// A property that conditions test, by the vendor's name, and where its text comes from.
+/// A property that conditions test, with the vendor's name and the source of its text.
 struct Property: Sendable, Hashable {
-    /// Where the text of a property comes from when the user has no attribute of its name.
+    /// The source of a property's text if the user has no attribute of its name.
     enum Source: Sendable, Hashable {
         case none
         case userID
@@ -21,11 +21,11 @@ struct Property: Sendable, Hashable {
 
     /// The vendor's name.
     let name: String
-    /// Where it comes from when no attribute sets it.
+    /// The source of its text if no attribute sets it.
     let source: Source
-    /// The name that the application made up, which sets it before any other; `nil` where none can.
+    /// The application's own name for it, which takes precedence; `nil` if there can't be one.
     let shortAttribute: String?
-    /// The vendor's name as an attribute's; `nil` where none can set it.
+    /// The vendor's name as an attribute's; `nil` if no attribute can set it.
     let attribute: String?
 
     init(_ name: String) {
@@ -40,23 +40,23 @@ struct Property: Sendable, Hashable {
             let short = String(name.dropFirst(Self.customPrefix.count))
             shortAttribute = Self.reserved[short] == nil && !short.hasPrefix(Self.customPrefix) ? short : nil
         } else {
-            // The service may answer more of a place than the names that are known.
+            // The service may return more of a location than the known names.
             source = name.hasPrefix(Self.placePrefix) ? .place : .none
             attribute = nil
             shortAttribute = nil
         }
     }
 
-    /// Whether texts are compared as versions.
+    /// Whether to compare texts as versions.
     var isVersion: Bool { source == .device(.appVersion) || source == .device(.osVersion) }
 
-    /// What the vendor puts before the names that applications make up.
+    /// The vendor's prefix for the applications' own names.
     static let customPrefix = "custom."
 
-    /// What the vendor puts before the parts of a place.
+    /// The vendor's prefix for the parts of a location.
     static let placePrefix = "geo."
 
-    /// The names that have a meaning of their own; attributes with other names are custom properties.
+    /// The names with a meaning of their own; attributes with other names are custom properties.
     static let reserved: [String: Source] = [
         "userId": .userID, "profileId": .profileID, "deviceId": .device(.id), "email": .none,
         "appVersion": .device(.appVersion), "os.name": .device(.osName), "os.version": .device(.osVersion),
@@ -64,7 +64,7 @@ struct Property: Sendable, Hashable {
         "time": .time, "date": .date,
     ]
 
-    /// The three ids that experiments split by.
+    /// The three ids by which experiments split.
     static let userID = Property("userId")
     static let profileID = Property("profileId")
     static let deviceID = Property("deviceId")

@@ -3,15 +3,15 @@ import Foundation
 
 /// Reads the properties of one user at one moment.
 ///
-/// What the user has set wins while it is young enough, then what the service said of the place or what the device knows.
+/// The user's own value wins while it is young enough, then the service's location or the device's value.
 struct PropertyReading {
     let context: EvaluationContext
     let surroundings: Surroundings
     let lifetime: Duration?
 
-    /// What all users of one ruleset share; a class, so that a reading holds one reference to it.
+    /// What all users of a ruleset share; a class, so that a reading holds a single reference.
     final class Surroundings: Sendable {
-        /// The place as the service told it, by full property name.
+        /// The location from the service, by full property name.
         let place: [String: String]
         let device: SigmaDevice
 
@@ -21,14 +21,14 @@ struct PropertyReading {
         }
     }
 
-    /// The text of a property, or `nil`.
+    /// Returns the text of a property, or `nil`.
     func text(of property: Property) -> String? {
         if let text = attribute(property.shortAttribute) { return text }
         if let text = attribute(property.attribute) { return text }
         let user = context.user
         switch property.source {
         case .none: return nil
-        // Who is known by one id alone is split by it, whichever id an experiment asks for.
+        // A user with only one id is split by it, whichever id an experiment asks for.
         case .userID: return user.isAuthenticated ? user.anonymousID ?? user.id : user.id
         case .profileID: return user.isAuthenticated ? user.id : nil
         case .device(.id): return surroundings.device.id

@@ -1,9 +1,9 @@
-/// One test of one property, with its operands read beforehand.
+/// A test of one property, with its operands already parsed.
 struct SigmaCondition: Sendable {
-    /// What is tested.
+    /// The tested property.
     let property: Property
     private let test: Test
-    /// Whether a property that isn't there passes.
+    /// Whether a missing property passes.
     private let passesWithoutProperty: Bool
     private let ignoresCase: Bool
 
@@ -51,7 +51,7 @@ struct SigmaCondition: Sendable {
         passesWithoutProperty = assumptions.missingPropertyPassesNegations && wire.sign.isNegation
     }
 
-    /// Whether a property with this text passes; an absent property passes nothing.
+    /// Whether a property with this text passes; a missing property doesn't.
     func holds(for text: String?) -> Bool {
         guard let text else { return passesWithoutProperty }
         switch test {
@@ -126,7 +126,7 @@ struct SigmaCondition: Sendable {
 }
 
 extension SigmaWire.Sign {
-    /// Whether the operator says what must not be.
+    /// Whether the operator is a negation.
     var isNegation: Bool {
         switch self {
         case .notEqual, .noneOf, .containsNoneOf, .notStartsWith, .notEndsWith, .notContains: true
@@ -135,7 +135,7 @@ extension SigmaWire.Sign {
     }
 }
 
-/// Conditions, and how they are joined.
+/// Conditions and the way they are joined.
 struct Audience: Sendable {
     private let statement: SigmaWire.Statement
     private let conditions: [SigmaCondition]
@@ -148,7 +148,7 @@ struct Audience: Sendable {
 
     /// Whether a user with these properties belongs to it.
     ///
-    /// An empty list joined by `AND` matches every user, joined by `OR` none.
+    /// An empty list matches every user if joined by `AND`, and none if joined by `OR`.
     func includes(_ reading: PropertyReading) -> Bool {
         switch statement {
         case .unconditional: true

@@ -1,20 +1,20 @@
-/// A configuration made ready: what other platforms have is gone, names are resolved, operands are read.
+/// A configuration in prepared form: without other platforms' parts, with resolved names and parsed operands.
 ///
 /// A class, as flags and experiments are: evaluating then counts one reference, not one for each of their parts.
 final class SigmaProject: Sendable {
     let flags: [SigmaProjectFlag]
     let experiments: [SigmaProjectExperiment]
-    /// Whether the configuration wants the place of the user to be asked for.
+    /// Whether the configuration needs the user's location.
     let wantsPlace: Bool
-    /// How many different draws of layers there are.
+    /// The number of different draws of layers.
     let layerDraws: Int
     let assumptions: SigmaAssumptions
     private let flagIndices: [String: Int]
     private let experimentIndices: [String: Int]
 
-    /// Where a flag is, by name.
+    /// Returns the index of a flag by name.
     func flag(named name: String) -> Int? { flagIndices[name] }
-    /// Where an experiment of any kind is, by name.
+    /// Returns the index of an experiment of any kind by name.
     func experiment(named name: String) -> Int? { experimentIndices[name] }
 
     init(_ root: SigmaWire.Root, assuming assumptions: SigmaAssumptions) {
@@ -59,7 +59,7 @@ final class SigmaProject: Sendable {
     }
 }
 
-/// The platform words that mean us.
+/// The platform words that include this SDK.
 enum Platform {
     /// Whether one of them is ours; an empty list means all.
     static func isOurs(_ platforms: [String]) -> Bool {
@@ -67,7 +67,7 @@ enum Platform {
     }
 }
 
-/// A value, and for whom it is.
+/// A value and its audience.
 struct SigmaProjectRule: Sendable {
     let text: String
     let isDefault: Bool
@@ -81,7 +81,7 @@ struct SigmaProjectRule: Sendable {
 }
 
 extension [SigmaProjectRule] {
-    /// The first rule whose conditions hold, or else the first default rule.
+    /// Returns the first rule whose conditions hold, or else the first default rule.
     func chosen(by reading: PropertyReading) -> Int? {
         for index in indices where !self[index].isDefault && self[index].audience.includes(reading) {
             return index
@@ -90,7 +90,7 @@ extension [SigmaProjectRule] {
     }
 }
 
-/// A flag, with its own rules and its places in experiments.
+/// A flag, with its own rules and its placements in experiments.
 final class SigmaProjectFlag: Sendable {
     /// What an experiment does with the flag.
     struct Placement: Sendable {
@@ -98,15 +98,15 @@ final class SigmaProjectFlag: Sendable {
         let experiment: Int
         /// The flag's type there.
         let type: ValueType
-        /// The rules for each group of the experiment; `nil` where the flag has none for it.
+        /// The rules for each group of the experiment; `nil` for a group without any.
         let rules: [[SigmaProjectRule]?]
-        /// The names of the groups that the flag has rules for, in the vendor's order.
+        /// The names of the groups with rules for the flag, in the vendor's order.
         let groupNames: [String]
     }
 
     let name: String
     let type: ValueType
-    /// The rules outside experiments; `nil` if the flag is only known to experiments.
+    /// The rules outside experiments; `nil` if only experiments know the flag.
     let rules: [SigmaProjectRule]?
     /// In the order of the experiments.
     let placements: [Placement]
@@ -118,7 +118,7 @@ final class SigmaProjectFlag: Sendable {
         self.placements = placements
     }
 
-    /// Brings together what the project and the experiments say of flags.
+    /// Combines the flags of the project and the experiments.
     struct Collection {
         private(set) var flags: [SigmaProjectFlag] = []
         private(set) var indices: [String: Int] = [:]

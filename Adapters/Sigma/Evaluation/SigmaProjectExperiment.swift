@@ -1,6 +1,6 @@
 /// An experiment of any kind, ready to decide.
 final class SigmaProjectExperiment: Sendable {
-    /// The part of a layer that the experiment has.
+    /// The experiment's part of a layer.
     struct Layer: Sendable {
         let id: String
         /// Which of the project's draws of layers it shares.
@@ -17,7 +17,7 @@ final class SigmaProjectExperiment: Sendable {
         }
     }
 
-    /// A group, up to the sum of weights where it ends.
+    /// A group, with the sum of weights at which it ends.
     struct Group: Sendable {
         let name: String
         let label: String?
@@ -40,11 +40,11 @@ final class SigmaProjectExperiment: Sendable {
     let layer: Layer?
     let groups: [Group]
     let params: [Param]
-    /// The names of the flags that it steers, each once, in the vendor's order.
+    /// The names of the flags that it controls, each once, in the vendor's order.
     let flagNames: [String]
-    /// Whom its own list forces in.
+    /// The users whom its own list forces in.
     let forced: Set<String>
-    /// Which group's list forces whom into it.
+    /// The group into which each listed user is forced.
     let forcedGroups: [String: Int]
     /// The holdouts above it, by index.
     let holdouts: [Int]
@@ -52,7 +52,7 @@ final class SigmaProjectExperiment: Sendable {
 
     var isHoldout: Bool { kind == .holdout }
 
-    /// The property that the experiment splits by.
+    /// The property by which the experiment splits.
     var splitProperty: Property {
         switch splitBy {
         case .userID: .userID
@@ -94,7 +94,7 @@ final class SigmaProjectExperiment: Sendable {
         audience = wire.targets.map { Audience($0.statement, $0.conditions, assuming: assumptions) }
     }
 
-    /// The group at a position, or `nil` past the sum of the weights.
+    /// Returns the group at a position, or `nil` past the sum of the weights.
     func group(at position: Double) -> Int? { groups.firstIndex { position < $0.end } }
 
     /// The group that takes all users whatever the draw; saves hashing.
@@ -103,7 +103,7 @@ final class SigmaProjectExperiment: Sendable {
         return groups[first].end >= 100 ? first : nil
     }
 
-    /// The group with a name or, failing that, an index written as a number.
+    /// Returns the group with a name or, failing that, an index written as a number.
     func group(named text: String) -> Int? {
         if let index = groups.firstIndex(where: { $0.name == text }) { return index }
         guard let index = Int(text), groups.indices.contains(index) else { return nil }

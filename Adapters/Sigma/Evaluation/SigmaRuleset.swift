@@ -4,7 +4,7 @@ import Experimentation
 ///
 /// Parity of its buckets with the production service is unproven; see ``SigmaBucketing``.
 public final class SigmaRuleset: Ruleset {
-    /// All flags with every value that they can have.
+    /// All flags with their possible values.
     public let catalogue: FlagCatalogue
 
     let project: SigmaProject
@@ -20,10 +20,10 @@ public final class SigmaRuleset: Ruleset {
         catalogue = index.catalogue
     }
 
-    /// Whether the configuration wants the place of the user to be asked for.
+    /// Whether the configuration needs the user's location.
     var wantsPlace: Bool { project.wantsPlace }
 
-    /// The same rules for another place.
+    /// Returns the same rules for another location.
     func at(_ place: [String: String]) -> SigmaRuleset {
         SigmaRuleset(self, surroundings: .init(place: place, device: surroundings.device))
     }
@@ -36,9 +36,9 @@ public final class SigmaRuleset: Ruleset {
         catalogue = other.catalogue
     }
 
-    /// Decides everything for a user; pure and synchronous.
+    /// Decides all flags for a user; pure and synchronous.
     ///
-    /// One place in an experiment is worked out once, and a sum only where it can change something.
+    /// Each membership is computed once, and a hash only if it can change something.
     public func decisions(for context: EvaluationContext) -> Decisions {
         var evaluation = evaluation(for: context)
         let outcomes = project.flags.indices.map { flag -> Int? in
@@ -50,7 +50,7 @@ public final class SigmaRuleset: Ruleset {
         return Decisions(catalogue: catalogue, outcomes: outcomes, alsoAssigned: places)
     }
 
-    /// Decides one flag for a user, looking only at the experiments that the flag is in and at what is above them.
+    /// Decides one flag for a user, considering only the experiments that the flag is in and those above them.
     public func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
         guard project.flags.indices.contains(flag) else { return nil }
         var evaluation = evaluation(for: context, remembering: false)

@@ -1,16 +1,16 @@
 import Experimentation
 
-/// What the vendor's words are in ours: pure, and the one place where both vocabularies meet.
+/// Translates the vendor's words into the core's: pure, and the only file where both vocabularies meet.
 enum SigmaTranslation {
-    /// The label that marks the group that others are compared with.
+    /// The label of the group that others are compared with.
     static let controlLabel = "control"
 
-    /// What a flag without a value for this user resolves to; it reads as the default.
+    /// The resolution of a flag without a value for this user; it reads as the default.
     static let noValue = Resolution(.null, reason: .default)
 
-    /// A place in an experiment.
+    /// Returns an assignment.
     ///
-    /// The group of a holdout is told as its first: the vendor reports index 0 whatever the group.
+    /// A holdout's group is reported as its first: the vendor reports index 0 whatever the group.
     static func assignment(in experiment: SigmaProjectExperiment, group: Int, _ origin: Assignment.Origin) -> Assignment
     {
         let told = experiment.isHoldout ? 0 : group
@@ -28,7 +28,7 @@ enum SigmaTranslation {
         )
     }
 
-    /// What one of a flag's own rules gives.
+    /// Returns the resolution of one of a flag's own rules.
     static func resolution(of rule: SigmaProjectRule, in flag: SigmaProjectFlag) -> Resolution {
         let reason: Reason =
             if !rule.isDefault {
@@ -41,7 +41,7 @@ enum SigmaTranslation {
         return resolution(rule.text, flag.type, Resolution(.null, reason: reason))
     }
 
-    /// What a rule gives to a group of an experiment.
+    /// Returns the resolution of a rule for a group of an experiment.
     static func resolution(
         of rule: SigmaProjectRule,
         type: ValueType,
@@ -76,7 +76,8 @@ enum SigmaTranslation {
         return resolution
     }
 
-    /// Places in experiments as the vendor's SDK writes them for analytics: `name.index`, joined by bars; `nil` for none.
+    /// Formats assignments in the notation of the vendor's SDK for analytics: `name.index`, joined by bars; `nil` for
+    /// none.
     ///
     /// Names may contain dots; the index follows the last one.
     static func joined(_ places: [(name: String, index: Int)]) -> String? {
@@ -85,7 +86,7 @@ enum SigmaTranslation {
 }
 
 extension SigmaWire.Kind {
-    /// The vendor's word for the kind, as its SDK tells it.
+    /// The vendor's word for the kind, as in its SDK.
     var word: String {
         switch self {
         case .featureFlag: "featureFlag"

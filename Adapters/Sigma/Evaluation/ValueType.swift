@@ -1,14 +1,14 @@
 import AdapterKit
 import Experimentation
 
-/// The type words of flags and parameters, whose values all travel as texts.
+/// The types of flags and parameters, whose values are all texts on the wire.
 enum ValueType: Sendable, Hashable {
     case bool
     case string
     case json
     case integer
     case number
-    /// A word that came later than this adapter, or none; its texts stay texts.
+    /// An unknown or missing type; its texts stay strings.
     case unknown
 
     init(_ word: String?) {
@@ -23,7 +23,7 @@ enum ValueType: Sendable, Hashable {
             }
     }
 
-    /// The value that a text of this type means; `nil` if it means none.
+    /// Returns the value of a text of this type; `nil` if it has none.
     func value(of text: String) -> FlagValue? {
         switch self {
         case .string, .unknown: .string(text)

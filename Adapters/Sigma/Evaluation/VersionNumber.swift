@@ -1,8 +1,8 @@
-/// A version as numbers between dots; what is missing at the end is zero, so `1.0` equals `1.0.0`.
+/// A version as numbers separated by dots; missing parts at the end are zero, so `1.0` equals `1.0.0`.
 struct VersionNumber: Comparable, Sendable {
     private let parts: [Int]
 
-    /// Reads whole numbers between dots; anything else is no version.
+    /// Parses integers separated by dots; anything else isn't a version.
     init?(_ text: String) {
         var parts: [Int] = []
         for part in text.split(separator: ".", omittingEmptySubsequences: false) {
@@ -17,7 +17,7 @@ struct VersionNumber: Comparable, Sendable {
 }
 
 extension Double {
-    /// Reads a decimal number with a point, without exponent, hexadecimals or names of infinities.
+    /// Parses a decimal number with a point, without exponents, hexadecimals or names of infinities.
     init?(decimal text: String) {
         var digits = 0
         var points = 0

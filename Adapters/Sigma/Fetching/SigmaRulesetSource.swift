@@ -2,10 +2,11 @@ import AdapterKit
 import Experimentation
 import Synchronization
 
-/// The project's configuration as rules for the neutral client, which decides when to ask for it.
+/// The project's configuration as rules for the neutral client, which decides when to request it.
 ///
-/// A place that can't be had doesn't keep the rules away: the last one known is used, or none. (``SigmaClient`` fails
-/// then, as the vendor's SDK does.)
+/// An unavailable location doesn't block the rules: the last known one is used, or none. (``SigmaClient`` then fails,
+/// as
+/// the vendor's SDK does.)
 struct SigmaRulesetSource: RulesetSource {
     private let service: SigmaService
     private let privateID: String
@@ -39,7 +40,7 @@ struct SigmaRulesetSource: RulesetSource {
         }
         let place = await place(wanted: fetched.root.useGeo)
         let raw = Self.stored(fetched.raw, place)
-        // The service has no validators of its own, but the same bytes are the same rules.
+        // The service has no validators of its own, but equal bytes are equal rules.
         let digest = SigmaDigest.hexadecimal(of: raw)
         if digest == validator { return .unchanged }
         return .replaced(ruleset(fetched.root, place), validator: digest, raw: raw)
@@ -70,7 +71,7 @@ struct SigmaRulesetSource: RulesetSource {
         SigmaRuleset(root, place: place, configuration: service.configuration)
     }
 
-    /// The place as one line, the configuration after it.
+    /// The location as one line, followed by the configuration.
     private static func stored(_ configuration: [UInt8], _ place: [String: String]) -> [UInt8] {
         let line = try? JSON.encode(FlagValue.object(place.mapValues { .string($0) }))
         return (line ?? Array("{}".utf8)) + Array("\n".utf8) + configuration
@@ -78,7 +79,7 @@ struct SigmaRulesetSource: RulesetSource {
 }
 
 extension SigmaRuleset {
-    /// Makes rules of a configuration that has been read.
+    /// Creates rules from a parsed configuration.
     convenience init(_ root: SigmaWire.Root, place: [String: String], configuration: SigmaConfiguration) {
         self.init(
             SigmaProject(root, assuming: configuration.assumptions),

@@ -2,14 +2,15 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// Asks the service, as often as the settings say and without waiting in between.
+/// Calls the service, as often as the settings say and without waiting in between.
 ///
-/// The vendor's SDK tries again after any failure, a refusal or an unreadable body included, so this isn't the kit's retry.
+/// The vendor's SDK retries after any failure, including a refusal or an unreadable body, so this doesn't use the kit's
+/// retry.
 struct SigmaService: Sendable {
     var configuration: SigmaConfiguration
     private let client: HTTPClient
     private let log: any LogSink
-    /// What was given as an address and is none; every call fails with it then, as with the vendor's SDK.
+    /// An address that isn't valid; every call then fails with it, as in the vendor's SDK.
     private let refusedURL: String?
 
     init(
@@ -24,7 +25,7 @@ struct SigmaService: Sendable {
         log = environment.log
     }
 
-    /// A configuration as it came, and as it is read.
+    /// A configuration as received, and as parsed.
     struct Fetched: Sendable {
         let raw: [UInt8]
         let root: SigmaWire.Root
@@ -38,7 +39,7 @@ struct SigmaService: Sendable {
         }
     }
 
-    /// Fetches the place, by full property names.
+    /// Fetches the location, by full property names.
     func place(privateID: String) async throws(SigmaNetworkError) -> [String: String] {
         try await attempts("location", SigmaRequests.place, privateID: privateID) {
             (raw) throws(ExperimentationError) in
@@ -53,7 +54,7 @@ struct SigmaService: Sendable {
         privateID: String,
         read: ([UInt8]) throws(ExperimentationError) -> Value
     ) async throws(SigmaNetworkError) -> Value {
-        // A field's value that isn't one would be sent as another value.
+        // An invalid field value would be sent as another value.
         guard configuration.hasUsableToken else { throw .customError("the project token can't be sent") }
         if let refusedURL { throw .incorrectURL(refusedURL) }
         let request = make(configuration.endpoint, configuration.projectToken, privateID)

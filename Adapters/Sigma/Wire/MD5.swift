@@ -1,6 +1,6 @@
-/// MD5 as RFC 1321 has it, which the vendor's buckets are made with; not for security.
+/// MD5 by RFC 1321, on which the vendor's buckets are based; not for security.
 ///
-/// A package of cryptography has it as well, and takes longer to build than everything else together
+/// A cryptography package would have it too, but takes longer to build than everything else together
 /// (`docs/decisions/0124-own-md5.md`).
 struct MD5 {
     private var a: UInt32 = 0x6745_2301
@@ -8,7 +8,7 @@ struct MD5 {
     private var c: UInt32 = 0x98ba_dcfe
     private var d: UInt32 = 0x1032_5476
 
-    /// Sums bytes up.
+    /// Computes the digest of bytes.
     init(of bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
             var start = 0
@@ -20,10 +20,10 @@ struct MD5 {
         }
     }
 
-    /// The first eight bytes of the sum as a number, the first byte the highest.
+    /// The first eight bytes of the digest as a big-endian number.
     var prefix: UInt64 { UInt64(a.byteSwapped) << 32 | UInt64(b.byteSwapped) }
 
-    /// The sum in hexadecimal.
+    /// The digest in hexadecimal.
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -36,7 +36,7 @@ struct MD5 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Takes the bytes after the last whole block, and the length of it all.
+    /// Processes the bytes after the last whole block, and the total length.
     private mutating func finish(_ rest: UnsafeRawBufferPointer, length: Int) {
         let size = rest.count < 56 ? 64 : 128
         withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { blocks in
@@ -50,7 +50,7 @@ struct MD5 {
         }
     }
 
-    /// Takes a block of 64 bytes.
+    /// Processes a block of 64 bytes.
     private mutating func mix(_ block: UnsafeRawBufferPointer) {
         func word(_ index: Int) -> UInt32 {
             UInt32(littleEndian: block.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self))

@@ -1,13 +1,13 @@
-/// A user's position between 0 and 100 in one draw: the one place to plug in the vendor's own formula.
+/// The formula for a user's position between 0 and 100 in a draw, and the one place to plug in the vendor's own.
 ///
 /// The vendor's formula is not public. ``inferred`` is a stand-in with the same inputs and the same properties (even,
-/// independent, stable), so **parity with the production service is unproven**. Who knows the real one passes it:
+/// independent, stable), so **parity with the production service is unproven**. If you know the real one, pass it:
 ///
 /// ```swift
 /// configuration.bucketing = SigmaBucketing { draw, splitID, salt in realFormula(draw, splitID, salt) }
 /// ```
 public struct SigmaBucketing: Sendable {
-    /// What is being drawn for.
+    /// The purpose of a draw.
     public enum Draw: Sendable, Hashable {
         /// The part of a layer; the salt is the layer's id.
         case layer
@@ -16,7 +16,7 @@ public struct SigmaBucketing: Sendable {
         /// The group; the salt is the experiment's.
         case group
 
-        /// What follows the salt in the text that is summed.
+        /// The suffix of the salt in the hashed text.
         var suffix: StaticString {
             switch self {
             case .layer: ""
@@ -26,30 +26,30 @@ public struct SigmaBucketing: Sendable {
         }
     }
 
-    /// The formula, if it isn't the inferred one.
+    /// The formula, unless it is the inferred one.
     let formula: (@Sendable (Draw, _ splitID: String, _ salt: String) -> Double)?
 
     /// Creates a formula.
     ///
-    /// - Parameter formula: Gives a number from 0 up to, but not including, 100; pure, and called often.
+    /// - Parameter formula: Returns a number from 0 up to, but not including, 100; must be pure, and is called often.
     public init(_ formula: @escaping @Sendable (_ draw: Draw, _ splitID: String, _ salt: String) -> Double) {
         self.formula = formula
     }
 
     private init() { formula = nil }
 
-    /// The first eight bytes of an MD5 sum as a share of all that they could be.
+    /// The first eight bytes of an MD5 digest as a fraction of their range.
     public static let inferred = SigmaBucketing()
 
-    /// A user's position in a draw, from 0 up to 100.
+    /// Returns a user's position in a draw, from 0 up to, but not including, 100.
     public func position(in draw: Draw, splitID: String, salt: String) -> Double {
         if let formula { return formula(draw, splitID, salt) }
         return Self.bucket(of: Array((splitID + salt + draw.suffix.description).utf8))
     }
 
-    /// The inferred formula over the bytes of a text.
+    /// Computes the inferred formula on the bytes of a text.
     package static func bucket(of text: [UInt8]) -> Double {
-        // The quotient rounds up to 1 for the highest sums; a position must stay below 100.
+        // The quotient rounds up to 1 for the highest digests; a position must stay below 100.
         min(Double(MD5(of: text).prefix) / 18_446_744_073_709_551_616 * 100, (100.0).nextDown)
     }
 }

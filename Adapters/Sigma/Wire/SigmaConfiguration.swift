@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// Where a project's configuration comes from, how long it is good, and what is known of the device.
+/// Where to get a project's configuration, how long it is valid, and the device's properties.
 ///
 /// ```swift
 /// let configuration = SigmaConfiguration(projectToken: "token", cacheLifetime: .seconds(60))
@@ -10,66 +10,66 @@ import HTTPTypes
 public struct SigmaConfiguration: Sendable {
     /// The vendor's own address.
     public static let vendorEndpoint = Endpoint(https: "api.expf.ru", path: "/api/v1")
-    /// The shortest time for which a configuration is good, whatever was asked for.
+    /// The minimum validity of a configuration, whatever was requested.
     public static let shortestLifetime = Duration.seconds(10)
-    /// The longest, so that no sum of times overflows: a hundred years.
+    /// The maximum, so that no sum of times overflows: a hundred years.
     public static let longestLifetime = Duration.seconds(3_153_600_000)
-    /// How many further attempts there are at most, whatever was asked for: nothing waits between them.
+    /// The maximum number of retries, whatever was requested: there is no wait between them.
     public static let mostRetries = 100
 
-    /// The token of the project.
+    /// The project's token.
     public var projectToken: Secret
 
     /// The base address.
     public var endpoint: Endpoint
 
-    /// How long a configuration is good; from ten seconds to a hundred years.
+    /// How long a configuration is valid; from ten seconds to a hundred years.
     public var cacheLifetime: Duration {
         didSet { cacheLifetime = Self.lifetime(cacheLifetime) }
     }
 
-    /// How many further attempts follow a failed one, at once; from 0 to 100.
+    /// How many immediate retries follow a failed attempt; from 0 to 100.
     public var retryCount: Int {
         didSet { retryCount = min(max(retryCount, 0), Self.mostRetries) }
     }
 
-    /// How long one attempt may take; below half a second it is 60 seconds, at most a day.
+    /// The time limit of one attempt; below half a second it is 60 seconds, at most a day.
     public var fetchTimeout: Duration {
         didSet { fetchTimeout = Self.timeout(fetchTimeout) }
     }
 
-    /// What a read gives when the configuration is overdue.
+    /// What a read returns once the configuration has expired.
     ///
-    /// By default it is the last good value with reason `STALE`. The vendor's own SDK gives nothing then, which is
+    /// By default it is the last good value with reason `STALE`. The vendor's own SDK then returns nothing, which is
     /// `Freshness.AfterExpiry.notReady`.
     public var afterExpiry: Freshness.AfterExpiry = .stale
 
-    /// Whether to ask the service for the place of this address, where the configuration wants it.
+    /// Whether to ask the service for the location of this address, if the configuration needs it.
     ///
     /// Turn it off on a server: the address is the server's, not the user's.
     public var asksForPlace = true
 
-    /// Names this installation to the service, in the field `user-id`; drawn anew for each provider if `nil`.
+    /// Identifies this installation to the service, in the field `user-id`; drawn anew for each provider if `nil`.
     public var privateID: String?
 
-    /// What is known of the device without the user's attributes.
+    /// The device's properties, used where the user has no attribute.
     public var device: SigmaDevice
 
-    /// A user's position in a draw; replace it if you know the vendor's formula.
+    /// The formula for a user's position in a draw; replace it if you know the vendor's.
     public var bucketing = SigmaBucketing.inferred
 
-    /// The answers to what the vendor hasn't documented.
+    /// The assumptions about what the vendor hasn't documented.
     public var assumptions = SigmaAssumptions()
 
     /// Creates a configuration.
     ///
     /// - Parameters:
-    ///   - projectToken: The token of the project, from the vendor's console.
+    ///   - projectToken: The project's token, from the vendor's console.
     ///   - endpoint: The base address.
-    ///   - cacheLifetime: How long a configuration is good; never under ten seconds.
-    ///   - retryCount: How many further attempts follow a failed one.
-    ///   - fetchTimeout: How long one attempt may take.
-    ///   - device: What is known of the device.
+    ///   - cacheLifetime: How long a configuration is valid; at least ten seconds.
+    ///   - retryCount: How many retries follow a failed attempt.
+    ///   - fetchTimeout: The time limit of one attempt.
+    ///   - device: The device's properties.
     public init(
         projectToken: Secret,
         endpoint: Endpoint = vendorEndpoint,

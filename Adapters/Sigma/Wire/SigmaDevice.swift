@@ -4,20 +4,21 @@ import Foundation
     import UIKit
 #endif
 
-/// What is known of the device without being told.
+/// The device's own properties.
 ///
-/// Each value is used for a property that the user doesn't have. What is `nil` is simply not there: an experiment
-/// that splits by device then has no id to go by.
+/// Each value is used for a property that the user doesn't have. `nil` means that the property is missing: an
+/// experiment
+/// that splits by device then has no id to use.
 public struct SigmaDevice: Sendable, Hashable {
-    /// The property `deviceId`; on iOS `nil` stands for `identifierForVendor`.
+    /// The property `deviceId`; `nil` on iOS means `identifierForVendor`.
     public var id: String?
     /// The property `appVersion`.
     public var appVersion: String?
     /// The property `os.name`.
     public var osName: String?
-    /// The property `os.version`, as numbers between dots.
+    /// The property `os.version`, as numbers separated by dots.
     public var osVersion: String?
-    /// The zone that `time` and `date` are told in.
+    /// The zone of `time` and `date`.
     public var timeZone: TimeZone
 
     /// Creates a device.
@@ -37,8 +38,9 @@ public struct SigmaDevice: Sendable, Hashable {
 
     /// The device that this process runs on.
     ///
-    /// The version is the main bundle's, which is `nil` for most processes on Linux. The id is made on Linux from the
-    /// machine's, which it doesn't reveal; on iOS it is `identifierForVendor`, which is asked for when it is first needed, since
+    /// The version is the main bundle's, which is `nil` for most processes on Linux. On Linux the id is derived from
+    /// the
+    /// machine's, without revealing it; on iOS it is `identifierForVendor`, requested when it is first needed, since
     /// only the main actor may. On macOS there is none.
     public static var current: SigmaDevice {
         let system = ProcessInfo.processInfo.operatingSystemVersion
@@ -72,7 +74,7 @@ public struct SigmaDevice: Sendable, Hashable {
         #endif
     }
 
-    /// The device with the id that the platform has for this application's vendor, unless it has one already.
+    /// Returns the device with the platform's id for this application's vendor, unless it has one already.
     func identified() async -> SigmaDevice {
         guard id == nil else { return self }
         var device = self
@@ -82,7 +84,7 @@ public struct SigmaDevice: Sendable, Hashable {
         return device
     }
 
-    /// A moment as `yyyy-MM-dd HH:mm:ss` in this device's zone.
+    /// Formats a date as `yyyy-MM-dd HH:mm:ss` in this device's zone.
     func time(at date: Date) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = timeZone
@@ -95,6 +97,6 @@ public struct SigmaDevice: Sendable, Hashable {
             + "\(text(parts.hour, 2)):\(text(parts.minute, 2)):\(text(parts.second, 2))"
     }
 
-    /// The first ten characters of ``time(at:)``.
+    /// Returns the first ten characters of ``time(at:)``.
     func day(at date: Date) -> String { String(time(at: date).prefix(10)) }
 }

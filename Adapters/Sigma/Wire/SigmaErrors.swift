@@ -1,12 +1,12 @@
 import Experimentation
 
-/// What a call of a ``SigmaClient`` can fail with, in the words of the vendor's SDK.
+/// The errors of a ``SigmaClient``, in the words of the vendor's SDK.
 public enum SigmaError: Error, Sendable, CustomStringConvertible {
-    /// A client with this tag is alive.
+    /// A client with this tag already exists.
     case initializationOfExistingClient(tag: String)
-    /// The configuration couldn't be had after all attempts.
+    /// The configuration is unavailable after all attempts.
     case requestConfigFailed(SigmaNetworkError)
-    /// The place couldn't be had after all attempts.
+    /// The location is unavailable after all attempts.
     case requestLocationFailed(SigmaNetworkError)
     /// No flag has this name, neither in the project nor in an experiment.
     case featureFlagNotFound(featureFlag: String)
@@ -18,7 +18,7 @@ public enum SigmaError: Error, Sendable, CustomStringConvertible {
     case experimentsEmpty
     /// No experiment has this name.
     case experimentNotFound(experiment: String)
-    /// The experiment says nothing of the flag for the user's group.
+    /// The experiment has no value of the flag for the user's group.
     case experimentGroupNotMatchingFeatureFlagGroup(
         experiment: String,
         featureFlag: String,
@@ -29,13 +29,13 @@ public enum SigmaError: Error, Sendable, CustomStringConvertible {
     case experimentSplitIdNotFound(experiment: String)
     /// The experiment has no group with this index.
     case experimentGroupIndexNotFound(experiment: String, index: Int)
-    /// The user has been forced into the experiment already.
+    /// The user has already been forced into the experiment.
     case experimentAlreadyContainsUser(experiment: String)
-    /// The user has been forced into this group already.
+    /// The user has already been forced into this group.
     case experimentGroupAlreadyContainsUser(experiment: String, index: Int)
     /// No holdout has this name.
     case holdoutNotFound(holdout: String)
-    /// Nothing has been forced that could be undone.
+    /// Nothing that could be undone has been forced.
     case noForceIncludedExperiments
 
     /// What happened, for a person.
@@ -64,15 +64,15 @@ public enum SigmaError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why the service gave no good answer.
+/// Why the service gave no valid answer.
 public enum SigmaNetworkError: Error, Sendable, CustomStringConvertible {
-    /// The base address makes no address.
+    /// The base address isn't valid.
     case incorrectURL(String)
-    /// No complete answer came: no connection, a connection that broke, or none in time.
+    /// No complete answer came: no connection, a broken connection, or none in time.
     case urlError(any Error)
     /// The status isn't from 200 to 299.
     case wrongStatusCode(Int)
-    /// The body isn't what it should be.
+    /// The body isn't what was expected.
     case decodingError(any Error)
     /// The answer has no body.
     case noData
@@ -93,7 +93,7 @@ public enum SigmaNetworkError: Error, Sendable, CustomStringConvertible {
 }
 
 extension SigmaNetworkError {
-    /// Sorts what the transport says into the vendor's kinds.
+    /// Maps a transport error to the vendor's kinds.
     init(_ error: ExperimentationError) {
         self =
             switch error.code {
@@ -102,7 +102,7 @@ extension SigmaNetworkError {
             }
     }
 
-    /// The same in the neutral layer's words; `what` is what was asked for.
+    /// Returns the neutral error; `what` is what was requested.
     func neutral(asking what: String) -> ExperimentationError {
         let code: ErrorCode
         switch self {

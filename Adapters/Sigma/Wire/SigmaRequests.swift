@@ -1,17 +1,17 @@
 import AdapterKit
 import HTTPTypes
 
-/// The two requests that the vendor's SDK knows; neither has a query or a body.
+/// The two requests of the vendor's SDK; neither has a query or a body.
 enum SigmaRequests {
-    /// The version of the SDK whose requests these are.
+    /// The SDK version that these requests match.
     static let sdkVersion = "1.8.1"
 
-    /// Asks for a project's configuration.
+    /// Requests a project's configuration.
     static func configuration(at endpoint: Endpoint, token: Secret, privateID: String) -> HTTPRequest {
         request("config.json", at: endpoint, token: token, privateID: privateID)
     }
 
-    /// Asks for the place of the address that the request comes from.
+    /// Requests the location of the caller's address.
     static func place(at endpoint: Endpoint, token: Secret, privateID: String) -> HTTPRequest {
         request("geo", at: endpoint, token: token, privateID: privateID)
     }

@@ -1,7 +1,8 @@
 /// The shape of `config.json`, in the vendor's spelling.
 ///
-/// Which lists lose only their broken elements and which spoil what holds them is part of the wire: the service hands
-/// out configurations that older SDKs can't read in full.
+/// Which lists lose only their broken elements, and which invalidate what contains them, is part of the wire: the
+/// service
+/// sends configurations that older SDKs can't read in full.
 enum SigmaWire {
     /// The whole document.
     struct Root: Decodable, Sendable {
@@ -18,7 +19,7 @@ enum SigmaWire {
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             let lists: [CodingKeys] = [.featureFlags, .experiments]
-            // An object from some other server must not take away all users' flags.
+            // Some other server's object must not remove all users' flags.
             guard try lists.contains(where: { try container.contains($0) && !container.decodeNil(forKey: $0) }) else {
                 throw DecodingError.keyNotFound(
                     CodingKeys.featureFlags,
@@ -78,7 +79,7 @@ enum SigmaWire {
         }
     }
 
-    /// What an experiment is for.
+    /// The purpose of an experiment.
     enum Kind: Int, Decodable, Sendable {
         case featureFlag = 1
         case parameter
@@ -87,7 +88,7 @@ enum SigmaWire {
         case holdout
     }
 
-    /// The id that an experiment splits by.
+    /// The id by which an experiment splits.
     enum SplitID: String, Decodable, Sendable {
         case userID = "userId"
         case deviceID = "deviceId"
@@ -193,7 +194,7 @@ enum SigmaWire {
         }
     }
 
-    /// A value, and for whom it is.
+    /// A value and its audience.
     struct Rule: Decodable, Sendable {
         var isDefault: Bool
         var value: String
@@ -285,7 +286,7 @@ enum SigmaWire {
         case notContains = "not contains"
     }
 
-    /// A finite number that may be written as a text.
+    /// A finite number that may be written as a string.
     struct NumberOrText: Decodable, Sendable {
         var value: Double
 
@@ -302,14 +303,14 @@ enum SigmaWire {
         }
     }
 
-    /// Anything at all; steps over a broken element.
+    /// Any value; skips a broken element.
     struct Skipped: Decodable {
         init(from decoder: any Decoder) {}
     }
 }
 
 extension KeyedDecodingContainer {
-    /// The elements of a list that can be read; empty if there is no list.
+    /// Returns the readable elements of a list; empty if there is no list.
     func lossy<Element: Decodable>(_ type: Element.Type, forKey key: Key) throws -> [Element] {
         guard contains(key), try !decodeNil(forKey: key) else { return [] }
         var list = try nestedUnkeyedContainer(forKey: key)
@@ -324,7 +325,7 @@ extension KeyedDecodingContainer {
         return elements
     }
 
-    /// The platforms of a list, or else the single one of older configurations.
+    /// Returns the platforms of a list, or the single one of older configurations.
     func platforms(list: Key, single: Key) throws -> [String] {
         if let platforms = try decodeIfPresent([String].self, forKey: list) { return platforms }
         return try decodeIfPresent(String.self, forKey: single).map { [$0] } ?? []

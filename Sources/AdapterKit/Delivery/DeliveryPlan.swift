@@ -1,14 +1,14 @@
 import Experimentation
 
-/// A kind of request by which a vendor takes events, where it has several.
+/// A kind of request by which a vendor takes events, if it has several.
 ///
-/// The order of the cases is the vendor's own: what it takes first, where no user's order says otherwise.
+/// The order of the cases is the vendor's preferred order of sending, unless a user's order says otherwise.
 public protocol DeliveryLane: Hashable, Sendable, CaseIterable {
-    /// How many events one request takes at most.
+    /// The maximum number of events in one request.
     var most: Int { get }
 }
 
-/// The requests of a batch whose events go several ways, arranged so that each user's events arrive in their order.
+/// The requests for a batch whose events take different lanes, arranged so that each user's events arrive in order.
 ///
 /// ```swift
 /// await DeliveryPlan(batch, by: lane(of:)).deliver { request in
@@ -19,16 +19,16 @@ public protocol DeliveryLane: Hashable, Sendable, CaseIterable {
 /// }
 /// ```
 ///
-/// Where each user needs two kinds of request one after the other, the batch needs two requests, however many users it has; a
-/// user who goes back and forth between them adds one each time.
+/// If each user needs two kinds of request in sequence, the batch needs two requests, however many users it has; a
+/// user who alternates between them adds one each time.
 public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
-    /// What goes out together.
+    /// Events that are sent together.
     public struct Request: Sendable, Hashable {
-        /// How it goes out.
+        /// The lane of the request.
         public let lane: Lane
         /// Its events, in the order of the batch.
         public let events: [Envelope]
-        /// The place of each in the batch.
+        /// The position of each in the batch.
         public let places: [Int]
     }
 
@@ -39,8 +39,8 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
     /// Arranges a batch.
     ///
     /// - Parameters:
-    ///   - batch: The events, the oldest first.
-    ///   - lane: Which way an event goes.
+    ///   - batch: The events, oldest first.
+    ///   - lane: Returns the lane of an event.
     public init(_ batch: [Envelope], by lane: (Envelope) -> Lane) {
         let lanes = Array(Lane.allCases)
         var best = Self.requests(batch, in: lanes, by: lane)
@@ -52,8 +52,9 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
         count = batch.count
     }
 
-    /// Arranges a batch in stages that take the lanes in turns: an event goes into the first stage of its lane that doesn't come
-    /// before the last of its user.
+    /// Arranges a batch in stages that alternate between the lanes: an event joins the first stage of its lane that
+    /// isn't
+    /// before its user's last one.
     private static func requests(_ batch: [Envelope], in lanes: [Lane], by lane: (Envelope) -> Lane) -> [Request] {
         var stages: [[Int]] = []
         var last: [String: Int] = [:]
@@ -75,15 +76,17 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
         }
     }
 
-    /// Sends the requests one after the other; what must not go ahead of something that is to be tried again stays behind.
+    /// Sends the requests one after the other, and holds back whatever must not overtake an event that is to be
+    /// retried.
     ///
-    /// - An event that failed or is to be tried in halves keeps its user's later events back, and theirs alone.
-    /// - An outage or a stop ends its lane as well: an address that can't be reached isn't asked again in this delivery.
+    /// - An event that failed or is to be split holds back its user's later events only.
+    /// - An outage or a stop also ends its lane: an unreachable address isn't called again in this delivery.
     ///
-    /// What stays behind wasn't sent, and no attempt is counted. Once a kill switch was on in an answer, or the task was
-    /// cancelled, no request is begun any more.
+    /// Held-back events weren't sent, and no attempt is counted. Once an answer says that the kill switch is on, or the
+    /// task is
+    /// cancelled, no further request begins.
     ///
-    /// - Parameter send: Sends the events of one request and says of each what became of it, in the order of the request.
+    /// - Parameter send: Sends the events of one request and reports what became of each, in the order of the request.
     /// - Returns: What became of all, in the order of the batch.
     public func deliver(_ send: @Sendable (Request) async -> DeliveryReport) async -> DeliveryReport {
         var whole = DeliveryReport(noAnswerTo: count)
@@ -108,7 +111,8 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
             for (event, verdict) in zip(events, report.verdicts(count: events.count)) {
                 switch verdict {
                 case .delivered, .rejected: continue
-                // Tried again at once without what it waited for, it goes if that is given up and stays if that stays.
+                // Retried at once without the event it waited for: it is sent if that one is dropped, and stays if that
+                // one stays.
                 case .failed, .split: users[event.identity.id] = .split("an earlier event of the user wasn't taken")
                 default:
                     users[event.identity.id] = verdict ?? .outage()

@@ -1,23 +1,23 @@
 import Experimentation
 import Foundation
 
-/// JSON from outside, read strictly; and JSON of ours, written without surprises.
+/// JSON from outside, read strictly, and our own JSON, written predictably.
 ///
-/// Reading uses no recursion, counts nesting, refuses two equal keys in one object, and takes nothing but the grammar of
-/// RFC 8259: no trailing commas, no comments, no other encoding than UTF-8. Foundation's readers each differ from it,
+/// Reading uses no recursion, limits nesting, refuses duplicate keys in an object, and accepts only the grammar of
+/// RFC 8259: no trailing commas, no comments, no encoding other than UTF-8. Foundation's readers each differ from it,
 /// and from each other (`docs/decisions/0020-json.md`).
 public enum JSON {
-    /// How deep lists and objects may be nested, unless a call says otherwise.
+    /// The maximum nesting of lists and objects, unless a call states another.
     public static let deepest = 64
 
     /// Reads a document.
     ///
-    /// A number without fraction and exponent that fits an `Int` becomes `FlagValue.int(_:)`; `-0` and every other
-    /// number the nearest `Double`. A number too large for that is an error.
+    /// A number without fraction and exponent that fits into an `Int` becomes `FlagValue.int(_:)`; `-0` and every other
+    /// number becomes the nearest `Double`. A number too large for that is an error.
     ///
     /// - Parameters:
     ///   - bytes: The document in UTF-8, with or without a byte order mark.
-    ///   - deepest: How many lists and objects may lie around a value.
+    ///   - deepest: The maximum depth of lists and objects around a value.
     /// - Returns: The value.
     /// - Throws: `ErrorCode.parseError` with line and column; never the text itself, which may be personal.
     public static func parse(
@@ -37,9 +37,9 @@ public enum JSON {
         try parse(Array(text.utf8), deepest: deepest)
     }
 
-    /// Checks that a document is well formed, not too deep and without equal keys, without building its value.
+    /// Checks that a document is well formed, not too deep and without duplicate keys, without building its value.
     ///
-    /// - Throws: `ErrorCode.parseError`, as reading bytes does.
+    /// - Throws: `ErrorCode.parseError`, as for reading bytes.
     public static func check(_ bytes: [UInt8], deepest: Int = JSON.deepest) throws(ExperimentationError) {
         _ = try read(bytes, deepest: deepest, builds: false)
     }
@@ -59,9 +59,9 @@ public enum JSON {
     /// Checks a document and decodes it.
     ///
     /// - Parameters:
-    ///   - type: What to decode.
+    ///   - type: The type to decode.
     ///   - bytes: The document in UTF-8.
-    ///   - deepest: How many lists and objects may lie around a value.
+    ///   - deepest: The maximum depth of lists and objects around a value.
     /// - Returns: The decoded value.
     /// - Throws: `ErrorCode.parseError`, naming the key and what was expected; never a value.
     public static func decode<Value: Decodable>(
@@ -84,7 +84,7 @@ public enum JSON {
         try decode(type, from: [UInt8](data), deepest: deepest)
     }
 
-    /// Which names come first in an object.
+    /// The order of an object's names.
     public enum KeyOrder: Sendable, Hashable {
         /// By their UTF-8 bytes.
         case sorted
@@ -96,12 +96,14 @@ public enum JSON {
         }
     }
 
-    /// Writes a value, compactly, with the keys of objects in a fixed order.
+    /// Writes a value compactly, with the keys of objects in a fixed order.
     ///
-    /// A `Double` is written with the fewest digits that read back as the same one, and keeps a fraction (`100.0`), so that
-    /// it reads back as a `Double`. `/` isn't escaped, nor is anything but what must be.
+    /// A `Double` is written with the fewest digits that read back as the same number, and keeps a fraction (`100.0`),
+    /// so that
+    /// it reads back as a `Double`. Only what must be escaped is; `/` isn't.
     ///
-    /// - Throws: `ErrorCode.invalidArgument` for a number that is infinite or none, and for a value nested deeper than
+    /// - Throws: `ErrorCode.invalidArgument` for a number that is infinite or not a number, and for a value nested
+    ///   deeper than
     ///   `deepest`.
     public static func encode(
         _ value: FlagValue,
@@ -113,9 +115,9 @@ public enum JSON {
         return writer.bytes
     }
 
-    /// Writes a value of one's own type, with sorted keys and without escaped slashes.
+    /// Writes a value of a custom type, with sorted keys and unescaped slashes.
     ///
-    /// Foundation's encoder recurses: values of a caller's that lie inside must have been measured with
+    /// Foundation's encoder recurses: a caller's values inside must have been measured with
     /// `FlagValue.depth(upTo:)`.
     ///
     /// - Throws: `ErrorCode.invalidArgument`, naming the key; never a value.
@@ -125,9 +127,9 @@ public enum JSON {
         }
     }
 
-    /// Names the place and what was expected.
+    /// Names the coding path and what was expected.
     ///
-    /// Foundation's own texts repeat values.
+    /// Foundation's own messages repeat values.
     private static func sentence(for error: any Error) -> String {
         switch error {
         case DecodingError.keyNotFound(let key, let context):

@@ -1,11 +1,12 @@
-/// How long to wait before each further attempt.
+/// How long to wait before each retry.
 ///
-/// The limit doubles with each attempt, and the wait is drawn at random from zero up to it ("full jitter"), so that clients
-/// which failed together don't come back together.
+/// The limit doubles with each attempt, and the wait is drawn at random between zero and the limit ("full jitter"), so
+/// that
+/// clients that failed together don't return together.
 public struct Backoff: Sendable, Hashable {
-    /// The limit before the second attempt.
+    /// The limit before the first retry.
     public var first: Duration
-    /// What the limit never exceeds.
+    /// The highest limit.
     public var longest: Duration
 
     /// Creates a back-off.
@@ -14,14 +15,14 @@ public struct Backoff: Sendable, Hashable {
         self.longest = longest
     }
 
-    /// Returns the wait before a further attempt.
+    /// Returns the wait before a retry.
     ///
     /// - Parameters:
-    ///   - retry: Which further attempt, counting from 1.
-    ///   - jitter: A number from 0 up to 1, anew for each call.
-    /// - Returns: The wait, from zero up to the limit.
+    ///   - retry: The number of the retry, from 1.
+    ///   - jitter: A number from 0 up to, but not including, 1, new for each call.
+    /// - Returns: The wait, from zero to the limit.
     public func delay(before retry: Int, jitter: Double) -> Duration {
-        // Doubling more often than this would overflow, long after the limit has been reached.
+        // More doublings would overflow, long after the limit has been reached.
         let doublings = min(max(retry - 1, 0), 30)
         let limit = max(.zero, min(first * (1 << doublings), longest))
         return limit * (jitter.isFinite ? min(max(jitter, 0), 1) : 1)

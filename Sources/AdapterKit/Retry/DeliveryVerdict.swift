@@ -2,26 +2,27 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// What a status or an error of the transport means for the events that were sent.
+/// The meaning of a status or a transport error for the events that were sent.
 ///
-/// The table is total: an unknown code is an outage, because nothing says that the events arrived. What
-/// a vendor says inside a 200 is the adapter's to read first.
+/// The table is total: an unknown code is an outage, because nothing says that the events arrived. The adapter must
+/// first
+/// read what the vendor says inside a 200.
 public enum DeliveryVerdict {
-    /// Judges by status alone.
+    /// Returns the verdict for a status alone.
     ///
     /// | Status | Verdict |
     /// |---|---|
     /// | 200–299 | delivered |
-    /// | 408, 425, 429, 500–599 | outage: again, at no cost to the event |
-    /// | 413 | split: again in halves |
+    /// | 408, 425, 429, 500–599 | outage: retried, without counting an attempt |
+    /// | 413 | split: retried in halves |
     /// | 401, 403 | stop: until the credentials are corrected |
-    /// | 407 | outage: a proxy's, not the vendor's |
-    /// | other 4xx | failed: again, and counted |
+    /// | 407 | outage: from a proxy, not the vendor |
+    /// | other 4xx | failed: retried, and counted |
     /// | 1xx, 3xx, anything else | outage: nothing was taken |
     ///
     /// - Parameters:
     ///   - status: The status code.
-    ///   - after: How long the vendor asks to wait.
+    ///   - after: How long the vendor asked to wait.
     /// - Returns: The verdict on every event of the request.
     public static func of(status: Int, after: Duration? = nil) -> Verdict {
         switch status {
@@ -34,7 +35,7 @@ public enum DeliveryVerdict {
         }
     }
 
-    /// Judges a reply by its status and its `Retry-After`.
+    /// Returns the verdict for a reply's status and `Retry-After`.
     ///
     /// - Parameters:
     ///   - reply: The reply.
@@ -44,10 +45,11 @@ public enum DeliveryVerdict {
         of(status: reply.status, after: RetryAfter.wait(in: reply.response.headerFields, now: now))
     }
 
-    /// Judges an error of sending.
+    /// Returns the verdict for a transport error.
     ///
-    /// No complete answer, and an answer too large to read to its end, are outages: the vendor may have the events or
-    /// not. A setting or a credential stops. A request that couldn't be made is the event's own fault.
+    /// An incomplete answer, and one too large to read to its end, are outages: the vendor may or may not have the
+    /// events. An
+    /// error in the settings or credentials stops. A request that couldn't be built is the event's own fault.
     public static func of(_ error: ExperimentationError) -> Verdict {
         switch error.code {
         case .transport, .timeout, .cancelled, .tooLarge, .shutDown, .disabled, .providerNotReady:
@@ -60,12 +62,13 @@ public enum DeliveryVerdict {
 }
 
 extension OutageReason {
-    /// What a status says that takes nothing: a vendor that names a wait asks for patience, and so does a 429 without one.
+    /// Returns the reason for a status that takes nothing: a status with a wait asks for patience, and so does a bare
+    /// 429.
     public init(status: Int, after: Duration?) {
         self = status == 429 || after != nil ? .patience : .answered(status)
     }
 
-    /// What an error of sending says; a status that was made into an error is its ``RefusingStatus``.
+    /// Returns the reason for a transport error; an error made from a status has a ``RefusingStatus`` as its cause.
     public init(_ error: ExperimentationError) {
         if let cause = error.cause as? RefusingStatus {
             self.init(status: cause.status, after: cause.after)
@@ -83,7 +86,7 @@ extension OutageReason {
     }
 }
 
-/// The status behind an error: the cause of one that says that a vendor answered and did nothing.
+/// The status behind an error, as its cause: the vendor answered but took nothing.
 public struct RefusingStatus: Error, Sendable, Hashable {
     /// The status code.
     public var status: Int

@@ -1,7 +1,7 @@
 import Experimentation
 import HTTPTypes
 
-/// Sends requests through a transport, tries again where that makes sense, and ends by one deadline over all attempts.
+/// Sends requests through a transport, retries where that makes sense, and ends by one deadline over all attempts.
 ///
 /// ```swift
 /// let client = HTTPClient(transport: DefaultTransport.make(), retry: HTTPRetry(attempts: 3), environment: environment)
@@ -15,9 +15,9 @@ public struct HTTPClient: Sendable {
     /// Creates a client.
     ///
     /// - Parameters:
-    ///   - transport: What exchanges one request for one response.
-    ///   - retry: How often to try, unless a call says otherwise; once by default.
-    ///   - environment: Time for waits and deadlines, jitter, and the log.
+    ///   - transport: Exchanges one request for one response.
+    ///   - retry: How often to try, unless a call states otherwise; once by default.
+    ///   - environment: The clock, jitter, and the log.
     public init(
         transport: any HTTPTransport,
         retry: HTTPRetry = .none,
@@ -30,14 +30,15 @@ public struct HTTPClient: Sendable {
 
     /// Sends a request and waits for the whole response.
     ///
-    /// Any status is a response, not an error; the last attempt's response is returned as it is. No further attempt is
-    /// begun that would have to wait past the deadline.
+    /// Any status is a response, not an error; the last attempt's response is returned as it is. No retry begins whose
+    /// wait
+    /// would exceed the deadline.
     ///
     /// - Parameters:
     ///   - request: The request.
     ///   - body: The body; `GET` and `HEAD` send none.
-    ///   - limits: What the whole call may cost, all attempts and the waits between them included.
-    ///   - retry: How often to try; `nil` for what the client was made with.
+    ///   - limits: The limits of the whole call, including all attempts and the waits between them.
+    ///   - retry: How often to try; `nil` for the client's policy.
     /// - Returns: The last attempt's response.
     /// - Throws: What ``HTTPTransport/send(_:body:limits:)`` throws, of the last attempt.
     public func send(
@@ -84,7 +85,7 @@ public struct HTTPClient: Sendable {
         }
     }
 
-    /// How long the server asks to wait before another attempt, or `nil` if none makes sense.
+    /// Returns how long to wait before another attempt, or `nil` if none makes sense.
     private func wait(after outcome: Result<HTTPReply, ExperimentationError>, _ retry: HTTPRetry) -> Duration? {
         switch outcome {
         case .failure(let error):
@@ -109,7 +110,7 @@ public struct HTTPClient: Sendable {
             case .success(let reply): "status \(reply.status)"
             case .failure(let error): error.code.rawValue
             }
-        // The path may hold a user's id, so only the host is told.
+        // The path may hold a user's id, so only the host is logged.
         environment.log.log(
             .debug,
             "http.retry",

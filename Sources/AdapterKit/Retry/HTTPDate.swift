@@ -1,8 +1,8 @@
 import Foundation
 
-/// Dates as HTTP writes them, always in GMT: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Dates in HTTP's format, always in GMT: `Sun, 06 Nov 1994 08:49:37 GMT`.
 public enum HTTPDate {
-    /// Writes a date, to the second.
+    /// Formats a date, to the second.
     public static func format(_ date: Date) -> String {
         let seconds = Int(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0
         let (days, rest) = seconds.quotientAndRemainderRoundingDown(by: 86_400)
@@ -15,9 +15,9 @@ public enum HTTPDate {
         return "\(weekday), \(two(day)) \(months[month - 1]) \(four) \(time) GMT"
     }
 
-    /// Reads a date in any of HTTP's three forms (RFC 9110, 5.6.7); `nil` for anything else.
+    /// Parses a date in any of HTTP's three forms (RFC 9110, 5.6.7); `nil` for anything else.
     ///
-    /// The day's name isn't checked. A two-digit year is put within fifty years of 2000.
+    /// The day's name isn't checked. A two-digit year is placed within fifty years of 2000.
     public static func parse(_ text: String) -> Date? {
         let words = text.split { $0 == " " || $0 == "-" || $0 == "," }
         guard text.utf8.count <= 40, words.count == 6 || words.count == 5 else { return nil }
@@ -50,8 +50,9 @@ public enum HTTPDate {
         return Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second))
     }
 
-    // The calendar without a calendar: Howard Hinnant's algorithms for the proleptic Gregorian one, which count years
-    // from March so that the leap day comes last.
+    // Calendar arithmetic by Howard Hinnant's algorithms for the proleptic Gregorian calendar, which count years from
+    // March
+    // so that the leap day comes last.
 
     static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468

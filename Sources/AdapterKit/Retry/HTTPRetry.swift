@@ -1,17 +1,17 @@
 import Experimentation
 import HTTPTypes
 
-/// How often a request is tried, and after what.
+/// How often a request is tried, and after which failures.
 ///
 /// For reads. Deliveries aren't retried here: an event that wasn't taken goes back to the outbox.
 public struct HTTPRetry: Sendable, Hashable {
-    /// How many attempts there are, the first included; at least one is made.
+    /// The number of attempts, including the first; at least one is made.
     public var attempts: Int
-    /// How long to wait in between, unless the server asks for longer.
+    /// How long to wait between attempts, unless the server asks for longer.
     public var backoff: Backoff
-    /// How long one attempt may take; `nil` for as long as the whole call.
+    /// The time limit of one attempt; `nil` for the limit of the whole call.
     public var attemptLimit: Duration?
-    /// The statuses after which another attempt makes sense.
+    /// The statuses after which to retry.
     public var statuses: Set<Int>
 
     /// Creates a policy.
@@ -27,9 +27,9 @@ public struct HTTPRetry: Sendable, Hashable {
         self.statuses = statuses
     }
 
-    /// One attempt and no more.
+    /// A single attempt.
     public static let none = HTTPRetry(attempts: 1)
 
-    /// Whether another attempt could end differently.
+    /// Whether a retry could succeed after this error.
     public func allows(_ error: ExperimentationError) -> Bool { error.code == .transport || error.code == .timeout }
 }

@@ -3,22 +3,23 @@ import HTTPTypes
 
 /// How long a server asks its clients to wait.
 public enum RetryAfter {
-    /// The longest wait that is honoured; a server that asks for more is asked again after this.
+    /// The longest wait that is honoured; a server that asks for more is tried again after this.
     public static let longest = Duration.seconds(300)
 
     /// Reads the `Retry-After` field of a response.
     ///
     /// - Parameters:
-    ///   - fields: The response's header fields. Of several `Retry-After` the longest counts.
-    ///   - now: The time of day, for the form that names a date.
-    /// - Returns: The wait, from zero to ``longest``; `nil` if none is asked for, or not in a form that HTTP knows.
+    ///   - fields: The response's header fields. Of several `Retry-After` fields the longest counts.
+    ///   - now: The time of day, for the form with a date.
+    /// - Returns: The wait, from zero to ``longest``; `nil` if none is asked for, or in a form that HTTP doesn't
+    ///   define.
     public static func wait(in fields: HTTPFields, now: Date) -> Duration? {
         fields[values: .retryAfter].compactMap { parse($0, now: now) }.max()
     }
 
-    /// Reads one value: a number of seconds, or a date.
+    /// Parses one value: a number of seconds, or a date.
     ///
-    /// - Returns: The wait, from zero to ``longest``; `nil` for anything else, a negative number included.
+    /// - Returns: The wait, from zero to ``longest``; `nil` for anything else, including a negative number.
     public static func parse(_ value: String, now: Date) -> Duration? {
         var text = value[...]
         while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
@@ -30,7 +31,7 @@ public enum RetryAfter {
         return distance < 300 ? .milliseconds(Int64((distance * 1000).rounded(.up))) : longest
     }
 
-    /// Whole seconds, as HTTP has them, or with a fraction, as some servers do.
+    /// Parses whole seconds, as HTTP defines them, or a fraction, as some servers send.
     private static func seconds(_ text: Substring) -> Duration? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let areDigits = parts.allSatisfy { part in

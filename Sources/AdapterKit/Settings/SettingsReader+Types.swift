@@ -1,26 +1,26 @@
 import Experimentation
 
 extension SettingsReader {
-    /// A text that must be there, and not empty.
+    /// Reads a required, non-empty string.
     public mutating func string(_ key: String) throws(ExperimentationError) -> String {
         guard let text = try optionalString(key) else { throw mismatch(key, "a text", nil) }
         guard !text.isEmpty else { throw error(key, "expected a text, found an empty one") }
         return text
     }
 
-    /// A text, or the default.
+    /// Reads a string, or the default.
     public mutating func string(_ key: String, default value: String) throws(ExperimentationError) -> String {
         try optionalString(key) ?? value
     }
 
-    /// A text, or `nil`.
+    /// Reads a string, or `nil`.
     public mutating func optionalString(_ key: String) throws(ExperimentationError) -> String? {
         guard let value = value(key) else { return nil }
         guard case .string(let text) = value else { throw mismatch(key, "a text", value) }
         return text
     }
 
-    /// A list of texts, or the default.
+    /// Reads a list of strings, or the default.
     public mutating func strings(_ key: String, default value: [String] = []) throws(ExperimentationError) -> [String] {
         guard let found = self.value(key) else { return value }
         guard case .array(let values) = found else { throw mismatch(key, "a list of texts", found) }
@@ -32,14 +32,14 @@ extension SettingsReader {
         return texts
     }
 
-    /// A Boolean, or the default.
+    /// Reads a Boolean, or the default.
     public mutating func bool(_ key: String, default value: Bool) throws(ExperimentationError) -> Bool {
         guard let found = self.value(key) else { return value }
         guard case .bool(let flag) = found else { throw mismatch(key, "true or false", found) }
         return flag
     }
 
-    /// A whole number within a range, or the default.
+    /// Reads an integer within a range, or the default.
     public mutating func int(
         _ key: String,
         default value: Int,
@@ -48,7 +48,7 @@ extension SettingsReader {
         try optionalInt(key, in: range) ?? value
     }
 
-    /// A whole number within a range, or `nil`.
+    /// Reads an integer within a range, or `nil`.
     public mutating func optionalInt(
         _ key: String,
         in range: ClosedRange<Int> = Int.min...Int.max
@@ -61,7 +61,7 @@ extension SettingsReader {
         return number
     }
 
-    /// A number within a range, or the default.
+    /// Reads a number within a range, or the default.
     public mutating func double(
         _ key: String,
         default value: Double,
@@ -75,7 +75,7 @@ extension SettingsReader {
         return number
     }
 
-    /// A duration that the file gives in seconds, whole or not; or the default.
+    /// Reads a duration given in seconds, whole or fractional, or the default.
     public mutating func seconds(
         _ key: String,
         default value: Duration,
@@ -84,14 +84,14 @@ extension SettingsReader {
         try optionalSeconds(key, in: range) ?? value
     }
 
-    /// A duration that the file gives in seconds, whole or not; or `nil`.
+    /// Reads a duration given in seconds, whole or fractional, or `nil`.
     public mutating func optionalSeconds(
         _ key: String,
         in range: ClosedRange<Duration> = .zero...(.seconds(31_536_000))
     ) throws(ExperimentationError) -> Duration? {
         guard let found = value(key) else { return nil }
         guard let number = found.doubleValue else { throw mismatch(key, "a number of seconds", found) }
-        // `Duration` traps on what it can't hold, so the number is held against the range first.
+        // `Duration` traps on what it can't hold, so compare the number with the range first.
         guard number >= range.lowerBound / .seconds(1), number <= range.upperBound / .seconds(1) else {
             let (least, most) = (range.lowerBound / .seconds(1), range.upperBound / .seconds(1))
             throw error(key, "expected a number of seconds from \(least) to \(most)")
@@ -99,7 +99,7 @@ extension SettingsReader {
         return .seconds(number)
     }
 
-    /// A secret that must be there: a text, or `{"env": "NAME"}` for an environment variable.
+    /// Reads a required secret: a string, or `{"env": "NAME"}` for an environment variable.
     public mutating func secret(_ key: String) throws(ExperimentationError) -> Secret {
         guard let secret = try optionalSecret(key) else {
             throw mismatch(key, #"a text or {"env": "NAME"}"#, nil)
@@ -107,7 +107,7 @@ extension SettingsReader {
         return secret
     }
 
-    /// A secret, or `nil` if the key isn't there.
+    /// Reads a secret, or `nil` if the key is missing.
     public mutating func optionalSecret(_ key: String) throws(ExperimentationError) -> Secret? {
         guard let value = value(key) else { return nil }
         let expected = #"a text or {"env": "NAME"}"#
@@ -128,24 +128,24 @@ extension SettingsReader {
         }
     }
 
-    /// An address that must be there.
+    /// Reads a required address.
     public mutating func endpoint(_ key: String) throws(ExperimentationError) -> Endpoint {
         guard let endpoint = try optionalEndpoint(key) else { throw mismatch(key, "an https address", nil) }
         return endpoint
     }
 
-    /// An address, or the default.
+    /// Reads an address, or the default.
     public mutating func endpoint(_ key: String, default value: Endpoint) throws(ExperimentationError) -> Endpoint {
         try optionalEndpoint(key) ?? value
     }
 
-    /// An address, or `nil`.
+    /// Reads an address, or `nil`.
     public mutating func optionalEndpoint(_ key: String) throws(ExperimentationError) -> Endpoint? {
         guard let text = try optionalString(key) else { return nil }
         do throws(ExperimentationError) { return try Endpoint(text) } catch { throw self.error(key, error.message) }
     }
 
-    /// One of a type's cases by its raw value, or the default.
+    /// Reads one of a type's cases by its raw value, or the default.
     public mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ key: String,
         default value: Choice
@@ -153,7 +153,7 @@ extension SettingsReader {
         try optionalChoice(key) ?? value
     }
 
-    /// One of a type's cases by its raw value, or `nil`.
+    /// Reads one of a type's cases by its raw value, or `nil`.
     public mutating func optionalChoice<Choice: RawRepresentable<String> & CaseIterable>(
         _ key: String,
         of type: Choice.Type = Choice.self

@@ -2,7 +2,7 @@ import Experimentation
 
 /// Reads a configuration file's settings by key, each once, and refuses unknown keys.
 ///
-/// Every error is a `ErrorCode.configuration` that names the file, the key and what was expected; a value is never
+/// Every error is an `ErrorCode.configuration` that names the file, the key and what was expected; a value is never
 /// repeated, since it may be a secret.
 ///
 /// ```swift
@@ -21,13 +21,13 @@ public struct SettingsReader: Sendable {
     private let fields: [String: FlagValue]
     private var known: Set<String> = []
 
-    /// Creates a reader over settings that have been read already, from YAML for instance.
+    /// Creates a reader over settings that have already been parsed, for instance from YAML.
     ///
     /// - Parameters:
     ///   - settings: The settings, an object.
     ///   - file: The file's name, for messages.
-    ///   - environment: The environment variables that secrets may name.
-    /// - Throws: `ErrorCode.configuration` when the settings aren't an object.
+    ///   - environment: The environment variables that secrets may refer to.
+    /// - Throws: `ErrorCode.configuration` if the settings aren't an object.
     public init(
         _ settings: FlagValue,
         file: String,
@@ -65,36 +65,36 @@ public struct SettingsReader: Sendable {
         throw error(stray, "no such setting; there are \(known.sorted().joined(separator: ", "))")
     }
 
-    /// Makes an error about a key, for a rule that the reader doesn't know.
+    /// Returns an error about a key, for a rule that the reader doesn't know.
     public func error(_ key: String, _ reason: String) -> ExperimentationError {
         ExperimentationError(.configuration, "\(file): \"\(path)\(key)\": \(reason)")
     }
 
-    /// Whether a key is there, with a value other than null.
+    /// Whether a key has a value other than null.
     public mutating func has(_ key: String) -> Bool { value(key) != nil }
 
-    /// The keys that are there, in their order; for settings whose keys are the author's choice.
+    /// The keys that are present, sorted; for settings whose keys the author chooses.
     public var keys: [String] { fields.keys.sorted() }
 
-    /// The raw value; `nil` if it isn't there or null.
+    /// The raw value; `nil` if it is missing or null.
     public mutating func value(_ key: String) -> FlagValue? {
         known.insert(key)
         let value = fields[key]
         return value == .null ? nil : value
     }
 
-    /// A section's reader, whose messages name both keys; `nil` if there is none.
+    /// Returns a section's reader, whose messages name both keys; `nil` if there is none.
     ///
-    /// The section's own ``finish()`` is the caller's to call; ``section(_:read:)`` does it.
+    /// The caller must call the section's own ``finish()``; ``section(_:read:)`` does so.
     public mutating func section(_ key: String) throws(ExperimentationError) -> SettingsReader? {
         guard let value = value(key) else { return nil }
         guard case .object(let inner) = value else { throw mismatch(key, "an object", value) }
         return SettingsReader(inner, file: file, path: "\(path)\(key).", environment: environment)
     }
 
-    /// The readers of a list of sections, whose messages name the key and the place; empty if there is none.
+    /// Returns the readers of a list of sections, whose messages name the key and the index; empty if there is none.
     ///
-    /// Each section's own ``finish()`` is the caller's to call.
+    /// The caller must call each section's own ``finish()``.
     public mutating func sections(_ key: String) throws(ExperimentationError) -> [SettingsReader] {
         guard let value = value(key) else { return [] }
         guard case .array(let values) = value else { throw mismatch(key, "a list of objects", value) }
@@ -108,7 +108,7 @@ public struct SettingsReader: Sendable {
         return readers
     }
 
-    /// Reads a section, an empty one if there is none, and refuses what is left over in it.
+    /// Reads a section, or an empty one if there is none, and refuses unknown keys in it.
     public mutating func section<Value>(
         _ key: String,
         read: (inout SettingsReader) throws(ExperimentationError) -> Value

@@ -4,11 +4,14 @@
     import Foundation
     import Synchronization
 
-    /// Brings callers and libcurl's loop together.
+    /// Connects callers with libcurl's loop.
     ///
-    /// The engine's thread waits for sockets and times and hands out the answers. While it is awake, callers leave their transfers
-    /// for it. While it sleeps, a caller begins its own, up to the first bytes on the wire, which saves waking the thread for it.
-    /// No caller ever waits for the loop: what it does, a slow handshake for example, keeps no thread but its own.
+    /// The engine's thread waits for sockets and timers and delivers the answers. While it is awake, callers queue
+    /// their
+    /// transfers for it. While it sleeps, a caller begins its own transfer, up to the first bytes on the wire, which
+    /// saves
+    /// waking the thread. No caller ever waits for the loop: its work, a slow handshake for example, blocks only its
+    /// own thread.
     final class CurlDriver: Sendable {
         private let configuration: CurlTransport.Configuration
         private let poller: SocketPoller?
@@ -26,7 +29,7 @@
 
         deinit { poller?.close() }
 
-        /// libcurl's global state, once for the process.
+        /// libcurl's global state, initialised once for the process.
         private static let isInitialised = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
         // MARK: From any thread
@@ -58,7 +61,7 @@
             }
         }
 
-        /// Begins a transfer on the caller's thread; false if the loop isn't free.
+        /// Begins a transfer on the caller's thread; returns `false` if the loop isn't free.
         private func begins(_ transfer: CurlTransfer) -> Bool {
             BrokenPipes.ignored {
                 let turn = loop.withLockIfAvailable { loop in
@@ -74,7 +77,7 @@
         }
 
         func cancel(_ ticket: CurlTicket) {
-            // First the ticket, for a transfer that is still to begin; then the note, for one that has begun.
+            // First mark the ticket, for a transfer that is yet to begin; then queue the note, for one that has begun.
             ticket.isCancelled.store(true, ordering: .sequentiallyConsistent)
             if inbox.withLock({ $0.cancel(ticket) }) { poller?.wake() }
         }
@@ -87,7 +90,7 @@
             }
         }
 
-        /// Whether the engine has a thread at this moment.
+        /// Whether the engine currently has a thread.
         var hasThread: Bool { inbox.withLock { $0.hasThread } }
 
         private func start() {
@@ -97,11 +100,11 @@
             thread.start()
         }
 
-        /// Gives the callers of transfers that are over their answers.
+        /// Delivers the answers of finished transfers to their callers.
         private func settle(_ endings: [CurlLoop.Ending]) {
             guard !endings.isEmpty else { return }
             let answers = endings.map { $0.transfer.end($0.result) }
-            // First the transfers, for callers that call again at once.
+            // Return the transfers first, for callers that call again at once.
             leave(endings.count, endings.map(\.transfer))
             for (exchange, outcome) in answers { exchange.answer(outcome) }
         }

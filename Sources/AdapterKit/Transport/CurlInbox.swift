@@ -1,40 +1,40 @@
 #if os(Linux)
     import Experimentation
 
-    /// What callers leave for the engine's thread, and what both must agree on.
+    /// What callers queue for the engine's thread, and the state that both share.
     struct CurlInbox {
-        /// What the thread finds.
+        /// What the thread takes from the inbox.
         struct Notes {
             var submitted: [CurlTransfer] = []
             var cancelled: [CurlTicket] = []
             var isStopped = false
         }
 
-        /// What a caller finds.
+        /// What a caller gets when it enters.
         struct Entry {
-            /// A transfer whose handle can be used again.
+            /// A transfer whose handle can be reused.
             var transfer: CurlTransfer?
             var startsThread: Bool
         }
 
-        /// What the thread does when it has done everything.
+        /// What the thread does when it has nothing left to do.
         enum Rest {
             case none
             case sleep(atMost: Duration)
-            /// The thread ends; the transfers are released with it.
+            /// The thread ends, and the transfers are released with it.
             case end([CurlTransfer])
         }
 
-        /// What becomes of a transfer that is ready.
+        /// What happens to a transfer that is ready.
         enum Submission {
-            /// The thread will find it, and may have to be woken for it.
+            /// It is queued for the thread, which may have to be woken.
             case left(wakes: Bool)
-            /// The caller is to begin it.
+            /// The caller must begin it.
             case toBegin
             case refused
         }
 
-        /// How the engine is stopped.
+        /// How to stop the engine.
         enum Stop { case wakeThread, startThread, nothing }
 
         private static let transfersKept = 64
@@ -44,25 +44,25 @@
         private let idleTime: Duration
         private var notes = Notes()
         private var idle: [CurlTransfer] = []
-        /// How many calls have been counted in and not yet out.
+        /// The number of calls that have entered and not yet left.
         private var underWay = 0
         private var idleSince = ContinuousClock.now
         private var isAsleep = false
-        /// Whether there has ever been a thread, and so perhaps connections that are kept.
+        /// Whether there has ever been a thread, and so perhaps kept connections.
         private var hasRun = false
 
         init(idleTime: Duration) { self.idleTime = idleTime }
 
         // MARK: From any thread
 
-        /// Counts a call in; `nil` when the engine has been stopped.
+        /// Registers a call; `nil` once the engine has been stopped.
         mutating func enter() -> Entry? {
             guard !notes.isStopped else { return nil }
             underWay += 1
             return Entry(transfer: idle.popLast(), startsThread: beginsThread())
         }
 
-        /// Counts calls out, and keeps transfers for later ones; returns whether the thread is to be woken.
+        /// Unregisters calls, and keeps transfers for later ones; returns whether to wake the thread.
         mutating func leave(_ count: Int, _ transfers: [CurlTransfer]) -> Bool {
             underWay -= count
             idle += transfers.prefix(Self.transfersKept - idle.count)
@@ -71,10 +71,12 @@
             return wakes()
         }
 
-        /// Leaves a transfer for the thread, or for its caller if the thread sleeps and few others are under way.
+        /// Queues a transfer for the thread, or returns it to its caller if the thread sleeps and few others are under
+        /// way.
         ///
-        /// To wake the thread costs more than what it would do for one transfer, and less than what it saves for many: it has all
-        /// that libcurl needs in its processor's cache.
+        /// Waking the thread costs more than its work for one transfer, and less than it saves for many: it has all
+        /// that libcurl
+        /// needs in its processor's cache.
         mutating func submit(_ transfer: CurlTransfer) -> Submission {
             guard !notes.isStopped else { return .refused }
             guard !isAsleep || underWay > Self.few else { return .toBegin }
@@ -82,21 +84,21 @@
             return .left(wakes: wakes())
         }
 
-        /// Leaves a transfer for the thread in any case; returns whether that is to be woken, `nil` for a refusal.
+        /// Queues a transfer for the thread in any case; returns whether to wake the thread, or `nil` if refused.
         mutating func leave(_ transfer: CurlTransfer) -> Bool? {
             guard !notes.isStopped else { return nil }
             notes.submitted.append(transfer)
             return wakes()
         }
 
-        /// Asks for a call to be ended; returns whether the thread is to be woken.
+        /// Requests the end of a call; returns whether to wake the thread.
         mutating func cancel(_ ticket: CurlTicket) -> Bool {
             guard hasThread else { return false }
             notes.cancelled.append(ticket)
             return wakes()
         }
 
-        /// Asks for the thread's end.
+        /// Requests the thread's end.
         mutating func stop() -> Stop {
             notes.isStopped = true
             if hasThread { return .wakeThread }
@@ -119,14 +121,14 @@
 
         // MARK: On the thread
 
-        /// Takes what has been left.
+        /// Takes everything queued.
         mutating func take() -> Notes {
             defer { notes = Notes(isStopped: notes.isStopped) }
             isAsleep = false
             return notes
         }
 
-        /// Lies down if nothing has come meanwhile.
+        /// Goes to sleep if nothing has arrived meanwhile.
         mutating func rest() -> Rest {
             guard notes.submitted.isEmpty, notes.cancelled.isEmpty, !notes.isStopped else { return .none }
             var patience: Duration = .seconds(60)

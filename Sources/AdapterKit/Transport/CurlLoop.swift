@@ -3,12 +3,13 @@
     import Experimentation
     import Synchronization
 
-    /// libcurl's side of the engine: a multi handle with the transfers that are under way.
+    /// libcurl's side of the engine: a multi handle with the transfers under way.
     ///
-    /// It never waits. The holder of its lock drives it, the engine's thread or a caller that begins a transfer; libcurl allows
-    /// any thread, as long as it is one at a time.
+    /// It never waits. The holder of its lock drives it: the engine's thread, or a caller that begins a transfer.
+    /// libcurl
+    /// allows any thread, one at a time.
     struct CurlLoop: ~Copyable {
-        /// A transfer that is over, and how it ended.
+        /// A finished transfer, and how it ended.
         typealias Ending = (transfer: CurlTransfer, result: CurlResult)
 
         private var multi: UnsafeMutableRawPointer?
@@ -18,7 +19,7 @@
         private var planned: ContinuousClock.Instant?
         private var refusal = CurlOutcome.exhausted
 
-        /// Creates a loop; one without a poller refuses everything.
+        /// Creates a loop; without a poller it refuses everything.
         init(_ poller: SocketPoller?, connectionsPerHost: Int) {
             sockets = CurlSockets(poller)
             multi = poller == nil ? nil : curl_multi_init()
@@ -46,13 +47,13 @@
             running[ObjectIdentifier(ticket)] = transfer
         }
 
-        /// Ends a transfer before its time, if it is still under way.
+        /// Ends a transfer early, if it is still under way.
         mutating func cancel(_ ticket: CurlTicket) {
             guard let transfer = running[ObjectIdentifier(ticket)] else { return }
             end(transfer, .failed(CurlOutcome.cancelled))
         }
 
-        /// Moves every transfer on as far as it goes without waiting.
+        /// Advances every transfer as far as possible without waiting.
         ///
         /// - Parameter ready: The sockets that are ready.
         mutating func perform(_ ready: [SocketPoller.Ready] = []) {
@@ -68,7 +69,7 @@
             }
         }
 
-        /// Ends everything, closes the connections that are kept, and begins nothing more.
+        /// Ends everything, closes kept connections, and begins nothing more.
         mutating func close() {
             for transfer in running.values { end(transfer, .failed(CurlOutcome.released)) }
             if let multi { curl_multi_cleanup(multi) }
@@ -76,26 +77,27 @@
             refusal = CurlOutcome.released
         }
 
-        // MARK: Times
+        // MARK: Timers
 
-        /// Decides when the thread looks in again even if no socket is ready.
+        /// Decides when the thread runs again even if no socket is ready.
         ///
-        /// A time once planned isn't put off: while requests with the same deadline follow each other, the thread needs to
-        /// be told of none of them.
+        /// A planned time isn't postponed: while requests with the same deadline follow each other, the thread needs to
+        /// be told of
+        /// none of them.
         mutating func plan() -> ContinuousClock.Instant? {
             let kept = planned.flatMap { $0 > .now ? $0 : nil }
             planned = [kept, sockets.due].compactMap(\.self).min()
             return planned
         }
 
-        /// Whether there is something to do before the thread looks in again; it has to be woken then.
+        /// Whether something is due before the thread runs again, so that it must be woken.
         mutating func isDueBeforePlan() -> Bool {
             guard let due = sockets.due, planned.map({ due < $0 }) ?? true else { return false }
             planned = due
             return true
         }
 
-        /// Hands over what has ended since the last call.
+        /// Returns what has ended since the last call.
         mutating func takeEnded() -> [Ending] {
             guard !ended.isEmpty else { return [] }
             defer { ended = [] }
@@ -109,7 +111,7 @@
         }
     }
 
-    /// How a transfer ended: as libcurl has it, or before that.
+    /// How a transfer ended: as libcurl says, or before that.
     enum CurlResult {
         case done(CURLcode)
         case failed(ExperimentationError)

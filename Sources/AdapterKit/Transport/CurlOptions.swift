@@ -3,9 +3,9 @@
     import Experimentation
     import HTTPTypes
 
-    /// What a handle has been told, so that the next exchange tells it only what differs.
+    /// The options already set on a handle, so that the next exchange sets only what differs.
     struct CurlOptions: ~Copyable {
-        /// How a request is framed; a handle is set up anew for each other one.
+        /// How a request is framed; for each other shape a handle is set up anew.
         private struct Shape: Equatable {
             enum Body { case none, inOnePiece, inPieces }
 
@@ -19,17 +19,19 @@
                 {
                     body = .none
                 } else {
-                    // libcurl sends head and body of such a request together. It could send it again by itself as well, which
-                    // only the callback before each sending prevents.
+                    // libcurl sends head and body of such a request together. It could also resend it on its own, which
+                    // only the callback
+                    // before each sending prevents.
                     body = exchange.body.count <= 32 << 10 && ccurl_has_ready_callback() ? .inOnePiece : .inPieces
                 }
             }
         }
 
-        /// Whether the authorities are read once and not for each handshake.
+        /// Whether the authorities are read once instead of for each handshake.
         ///
-        /// With a folder beside the file, libcurl reads the file anew for each handshake: some twenty milliseconds during which no
-        /// other transfer moves. And who names a file wants no other authorities.
+        /// With a folder beside the file, libcurl reads the file again for each handshake: about twenty milliseconds
+        /// during which no
+        /// other transfer advances. And whoever names a file wants no other authorities.
         static let readsFileOnce = ccurl_keeps_authorities() && ccurl_default_authorities() != nil
 
         private var shape: Shape?
@@ -45,14 +47,14 @@
             piece.deallocate()
         }
 
-        /// Tells a handle everything about an exchange; false if it refuses something.
+        /// Sets all options for an exchange; returns `false` if libcurl refuses one.
         ///
         /// - Parameters:
         ///   - exchange: The exchange.
         ///   - configuration: The engine's settings.
         ///   - handle: The handle, always the same one.
-        ///   - setCallbacks: Sets what libcurl calls.
-        /// - Returns: Whether libcurl took all of it.
+        ///   - setCallbacks: Sets libcurl's callbacks.
+        /// - Returns: Whether libcurl accepted all of them.
         mutating func set(
             _ exchange: CurlExchange,
             _ configuration: CurlTransport.Configuration,
@@ -142,11 +144,11 @@
         private mutating func setFields(_ given: HTTPFields, _ handle: UnsafeMutableRawPointer) -> CURLcode {
             var list: UnsafeMutablePointer<curl_slist>?
             for field in given {
-                // libcurl takes `Name:` for "don't send this field", and `Name;` for an empty one.
+                // libcurl reads `Name:` as "don't send this field", and `Name;` as an empty one.
                 list = curl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
             }
             list = curl_slist_append(list, "Expect:")
-            // Otherwise it would call every body a form.
+            // Otherwise libcurl declares every body a form.
             if given[.contentType] == nil { list = curl_slist_append(list, "Content-Type:") }
             let code = ccurl_set_list(handle, CURLOPT_HTTPHEADER, list)
             curl_slist_free_all(self.list)
@@ -155,7 +157,7 @@
             return code
         }
 
-        /// Copies a small body to where libcurl may read it for as long as the exchange lasts.
+        /// Copies a small body to memory that libcurl may read for as long as the exchange lasts.
         private mutating func setPiece(_ body: [UInt8], _ handle: UnsafeMutableRawPointer) -> CURLcode {
             if piece.count < max(1, body.count) {
                 piece.deallocate()
@@ -167,11 +169,11 @@
     }
 
     extension HTTPFields {
-        /// Whether these fields and others are the same to the letter and in the same order.
+        /// Whether these fields are identical to others, in spelling and order.
         fileprivate func isWritten(as others: HTTPFields) -> Bool {
             count == others.count
                 && zip(self, others).allSatisfy { field, other in
-                    // Two texts that Swift calls equal may still be other bytes.
+                    // Two strings that are equal in Swift may still differ in bytes.
                     field.name.rawName == other.name.rawName && field.value.utf8.elementsEqual(other.value.utf8)
                 }
         }

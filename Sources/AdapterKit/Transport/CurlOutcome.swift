@@ -2,9 +2,9 @@
     import CCurl
     import Experimentation
 
-    /// What libcurl's results mean.
+    /// The meaning of libcurl's results.
     ///
-    /// Texts come from libcurl's own table and never from the exchange, since an address may hold a user's id.
+    /// Messages come from libcurl's own table and never from the exchange, since an address may hold a user's id.
     enum CurlOutcome {
         static let cancelled = ExperimentationError(.cancelled, "the task was cancelled")
         static let released = ExperimentationError(.shutDown, "the transport has been released")

@@ -2,11 +2,11 @@
     import CCurl
     import Experimentation
 
-    /// What libcurl wants to be told: when a socket is ready, and when a time has come.
+    /// What libcurl asks to be told: when a socket is ready, and when a timer is due.
     ///
-    /// libcurl calls it back, always under the lock of the ``CurlLoop`` that it belongs to.
+    /// libcurl calls it back, always under the lock of its ``CurlLoop``.
     final class CurlSockets {
-        /// When libcurl wants to be called even if no socket is ready.
+        /// When libcurl must be called even if no socket is ready.
         private(set) var due: ContinuousClock.Instant?
 
         private let poller: SocketPoller?
@@ -14,14 +14,14 @@
 
         init(_ poller: SocketPoller?) { self.poller = poller }
 
-        /// Has a multi handle call this object, which must outlive it.
+        /// Registers this object, which must outlive it, with a multi handle.
         func serve(_ multi: UnsafeMutableRawPointer) {
             let context = Unmanaged.passUnretained(self).toOpaque()
             _ = ccurl_multi_set_socket_callback(multi, Self.watch, context)
             _ = ccurl_multi_set_timer_callback(multi, Self.time, context)
         }
 
-        /// Whether the time has come; libcurl counts on being called once for it.
+        /// Whether the timer is due; libcurl relies on being called once for it.
         func takeDue() -> Bool {
             guard let due, due <= .now else { return false }
             self.due = nil

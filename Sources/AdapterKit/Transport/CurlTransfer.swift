@@ -4,15 +4,15 @@
     import HTTPTypes
     import Synchronization
 
-    /// A handle of libcurl's with what it calls back for, used for one exchange after another.
+    /// A libcurl handle with its callbacks, reused for one exchange after another.
     ///
     /// It belongs to one thread at a time: to the caller that prepares it, then to the holder of its loop's lock,
-    /// then to the one that takes it out. Its lock is never waited for.
+    /// then to the thread that takes it out. Its lock is never contended.
     final class CurlTransfer: Sendable {
         nonisolated(unsafe) let handle: UnsafeMutableRawPointer
         private let state: Mutex<State>
 
-        /// Creates a transfer with a handle of its own; `nil` when libcurl has none left.
+        /// Creates a transfer with its own handle; `nil` if libcurl can't create one.
         init?(_ exchange: CurlExchange) {
             guard let handle = curl_easy_init() else { return nil }
             self.handle = handle
@@ -21,7 +21,7 @@
 
         deinit { curl_easy_cleanup(handle) }
 
-        /// The exchange that this is for.
+        /// The current exchange.
         var exchange: CurlExchange { state.withLock { $0.exchange } }
 
         /// The transfer that a handle belongs to.
@@ -31,7 +31,7 @@
             return context.map { from($0) }
         }
 
-        /// Makes ready for an exchange; false if libcurl refuses something about it.
+        /// Prepares for an exchange; returns `false` if libcurl refuses an option.
         func prepare(_ exchange: CurlExchange, _ configuration: CurlTransport.Configuration) -> Bool {
             state.withLock { state in
                 state.clear()
@@ -54,7 +54,7 @@
             ]
         }
 
-        /// Says who waits and what became of the exchange, and lets go of what it brought and took along.
+        /// Returns the exchange and its outcome, and releases both.
         func end(_ result: CurlResult) -> (exchange: CurlExchange, outcome: Result<HTTPReply, ExperimentationError>) {
             var status = 0
             _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
@@ -67,7 +67,7 @@
             }
         }
 
-        // MARK: What libcurl calls
+        // MARK: Callbacks of libcurl
 
         private static func from(_ context: UnsafeMutableRawPointer) -> CurlTransfer {
             Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
@@ -104,12 +104,12 @@
     }
 
     extension CurlTransfer {
-        /// Memory of libcurl's, for as long as it calls.
+        /// libcurl's memory, valid during its call.
         private struct Lent: Sendable {
             nonisolated(unsafe) let bytes: UnsafeMutableRawBufferPointer
         }
 
-        /// What has been sent and what has come so far.
+        /// What has been sent and received so far.
         private struct State: ~Copyable {
             var exchange: CurlExchange
             var options = CurlOptions()
@@ -144,7 +144,7 @@
                 return .success(HTTPReply(response: response, body: body))
             }
 
-            /// Takes a line of the head; false if the response is not to be read on.
+            /// Takes a line of the head; returns `false` to stop reading the response.
             mutating func takeHead(_ line: Lent, status: Int) -> Bool {
                 guard head.take(UnsafeRawBufferPointer(line.bytes)) else { return false }
                 if head.isComplete, let receive = exchange.receive, (200...999).contains(status) {

@@ -4,22 +4,25 @@
     import HTTPTypes
     import Synchronization
 
-    /// Exchanges HTTP requests through libcurl, all on one thread of the engine's own.
+    /// Exchanges HTTP requests through libcurl, all on a single thread of the engine's own.
     ///
-    /// It speaks HTTP/1.1 with keep-alive, verifies certificates, follows no redirect, keeps no cookies, reads no
-    /// `.netrc` and retries nothing; the limits of a call are held to the millisecond and to the byte, after decompression.
-    /// Proxies named in the environment (`https_proxy` and the like) are ignored unless the configuration says otherwise.
+    /// It speaks HTTP/1.1 with keep-alive, verifies certificates, follows no redirects, keeps no cookies, reads no
+    /// `.netrc` and retries nothing; the limits of a call are kept to the millisecond and to the byte, after
+    /// decompression.
+    /// Proxies named in the environment (`https_proxy` and the like) are ignored unless the configuration says
+    /// otherwise.
     ///
-    /// The thread starts with a request, and ends when there has been none for a quarter of a minute or when the transport is
-    /// released; what is still under way then ends with `ErrorCode.shutDown`.
+    /// The thread starts with a request, and ends after a quarter of a minute without one or when the transport is
+    /// released;
+    /// requests still under way then end with `ErrorCode.shutDown`.
     public final class CurlTransport: HTTPTransport {
-        /// What an engine is made with.
+        /// Settings of an engine.
         public struct Configuration: Sendable, Hashable {
-            /// How many connections to one host there may be at once; further requests wait for a free one.
+            /// The maximum number of simultaneous connections to one host; further requests wait for a free one.
             public var connectionsPerHost: Int
-            /// Whether the proxies that environment variables name are used.
+            /// Whether to use the proxies named by environment variables.
             public var usesEnvironmentProxies: Bool
-            /// A file of certificate authorities (PEM) to trust in place of the system's; `nil` for the system's.
+            /// A file of certificate authorities (PEM) to trust instead of the system's; `nil` for the system's.
             public var certificateAuthorities: String?
 
             /// Creates a configuration.
@@ -41,7 +44,7 @@
             self.init(configuration: configuration, idleTime: .seconds(15))
         }
 
-        /// Creates an engine whose thread ends after so long without a request.
+        /// Creates an engine whose thread ends after this time without a request.
         init(configuration: Configuration, idleTime: Duration) {
             driver = CurlDriver(configuration, idleTime: idleTime)
         }
@@ -53,9 +56,9 @@
         /// - Parameters:
         ///   - request: The request; it is checked by `HTTPRequest.validated()`.
         ///   - body: The body; no body is sent for `GET` and `HEAD`.
-        ///   - limits: What the exchange may cost.
+        ///   - limits: The limits of the exchange.
         /// - Returns: The response, its body decompressed.
-        /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
+        /// - Throws: As ``HTTPTransport/send(_:body:limits:)``.
         public func send(
             _ request: HTTPRequest,
             body: [UInt8],
@@ -64,14 +67,15 @@
             try await exchange(request, body: body, limits: limits, receive: nil)
         }
 
-        /// Sends a request without a body, and hands the response on as it comes, on the engine's thread or the caller's.
+        /// Sends a request without a body, and passes on the response as it arrives, on the engine's thread or the
+        /// caller's.
         ///
         /// - Parameters:
         ///   - request: The request; it is checked by `HTTPRequest.validated()`.
-        ///   - limits: What the exchange may cost.
+        ///   - limits: The limits of the exchange.
         ///   - receive: Takes the head, then the parts of the body.
-        /// - Returns: When the response is complete, its head.
-        /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
+        /// - Returns: The head, once the response is complete.
+        /// - Throws: As ``HTTPTransport/send(_:body:limits:)``.
         public func stream(
             _ request: HTTPRequest,
             limits: HTTPLimits,
@@ -113,7 +117,7 @@
         }
     }
 
-    /// What identifies a call, and remembers that it was given up before the driver knew of it.
+    /// Identifies a call, and remembers a cancellation that came before the driver knew of the call.
     final class CurlTicket: Sendable {
         let isCancelled = Atomic(false)
     }
@@ -124,7 +128,7 @@
         let request: HTTPRequest
         var body: [UInt8]
         let limits: HTTPLimits
-        /// Takes the response as it comes; `nil` to have it put together.
+        /// Takes the response as it arrives; `nil` to collect it.
         var receive: (@Sendable (HTTPPart) -> Void)?
         let continuation: CheckedContinuation<Result<HTTPReply, ExperimentationError>, Never>
 

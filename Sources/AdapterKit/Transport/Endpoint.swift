@@ -1,10 +1,10 @@
 import Experimentation
 import HTTPTypes
 
-/// A base address that requests are made from: `https`, or `http` to this very machine.
+/// A base address for requests: `https`, or `http` to this machine only.
 ///
-/// An address is taken only if there is one way to read it: no user, no query, no fragment, no dot segments, no odd ways
-/// to write an IP address. What requests add to it is encoded, so that an id can't change where they go.
+/// An address is accepted only if it can be read in just one way: no user, no query, no fragment, no dot segments, no
+/// unusual notation of an IP address. What requests add to it is encoded, so that an id can't change where they go.
 ///
 /// ```swift
 /// let endpoint = try Endpoint("https://decision.example.com/v2/")
@@ -15,14 +15,14 @@ public struct Endpoint: Sendable, Hashable {
     public let scheme: String
     /// The host, in lower case; an IPv6 address in brackets.
     public let host: String
-    /// The port, if one is written.
+    /// The port, if stated.
     public let port: Int?
-    /// The path without a slash at its end; empty for the root.
+    /// The path without a trailing slash; empty for the root.
     public let path: String
 
-    /// Reads an address.
+    /// Parses an address.
     ///
-    /// - Throws: `ErrorCode.configuration` with the reason; the message repeats the host at most, since an address
+    /// - Throws: `ErrorCode.configuration` with the reason; the message repeats at most the host, since an address
     ///   may hold a password.
     public init(_ address: String) throws(ExperimentationError) {
         guard let colon = address.utf8.firstIndex(of: UInt8(ascii: ":")),
@@ -56,7 +56,7 @@ public struct Endpoint: Sendable, Hashable {
         self.path = try Self.trimmed(path, host: host)
     }
 
-    /// An `https` address that is a constant of an adapter; its tests compare it with ``init(_:)``.
+    /// Creates an `https` address from constants of an adapter, whose tests compare it with ``init(_:)``.
     ///
     /// - Parameters:
     ///   - host: The host, in lower case.
@@ -68,18 +68,19 @@ public struct Endpoint: Sendable, Hashable {
         self.path = path.description
     }
 
-    /// The host, and the port if one is written.
+    /// The host, with the port if stated.
     public var authority: String { port.map { "\(host):\($0)" } ?? host }
 
-    /// Makes a request to a place below this address.
+    /// Creates a request below this address.
     ///
-    /// Every segment, name and value is percent-encoded. A segment that is empty, `.` or `..` can't be written so that
-    /// every server reads it as an id; sending such a request fails with `ErrorCode.invalidArgument`.
+    /// Every segment, name and value is percent-encoded. A segment that is empty, `.` or `..` has no form that every
+    /// server
+    /// reads as an id; sending such a request fails with `ErrorCode.invalidArgument`.
     ///
     /// - Parameters:
     ///   - method: The method.
     ///   - segments: The segments below the address; none for the address itself.
-    ///   - query: The query's items in their order; none for no query.
+    ///   - query: The query's items in order; none for no query.
     ///   - headers: The header fields; see `HTTPTypes.HTTPFields.put(_:for:)` for values that come from outside.
     ///   - endsInSlash: Whether the path ends in a slash.
     /// - Returns: The request.
@@ -92,7 +93,7 @@ public struct Endpoint: Sendable, Hashable {
     ) -> HTTPRequest {
         var target = path
         for segment in segments {
-            // A lone dot is what the validation refuses, which an empty last segment would get past.
+            // The validation refuses a lone dot; an empty last segment would pass.
             target += "/" + (segment.isEmpty ? "." : PercentEncoding.encode(segment))
         }
         if target.isEmpty || endsInSlash { target += "/" }
@@ -138,6 +139,6 @@ public struct Endpoint: Sendable, Hashable {
 }
 
 extension Endpoint: CustomStringConvertible {
-    /// The address as it is used.
+    /// The address in its normalised form.
     public var description: String { "\(scheme)://\(authority)\(path)" }
 }

@@ -2,9 +2,9 @@ import Experimentation
 import HTTPTypes
 
 extension HTTPRequest {
-    /// An error of sending this request, with the host that was asked: an adapter may have several.
+    /// Adds the host that was called to an error of this request: an adapter may have several hosts.
     ///
-    /// The host alone: a path may hold a user's id. A request that was given up or never sent says nothing of one.
+    /// Only the host: a path may hold a user's id. Requests that were abandoned or never sent get none.
     package func failed(_ error: ExperimentationError) -> ExperimentationError {
         guard let authority, [.transport, .timeout, .tooLarge, .configuration].contains(error.code) else {
             return error

@@ -4,9 +4,10 @@ import HTTPTypes
 extension HTTPRequest {
     /// Returns this request if it can be sent as it is, and throws otherwise; engines call it before they connect.
     ///
-    /// What is refused would change where the request goes or how it is framed: another scheme than `https` (or `http`
-    /// to loopback), a user in the authority, a path that isn't encoded or holds dot or empty segments, fields that
-    /// are the engine's own affair, values with control characters.
+    /// It refuses what would change where the request goes or how it is framed: a scheme other than `https` (or `http`
+    /// to loopback), a user in the authority, a path that isn't encoded or has dot or empty segments, fields that the
+    /// engine
+    /// itself sets, values with control characters.
     ///
     /// - Throws: ``ErrorCode/configuration`` for the address, ``ErrorCode/invalidArgument`` for the rest; messages name
     ///   the field, never its value.
@@ -14,7 +15,7 @@ extension HTTPRequest {
         guard let scheme, let authority, let path else {
             throw ExperimentationError(.invalidArgument, "a request needs a scheme, an authority and a path")
         }
-        // The same rules as for a configured address, so that building a request by hand doesn't get around them.
+        // The same rules as for a configured address, so that a request built by hand can't bypass them.
         let endpoint = try Endpoint("\(scheme)://\(authority)")
         guard endpoint.path.isEmpty, endpoint.authority == authority.lowercased() else {
             throw ExperimentationError(.configuration, "an authority is a host and perhaps a port")
@@ -38,21 +39,22 @@ extension HTTPRequest {
         return self
     }
 
-    /// The whole address, for an engine that wants a text.
+    /// The whole address, for an engine that needs a string.
     public var address: String { "\(scheme ?? "")://\(authority ?? "")\(path ?? "")" }
 }
 
-/// Fields that decide how a message is framed and where it goes.
+/// Fields that determine how a message is framed and where it goes.
 private let reservedFields: Set<String> = [
     "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
     "accept-encoding", "content-encoding",
 ]
 
 extension HTTPFields {
-    /// Sets a field to a value that comes from outside, or throws if the value isn't valid in a field.
+    /// Sets a field to an outside value, or throws if the value isn't valid in a field.
     ///
-    /// The plain subscript replaces control characters by spaces without a word, and a token with a stray line break would
-    /// go out damaged.
+    /// The plain subscript silently replaces control characters by spaces, so a token with a stray line break would be
+    /// sent
+    /// damaged.
     ///
     /// - Throws: ``ErrorCode/invalidArgument``, naming the field and not the value.
     public mutating func put(_ value: String, for name: HTTPField.Name) throws(ExperimentationError) {

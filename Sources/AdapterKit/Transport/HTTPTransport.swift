@@ -1,10 +1,10 @@
 import Experimentation
 import HTTPTypes
 
-/// Something that can exchange one HTTP request for one response.
+/// Exchanges one HTTP request for one response.
 ///
-/// An engine neither retries nor follows redirects nor keeps cookies; it ends by the deadline whatever the server does,
-/// and reads no more than it is allowed to.
+/// An engine doesn't retry, follow redirects or keep cookies; it ends by the deadline whatever the server does,
+/// and reads no more than its limit.
 public protocol HTTPTransport: Sendable {
     /// Sends a request and waits for the whole response.
     ///
@@ -13,24 +13,25 @@ public protocol HTTPTransport: Sendable {
     /// - Parameters:
     ///   - request: The request; its header fields and path have been checked by `HTTPRequest.validated()`.
     ///   - body: The body; no body is sent for `GET` and `HEAD`.
-    ///   - limits: What the exchange may cost.
-    /// - Returns: The response, complete.
-    /// - Throws: `ErrorCode.timeout`, `ErrorCode.transport` when no complete response came, `ErrorCode.tooLarge`,
-    ///   `ErrorCode.configuration` when trying again can't help (a certificate that isn't trusted), and
+    ///   - limits: The limits of the exchange.
+    /// - Returns: The complete response.
+    /// - Throws: `ErrorCode.timeout`, `ErrorCode.transport` if no complete response came, `ErrorCode.tooLarge`,
+    ///   `ErrorCode.configuration` if retrying can't help (an untrusted certificate), and
     ///   `ErrorCode.cancelled`. All but the last name the host.
     func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws(ExperimentationError) -> HTTPReply
 
-    /// Sends a request without a body, and hands the response on as it comes.
+    /// Sends a request without a body, and passes on the response as it arrives.
     ///
-    /// The parts are handed over one after another, on whatever thread they come in; what takes them must not wait, and must
-    /// not call back. An engine that can't do so hands everything over at the end, which is what happens unless it says how.
+    /// The parts are passed one after another, on whatever thread they arrive; the receiver must not wait or call back.
+    /// An
+    /// engine that can't stream passes everything at the end, which is the default.
     ///
     /// - Parameters:
     ///   - request: The request, as for ``send(_:body:limits:)``.
-    ///   - limits: What the exchange may cost; the deadline is that of the whole response.
+    ///   - limits: The limits of the exchange; the deadline is that of the whole response.
     ///   - receive: Takes the head, then the parts of the body.
-    /// - Returns: When the response is complete, its head.
-    /// - Throws: As ``send(_:body:limits:)``; the parts that came before have been handed over then.
+    /// - Returns: The head, once the response is complete.
+    /// - Throws: As ``send(_:body:limits:)``; earlier parts have been passed on by then.
     func stream(
         _ request: HTTPRequest,
         limits: HTTPLimits,
@@ -39,7 +40,7 @@ public protocol HTTPTransport: Sendable {
 }
 
 extension HTTPTransport {
-    /// Waits for the whole response, and hands it over then.
+    /// Waits for the whole response, then passes it on.
     public func stream(
         _ request: HTTPRequest,
         limits: HTTPLimits,
@@ -52,7 +53,7 @@ extension HTTPTransport {
     }
 }
 
-/// A part of a response that is handed on as it comes.
+/// A part of a response that is passed on as it arrives.
 public enum HTTPPart: Sendable, Hashable {
     /// The status and the header fields of the final response; first, and once.
     case head(HTTPResponse)
@@ -60,11 +61,11 @@ public enum HTTPPart: Sendable, Hashable {
     case body([UInt8])
 }
 
-/// What one exchange may cost.
+/// The limits of one exchange.
 public struct HTTPLimits: Sendable, Hashable {
-    /// From the call to the last byte of the response: connecting, waiting and reading.
+    /// The time from the call to the last byte of the response: connecting, waiting and reading.
     public var deadline: Duration
-    /// How many bytes of the response's body are read, after decompression.
+    /// The maximum size of the response's body in bytes, after decompression.
     public var responseBytes: Int
 
     /// Creates limits.
@@ -89,6 +90,6 @@ public struct HTTPReply: Sendable, Hashable {
 
     /// The status code.
     public var status: Int { response.status.code }
-    /// The body as text; what isn't UTF-8 is replaced.
+    /// The body as a string; what isn't UTF-8 is replaced.
     public var text: String { String(decoding: body, as: UTF8.self) }
 }

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Which hosts are taken, and which are this machine.
+/// Which hosts are accepted, and which are this machine.
 enum HostRules {
     static func check(_ host: String) throws(ExperimentationError) {
         if let reason = objection(to: host) { throw ExperimentationError(.configuration, reason) }
@@ -11,7 +11,7 @@ enum HostRules {
         return ipv4(host.utf8).map { $0 >> 24 == 127 } ?? false
     }
 
-    // All of this is asked for each request, and so about bytes, in one go: characters take ten times as long.
+    // This is checked for each request, so it works on bytes in one pass: characters take ten times as long.
     private static func objection(to host: String) -> String? {
         let bytes = host.utf8
         guard !bytes.isEmpty else { return "an address names a host" }
@@ -21,8 +21,9 @@ enum HostRules {
         guard bytes.count <= 253 else { return "a host has at most 253 characters" }
         if bytes.first == UInt8(ascii: "[") { return objectionToIPv6(host) }
         guard let lastLabel = lastLabel(of: bytes) else { return "this is not a host's name" }
-        // What ends in a number is an IP address to some part of every system, and only this way of writing one is the
-        // same address to all of them.
+        // Some part of every system reads a host that ends in a number as an IP address, and only this notation is the
+        // same
+        // address to all of them.
         guard isNumeric(lastLabel) else { return nil }
         guard let address = ipv4(bytes) else { return "an IPv4 address is four numbers from 0 to 255" }
         switch (address >> 24, address >> 16 & 255) {
@@ -33,7 +34,7 @@ enum HostRules {
         }
     }
 
-    /// The last of a host's labels, if all of them are well formed.
+    /// Returns the last of a host's labels, if all of them are well formed.
     private static func lastLabel(of host: String.UTF8View) -> Substring.UTF8View? {
         let hyphen = UInt8(ascii: "-")
         var start = host.startIndex
@@ -64,7 +65,7 @@ enum HostRules {
         return label.dropFirst(2).allSatisfy(PathRules.isHex)
     }
 
-    /// An address of four plain numbers.
+    /// Parses an address of four plain numbers.
     private static func ipv4(_ host: String.UTF8View) -> UInt32? {
         var address: UInt32 = 0
         var number: UInt32 = 0
@@ -126,9 +127,9 @@ extension Substring {
     }
 }
 
-/// What a request's path must look like so that every server reads the same segments.
+/// The form that a request's path must have so that every server reads the same segments.
 enum PathRules {
-    /// Says what is wrong with a path (without a query), as the end of a sentence about it.
+    /// Returns what is wrong with a path (without a query), as the end of a sentence.
     static func objection(to path: Substring) -> String? {
         guard path.utf8.first == UInt8(ascii: "/") else { return "doesn't begin with a slash" }
         var bytes = path.utf8.makeIterator()
@@ -151,13 +152,13 @@ enum PathRules {
         return isDots(rest) ? "holds the segment . or .." : nil
     }
 
-    /// Says what is wrong with a query, as the end of a sentence about it.
+    /// Returns what is wrong with a query, as the end of a sentence.
     static func objection(toQuery query: Substring) -> String? {
         let isClean = query.utf8.allSatisfy { isPathByte($0) || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "%") }
         return isClean ? nil : "holds a character that isn't percent-encoded"
     }
 
-    /// Servers decode before they resolve dots, so the encoded forms count as well.
+    /// Servers decode before they resolve dots, so encoded dots count as well.
     private static func isDots(_ segment: Substring.UTF8View) -> Bool {
         var dots = 0
         var rest = segment

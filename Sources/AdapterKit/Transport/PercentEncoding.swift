@@ -1,6 +1,6 @@
 /// Percent-encoding, strict enough that a value can never become structure.
 public enum PercentEncoding {
-    /// Encodes every byte but letters, digits, `-`, `.`, `_` and `~` (RFC 3986's unreserved characters).
+    /// Encodes every byte except letters, digits, `-`, `.`, `_` and `~` (RFC 3986's unreserved characters).
     public static func encode(_ text: String) -> String {
         if text.utf8.allSatisfy(isUnreserved) { return text }
         var bytes: [UInt8] = []
@@ -17,9 +17,9 @@ public enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Encodes items as `a=b&c=d`, for a query or for a body of the type `application/x-www-form-urlencoded`.
+    /// Encodes items as `a=b&c=d`, for a query or a body of type `application/x-www-form-urlencoded`.
     ///
-    /// A space becomes `%20`, which both kinds of reader understand.
+    /// A space becomes `%20`, which readers of both understand.
     public static func form(_ items: [(String, String)]) -> String {
         items.map { "\(encode($0.0))=\(encode($0.1))" }.joined(separator: "&")
     }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The head of a response as its lines come in, within bounds.
+/// Collects the head of a response line by line, within limits.
 struct ResponseHead {
     private static let mostBytes = 128 << 10
     private static let mostFields = 200
@@ -9,18 +9,19 @@ struct ResponseHead {
     private var bytes = 0
     private var length: String?
 
-    /// Whether the blank line after the fields has come; without it a connection that breaks looks like an empty answer.
+    /// Whether the blank line after the fields has arrived; without it a broken connection would look like an empty
+    /// answer.
     private(set) var isComplete = false
 
     /// Why the head is refused, if it is.
     private(set) var objection: String?
 
-    /// Takes one line with its end; false if the response is not to be read on.
+    /// Takes one line including its end; returns `false` to stop reading the response.
     mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
         bytes += line.count
         guard bytes <= Self.mostBytes else { return refuse("the response's head is too large") }
         if line.starts(with: "HTTP/".utf8) {
-            // A status line begins another head: that of a final response after an interim one.
+            // A status line begins another head: that of the final response after an interim one.
             fields = HTTPFields()
             length = nil
             isComplete = false
@@ -31,7 +32,7 @@ struct ResponseHead {
             return true
         }
         guard fields.count < Self.mostFields else { return refuse("the response has too many fields") }
-        // A line whose name isn't valid could never be looked up.
+        // A field with an invalid name could never be looked up.
         guard let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self)) else { return true }
         var value = line[(colon + 1)...]
         while let last = value.last, last <= 0x20 { value = value.dropLast() }
@@ -44,7 +45,7 @@ struct ResponseHead {
         return true
     }
 
-    /// The fields as they fit a body that has been decompressed.
+    /// The fields, adjusted to a body that has been decompressed.
     var decodedFields: HTTPFields {
         guard fields[.contentEncoding] != nil else { return fields }
         var decoded = fields
@@ -53,7 +54,7 @@ struct ResponseHead {
         return decoded
     }
 
-    /// Whether a length is a number, and the same as any other that the head has.
+    /// Whether a length is a number, and equal to any other in the head.
     private mutating func note(length text: String) -> Bool {
         let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard isNumber, Int(text) != nil, length == nil || length == text else { return false }

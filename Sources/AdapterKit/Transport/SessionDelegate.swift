@@ -7,7 +7,7 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// Puts each task's response together, and ends tasks that the session itself would let run on.
+/// Collects each task's response, and ends tasks that the session would let run on.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
     typealias Continuation = CheckedContinuation<Result<HTTPReply, ExperimentationError>, Never>
 
@@ -15,7 +15,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     private struct Pending {
         let limit: Int
-        /// Takes the response as it comes; `nil` to have it put together.
+        /// Takes the response as it arrives; `nil` to collect it.
         let receive: (@Sendable (HTTPPart) -> Void)?
         let continuation: Continuation
         var response: HTTPURLResponse?
@@ -25,7 +25,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     private let pending = Mutex<[Int: Pending]>([:])
 
-    /// Remembers who waits for a task.
+    /// Registers the caller of a task.
     func begin(
         _ task: URLSessionTask,
         limit: Int,
@@ -37,7 +37,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         }
     }
 
-    /// Gives the caller an error at once and gives the task up; nothing if the caller has been answered.
+    /// Fails the caller at once and abandons the task; does nothing if the caller has its answer.
     func end(_ task: URLSessionTask, with error: ExperimentationError) {
         guard let waiting = take(task) else { return }
         waiting.continuation.resume(returning: .failure(error))
@@ -48,7 +48,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         pending.withLock { $0.removeValue(forKey: task.taskIdentifier) }
     }
 
-    // MARK: The session's calls
+    // MARK: Delegate methods
 
     func urlSession(
         _ session: URLSession,
@@ -66,7 +66,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        // Only certificates are the session's affair; a 401 is an answer like any other.
+        // The session handles only certificates; a 401 is an answer like any other.
         #if canImport(FoundationNetworking)
             completionHandler(.rejectProtectionSpace, nil)
         #else
@@ -149,7 +149,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         case .badURL, .unsupportedURL:
             return ExperimentationError(.transport, "no valid answer came")
         default:
-            // On Linux a certificate that isn't trusted has no code of its own, only a text.
+            // On Linux an untrusted certificate has no code of its own, only a message.
             if error.localizedDescription.localizedCaseInsensitiveContains("certificate") {
                 return ExperimentationError(.configuration, "the server's certificate isn't trusted")
             }

@@ -8,16 +8,17 @@ import HTTPTypes
 
 /// Exchanges HTTP requests through Foundation's `URLSession`, and ends by the deadline whatever the session does.
 ///
-/// Open to applications as ``URLSessionTransport`` on Apple platforms alone. On Linux it is compiled for the sake of its tests:
-/// there Foundation ends the process over an answer that never becomes a final one, delivers a body whole although it was told
-/// to stop, and has no answer to a Basic challenge (`docs/decisions/0022-transports.md`).
+/// On Apple platforms applications use it as ``URLSessionTransport``. On Linux it is compiled only for its tests:
+/// there Foundation ends the process on an answer that never becomes a final one, delivers a whole body although it was
+/// told
+/// to stop, and can't answer a Basic challenge (`docs/decisions/0022-transports.md`).
 package final class SessionEngine: HTTPTransport {
     private let session: URLSession
     private let delegate: SessionDelegate
 
     /// Creates an engine with a session of its own.
     ///
-    /// - Parameter connectionsPerHost: How many connections to one host there may be at once.
+    /// - Parameter connectionsPerHost: The maximum number of simultaneous connections to one host.
     package init(connectionsPerHost: Int) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = max(1, connectionsPerHost)
@@ -26,7 +27,7 @@ package final class SessionEngine: HTTPTransport {
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // Deadlines are the transport's own: the session's timer restarts with each byte.
+        // The transport keeps its own deadlines: the session's timer restarts with each byte.
         configuration.timeoutIntervalForRequest = 86_400
         configuration.timeoutIntervalForResource = 86_400
         delegate = SessionDelegate()
@@ -40,9 +41,9 @@ package final class SessionEngine: HTTPTransport {
     /// - Parameters:
     ///   - request: The request; it is checked by `HTTPRequest.validated()`.
     ///   - body: The body; no body is sent for `GET` and `HEAD`.
-    ///   - limits: What the exchange may cost.
+    ///   - limits: The limits of the exchange.
     /// - Returns: The response, its body decompressed.
-    /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
+    /// - Throws: As ``HTTPTransport/send(_:body:limits:)``.
     package func send(
         _ request: HTTPRequest,
         body: [UInt8],
@@ -51,14 +52,14 @@ package final class SessionEngine: HTTPTransport {
         try await exchange(request, body: body, limits: limits, receive: nil)
     }
 
-    /// Sends a request without a body, and hands the response on as it comes, on the session's queue.
+    /// Sends a request without a body, and passes on the response as it arrives, on the session's queue.
     ///
     /// - Parameters:
     ///   - request: The request; it is checked by `HTTPRequest.validated()`.
-    ///   - limits: What the exchange may cost.
+    ///   - limits: The limits of the exchange.
     ///   - receive: Takes the head, then the parts of the body.
-    /// - Returns: When the response is complete, its head.
-    /// - Throws: As ``HTTPTransport/send(_:body:limits:)`` has it.
+    /// - Returns: The head, once the response is complete.
+    /// - Throws: As ``HTTPTransport/send(_:body:limits:)``.
     package func stream(
         _ request: HTTPRequest,
         limits: HTTPLimits,

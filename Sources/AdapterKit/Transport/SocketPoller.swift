@@ -2,9 +2,9 @@
     import CCurl
     import Glibc
 
-    /// Waits until sockets are ready, and is woken from any thread.
+    /// Waits until sockets are ready, and can be woken from any thread.
     struct SocketPoller: Sendable {
-        /// A socket with what it is ready for, in libcurl's terms.
+        /// A socket and what it is ready for, in libcurl's terms.
         typealias Ready = (socket: Int32, events: Int32)
 
         private static let mostAtOnce = 64
@@ -12,7 +12,7 @@
         private let descriptor: Int32
         private let bell: Int32
 
-        /// Creates a poller; `nil` when the process has no descriptor left.
+        /// Creates a poller; `nil` if the process has no descriptor left.
         init?() {
             descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
             bell = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
@@ -23,36 +23,36 @@
             }
         }
 
-        /// Gives the descriptors back.
+        /// Closes the descriptors.
         func close() {
             if descriptor >= 0 { Glibc.close(descriptor) }
             if bell >= 0 { Glibc.close(bell) }
         }
 
-        /// Ends the wait under way, or else the next one at once.
+        /// Ends the wait under way, or otherwise the next one at once.
         func wake() {
             var one: UInt64 = 1
             _ = write(bell, &one, 8)
         }
 
-        /// Begins or changes the watch over a socket.
+        /// Begins or changes the watch on a socket.
         func watch(_ socket: Int32, isNew: Bool, reading: Bool, writing: Bool) {
             let events = (reading ? EPOLLIN.rawValue : 0) | (writing ? EPOLLOUT.rawValue : 0)
             var event = epoll_event(events: events, data: epoll_data_t(fd: socket))
             _ = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
         }
 
-        /// Ends the watch over a socket.
+        /// Ends the watch on a socket.
         func forget(_ socket: Int32) {
             var event = epoll_event()
             _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
         }
 
-        /// Waits at most so long for a socket to be ready, or for a call of ``wake()``.
+        /// Waits for a ready socket or a call of ``wake()``, up to a time limit.
         ///
         /// - Parameters:
-        ///   - milliseconds: How long to wait.
-        ///   - ready: Receives the sockets in place of what it holds.
+        ///   - milliseconds: The time limit.
+        ///   - ready: Receives the sockets, replacing its contents.
         func wait(milliseconds: Int32, _ ready: inout [Ready]) {
             ready.removeAll(keepingCapacity: true)
             withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.mostAtOnce) { events in

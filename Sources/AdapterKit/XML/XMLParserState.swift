@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Reads one document, element by element; what is open lies on a stack of its own.
+/// Reads one document, element by element; open elements are on an explicit stack.
 struct XMLParserState {
     private let bytes: [UInt8]
     private let deepest: Int
@@ -70,7 +70,7 @@ struct XMLParserState {
         position += 2
         let name = try nameRange()
         skipSpace()
-        // Compared by bytes: to XML, composed and decomposed letters are different names.
+        // Compared by bytes: in XML, composed and decomposed letters are different names.
         guard let last = open.indices.last, open[last].name.utf8.elementsEqual(bytes[name]) else {
             throw error("an end tag that doesn't fit")
         }
@@ -127,7 +127,7 @@ struct XMLParserState {
             }
             position += 1
         }
-        // A name of nothing but ASCII needs no look at its characters, save the first.
+        // An ASCII name needs no check of its characters, except the first.
         let isName =
             isPlain
             ? start < position && XMLCharacters.isNameStart(Unicode.Scalar(bytes[start]))
@@ -146,7 +146,7 @@ struct XMLParserState {
         let start = position
         while position < bytes.count, !Self.isSpecial(bytes[position]) { position += 1 }
         if current == UInt8(ascii: "<") {
-            // The usual text, which is taken as it is.
+            // Plain text, which is taken as it is.
             open[last].text += String(decoding: bytes[start..<position], as: UTF8.self)
             return
         }
@@ -161,7 +161,7 @@ struct XMLParserState {
         open[last].text += String(decoding: built, as: UTF8.self)
     }
 
-    /// Whether a byte of a text is more than itself, or ends it.
+    /// Whether a byte of a text has a special meaning, or ends it.
     private static func isSpecial(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "]") || byte == 0x0d
     }
@@ -212,7 +212,7 @@ struct XMLParserState {
         return Array(Character(scalar).utf8)
     }
 
-    // MARK: What isn't kept
+    // MARK: Discarded content
 
     private mutating func declaration() throws(ExperimentationError) {
         let start = position

@@ -1,27 +1,29 @@
 import Experimentation
 
-/// Reads XML from outside: whole, or not at all.
+/// Reads XML from outside: as a whole, or not at all.
 ///
-/// The reader knows elements, attributes, text, CDATA sections, comments, processing instructions, the five entities
-/// that XML itself names, and character references. Any `<!DOCTYPE` is refused, so that there are no other entities and
-/// nothing to fetch. A document counts only if its one root was closed and nothing but space follows. It uses no
+/// The reader supports elements, attributes, text, CDATA sections, comments, processing instructions, XML's five
+/// predefined
+/// entities, and character references. Any `<!DOCTYPE` is refused, so that there are no other entities and
+/// nothing to fetch. A document is accepted only if its one root is closed and only white space follows. The reader
+/// uses no
 /// recursion and reads nothing but its bytes (`docs/decisions/0021-xml.md`).
 public enum XMLReader {
-    /// How deep elements may be nested, unless a call says otherwise.
+    /// The maximum nesting of elements, unless a call states another.
     public static let deepest = 64
 
     /// Reads a document.
     ///
     /// - Parameters:
     ///   - bytes: The document in UTF-8, with or without a byte order mark.
-    ///   - deepest: How many elements may lie in one another.
+    ///   - deepest: The maximum nesting of elements.
     /// - Returns: The root.
     /// - Throws: `ErrorCode.parseError` with line and column; never the text itself, which may be personal.
     public static func parse(
         _ bytes: [UInt8],
         deepest: Int = XMLReader.deepest
     ) throws(ExperimentationError) -> XMLTree {
-        // One check for the whole document; from here on every byte sequence is a text.
+        // One check for the whole document: from here on every byte sequence is valid text.
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ExperimentationError(.parseError, "the document isn't UTF-8")
         }
@@ -46,12 +48,12 @@ public enum XMLReader {
     }
 }
 
-/// Which characters XML 1.0 allows, and which of them names may have.
+/// The characters that XML 1.0 allows, and those that names may have.
 enum XMLCharacters {
-    /// Whether valid UTF-8 may hold a character that isn't allowed: a control character, or U+FFFE or U+FFFF, which
+    /// Whether valid UTF-8 may contain a character that isn't allowed: a control character, or U+FFFE or U+FFFF, which
     /// begin with EF.
     ///
-    /// A look at the bytes costs a fraction of one at the characters, and nearly every document is free of both.
+    /// Checking bytes costs a fraction of checking characters, and nearly every document is free of both.
     static func maySuspect(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBufferPointer { bytes in
             for byte in bytes {

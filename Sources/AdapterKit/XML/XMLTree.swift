@@ -1,21 +1,21 @@
-/// An XML element: its name, its attributes, the text directly in it, and the elements in it.
+/// An XML element: its name, its attributes, its own text, and its child elements.
 ///
-/// Text and elements are kept apart, as vendors' protocols have them; where both are mixed, the order between the two is lost.
+/// Text and elements are kept apart, as in the vendors' protocols; in mixed content the order between the two is lost.
 public struct XMLTree: Sendable, Hashable {
-    /// The name as it is written, with its prefix if it has one.
+    /// The name as written, with its prefix if it has one.
     public var name: String
-    /// The attributes in their order, values decoded.
+    /// The attributes in order, with decoded values.
     public var attributes: [Attribute]
-    /// The text directly in the element, decoded and put together.
+    /// The text directly in the element, decoded and concatenated.
     public var text: String
-    /// Whether the text is written as a CDATA section; reading never sets it.
+    /// Whether to write the text as a CDATA section; reading never sets it.
     public var usesCDATA: Bool
-    /// The elements in it, in their order.
+    /// The child elements, in order.
     public var children: [XMLTree]
 
     /// A name with its value.
     public struct Attribute: Sendable, Hashable {
-        /// The name as it is written, with its prefix if it has one.
+        /// The name as written, with its prefix if it has one.
         public var name: String
         /// The value, decoded.
         public var value: String
@@ -44,7 +44,7 @@ public struct XMLTree: Sendable, Hashable {
     /// The name without its prefix.
     public var localName: String { name.split(separator: ":").last.map(String.init) ?? name }
 
-    /// The text without the white space around it.
+    /// The text without surrounding white space.
     public var trimmedText: String {
         var text = text[...]
         while let first = text.first, first.isWhitespace { text.removeFirst() }
@@ -52,13 +52,13 @@ public struct XMLTree: Sendable, Hashable {
         return String(text)
     }
 
-    /// The first element in this one with a name, prefixes aside.
+    /// The first child with a name, ignoring prefixes.
     public subscript(_ name: String) -> XMLTree? { children.first { $0.localName == name } }
 
-    /// The elements in this one with a name, prefixes aside.
+    /// The children with a name, ignoring prefixes.
     public func all(_ name: String) -> [XMLTree] { children.filter { $0.localName == name } }
 
-    /// The element at the end of a path of names, taking the first at each step.
+    /// The element at a path of names, taking the first at each step.
     public func at(_ path: String...) -> XMLTree? {
         path.reduce(Optional(self)) { element, name in element?[name] }
     }

@@ -6,10 +6,10 @@ public enum XMLWriter {
     ///
     /// - Parameters:
     ///   - root: The root.
-    ///   - declaration: Whether it begins with `<?xml version="1.0" encoding="UTF-8"?>`.
+    ///   - declaration: Whether to begin with `<?xml version="1.0" encoding="UTF-8"?>`.
     /// - Returns: The document in UTF-8.
-    /// - Throws: `ErrorCode.invalidArgument` for a name that isn't one, a character that XML can't hold in any form, and
-    ///   more than ``XMLReader/deepest`` elements in one another.
+    /// - Throws: `ErrorCode.invalidArgument` for an invalid name, a character that XML can't represent, and
+    ///   nesting deeper than ``XMLReader/deepest``.
     public static func write(_ root: XMLTree, declaration: Bool = true) throws(ExperimentationError) -> [UInt8] {
         var text = declaration ? #"<?xml version="1.0" encoding="UTF-8"?>"# : ""
         var steps: [Step] = [.element(root)]
@@ -58,27 +58,27 @@ public enum XMLWriter {
     }
 }
 
-/// The parts of writing XML, for an adapter that puts a document together itself.
+/// The parts of writing XML, for an adapter that assembles a document itself.
 public enum XMLEscaping {
-    /// Escapes a text between tags.
+    /// Escapes text between tags.
     ///
-    /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't hold.
+    /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't represent.
     public static func text(_ value: String) throws(ExperimentationError) -> String {
         try escaped(value, isAttribute: false)
     }
 
     /// Escapes a value between double quotes.
     ///
-    /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't hold.
+    /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't represent.
     public static func attribute(_ value: String) throws(ExperimentationError) -> String {
         try escaped(value, isAttribute: true)
     }
 
-    /// Writes a text as a CDATA section, as two where it holds the section's own end.
+    /// Writes text as a CDATA section, or as two if it contains the section's end mark.
     ///
     /// A carriage return can't be kept inside a section, so it is written between two.
     ///
-    /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't hold.
+    /// - Throws: `ErrorCode.invalidArgument` for a character that XML can't represent.
     public static func section(_ value: String) throws(ExperimentationError) -> String {
         try check(value)
         guard !value.isEmpty else { return "" }
@@ -94,7 +94,7 @@ public enum XMLEscaping {
         return "<![CDATA[\(split)]]>"
     }
 
-    /// Returns a name if it is one.
+    /// Returns a name if it is valid.
     ///
     /// - Throws: `ErrorCode.invalidArgument` if it isn't.
     public static func name(_ value: String) throws(ExperimentationError) -> String {

@@ -1,10 +1,10 @@
-/// Something that a vendor wants shown, answered to what a user did.
+/// A message that a vendor wants shown in response to a user's action.
 public struct Campaign: Sendable, Hashable, Codable {
     /// The vendor's id of the campaign.
     public var id: String
-    /// The name that people gave it.
+    /// The campaign's name in the vendor's console.
     public var name: String
-    /// Where it is to be shown; handlers are registered by this name.
+    /// Where to show it; handlers are registered by this name.
     public var target: String
     /// The experience of the campaign that this user gets.
     public var experience: Variation
@@ -14,9 +14,9 @@ public struct Campaign: Sendable, Hashable, Codable {
     ///
     /// Compare it with what is shown already: the same campaign may come again.
     public var content: [String: FlagValue]
-    /// The items that it promotes, as `kind: [id]`.
+    /// The items that it promotes, by kind: `kind: [id]`.
     public var promotedItems: [String: [String]]
-    /// Whether the user belongs to the control group: show nothing, but do record the impression.
+    /// Whether the user is in the control group: show nothing, but do record the impression.
     public var isControlGroup: Bool
 
     /// Creates a campaign.
@@ -41,5 +41,5 @@ public struct Campaign: Sendable, Hashable, Codable {
     }
 }
 
-/// What the application does with a campaign; called on the main actor.
+/// What the application does with a campaign; runs on the main actor.
 public typealias CampaignHandler = @MainActor @Sendable (Campaign) -> Void

@@ -1,21 +1,21 @@
-/// The campaigns that came back and the handlers that wait for them: who gets what, when, and in which order.
+/// Matches received campaigns with handlers: which handler gets which campaign, when, and in which order.
 ///
-/// A pure state machine. A *surface* is a part of the application (`nil` is the whole of it), a *target* the name that
-/// a handler goes by. A campaign is handed out when its surface is deliverable, the application is in use, and the
-/// target has a handler; until then the newest of each surface and target are held, and older ones are forgotten.
-/// The board's owner calls the handlers, on the main actor and never within the call that made them due.
+/// A pure state machine. A *surface* is a part of the application (`nil` is the whole application), a *target* the name
+/// that a handler is registered under. A campaign is handed out when its surface is deliverable, the application is in
+/// use, and the target has a handler; until then the newest of each surface and target are held, and older ones are
+/// discarded. The board's owner calls the handlers, on the main actor and never within the call that made them due.
 struct CampaignBoard: Sendable {
-    /// A campaign that is due, and the handler that it is due to.
+    /// A campaign that is due, with the handler to call.
     struct Delivery: Sendable {
-        /// What to call.
+        /// The handler to call.
         var handler: CampaignHandler
-        /// What to call it with.
+        /// The campaign to pass to it.
         var campaign: Campaign
-        /// Where it is shown.
+        /// The surface that shows it.
         var surface: String?
-        /// The surface's epoch when it was received.
+        /// The surface's epoch when the campaign was received.
         var epoch: UInt64
-        /// Its place in the order of receipt.
+        /// Its position in the order of receipt.
         fileprivate var order: UInt64
     }
 
@@ -28,7 +28,7 @@ struct CampaignBoard: Sendable {
         var epoch: UInt64
         var isDeliverable: Bool
         var handlers: [String: CampaignHandler] = [:]
-        /// By target, in the order of receipt.
+        /// Held campaigns by target, in the order of receipt.
         var held: [String: [Held]] = [:]
     }
 
@@ -42,30 +42,31 @@ struct CampaignBoard: Sendable {
     /// Creates an empty board.
     ///
     /// - Parameters:
-    ///   - limitPerTarget: How many campaigns are held for each surface and target; none if it is below one.
-    ///   - isDeliverableUnlessSaid: Whether a surface without an explicit state may be delivered to.
+    ///   - limitPerTarget: How many campaigns to hold for each surface and target; none if it is below one.
+    ///   - isDeliverableUnlessSaid: Whether a surface is deliverable until its state is set.
     init(limitPerTarget: Int = 1, isDeliverableUnlessSaid: Bool = true) {
         self.limitPerTarget = max(0, limitPerTarget)
         self.isDeliverableUnlessSaid = isDeliverableUnlessSaid
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// The epoch that an event of this surface belongs to, when it is tracked.
+    /// Returns the epoch to store with an event of this surface when it is tracked.
     ///
-    /// Campaigns that answer an event of an earlier epoch come too late: what they were for is gone.
+    /// Campaigns that answer an event of an earlier epoch are too late and are dropped.
     mutating func epoch(of surface: String?) -> UInt64 {
         surfaces[open(surface)]?.epoch ?? 0
     }
 
-    /// Takes campaigns that answer one event.
+    /// Takes the campaigns that answer one event.
     ///
     /// - Parameters:
     ///   - campaigns: In the vendor's order.
     ///   - key: The surface where the event happened.
-    ///   - epoch: What ``epoch(of:)`` gave when the event was tracked; `nil` where that isn't known any more, so that
-    ///     the surface's present epoch counts.
-    /// - Returns: What is due now.
+    ///   - epoch: What ``epoch(of:)`` returned when the event was tracked; `nil` if that is no longer known, in which
+    ///     case
+    ///     the surface's current epoch counts.
+    /// - Returns: The campaigns that are due now.
     mutating func receive(_ campaigns: [Campaign], surface key: String?, epoch: UInt64?) -> [Delivery] {
         if campaigns.isEmpty { return [] }
         if epoch == nil { open(key) }
@@ -96,7 +97,7 @@ struct CampaignBoard: Sendable {
 
     /// Registers, replaces or, with `nil`, removes the handler of a target.
     ///
-    /// What is held stays held when it is removed.
+    /// Held campaigns stay held when the handler is removed.
     mutating func setHandler(_ handler: CampaignHandler?, target: String, surface: String?)
         -> [Delivery]
     {
@@ -105,20 +106,20 @@ struct CampaignBoard: Sendable {
         return drain([key])
     }
 
-    /// Says whether handlers of a surface may be called: whether it can be seen.
+    /// Sets whether a surface is visible, and so whether its handlers may be called.
     mutating func setDeliverable(_ isDeliverable: Bool, surface: String?) -> [Delivery] {
         let key = open(surface)
         surfaces[key]?.isDeliverable = isDeliverable
         return drain([key])
     }
 
-    /// Says whether the application is in the foreground and in use; nothing is handed out otherwise.
+    /// Sets whether the application is in the foreground and in use; otherwise nothing is handed out.
     mutating func setInUse(_ isInUse: Bool) -> [Delivery] {
         self.isInUse = isInUse
         return drain(Array(surfaces.keys))
     }
 
-    /// Forgets a surface's handlers and campaigns, and with them the answers to its earlier events.
+    /// Removes a surface's handlers and campaigns, and ignores the answers to its earlier events.
     @discardableResult
     mutating func clear(surface: String?) -> [Delivery] {
         let key = open(surface)
@@ -129,14 +130,14 @@ struct CampaignBoard: Sendable {
         return []
     }
 
-    /// Forgets a surface that won't come back, whole.
+    /// Removes a surface that won't come back.
     ///
     /// Answers to its events are dropped from now on.
     mutating func close(surface: String?) {
         surfaces[surface] = nil
     }
 
-    /// Forgets all held campaigns and the answers to all earlier events; handlers stay.
+    /// Drops all held campaigns and ignores the answers to all earlier events; handlers stay.
     mutating func dropHeld() {
         for key in surfaces.keys {
             let epoch = nextEpoch()
@@ -147,11 +148,12 @@ struct CampaignBoard: Sendable {
 
     // MARK: On the main actor
 
-    /// The handler to call for a delivery that was made due earlier, now that its turn has come.
+    /// Returns the handler to call for a delivery that was made due earlier, now that its turn has come.
     ///
-    /// The handler may have been replaced meanwhile: then the new one is called. It may have been removed, or the
-    /// surface may have stopped being deliverable: then the campaign is held again, before anything newer. The surface
-    /// may have been cleared: then the campaign is gone.
+    /// If the handler was replaced in the meantime, the new one is called. If it was removed, or the surface is no
+    /// longer
+    /// deliverable, the campaign is held again, before any newer one. If the surface was cleared, the campaign is
+    /// dropped.
     mutating func redeem(_ delivery: Delivery) -> CampaignHandler? {
         let target = delivery.campaign.target
         guard var surface = surfaces[delivery.surface], surface.epoch == delivery.epoch else {
@@ -167,7 +169,7 @@ struct CampaignBoard: Sendable {
         return nil
     }
 
-    // MARK: What there is
+    // MARK: State
 
     /// The campaigns held for a surface, in the order of receipt.
     func held(surface: String?) -> [Campaign] {
@@ -176,12 +178,12 @@ struct CampaignBoard: Sendable {
             .map(\.campaign)
     }
 
-    /// The targets of a surface that have a handler, sorted.
+    /// The targets of a surface that have handlers, sorted.
     func targets(surface: String?) -> [String] {
         surfaces[surface]?.handlers.keys.sorted() ?? []
     }
 
-    /// How many surfaces the board knows.
+    /// The number of known surfaces.
     var count: Int { surfaces.count }
 
     // MARK: Parts

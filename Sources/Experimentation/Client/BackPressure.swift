@@ -1,33 +1,35 @@
 import Synchronization
 
-/// What ``UserSession/track(_:at:on:)`` does while too many events wait, in place of letting the store drop the oldest.
+/// How ``UserSession/track(_:at:on:)`` behaves while too many events wait, instead of letting the store drop the
+/// oldest.
 public struct BackPressure: Sendable, Hashable {
-    /// What follows when too many wait.
+    /// What `track` does at the limit.
     public enum Response: Sendable, Hashable {
-        /// `track` waits until fewer do, at most this long; then it throws ``ErrorCode/outboxFull``.
+        /// `track` waits for the backlog to shrink, at most this long; then it throws ``ErrorCode/outboxFull``.
         case wait(atMost: Duration)
         /// `track` throws ``ErrorCode/outboxFull`` at once.
         case refuse
     }
 
-    /// How many events may wait for delivery; those held for consent don't count.
+    /// How many events may wait for delivery; events held for consent don't count.
     public var limit: Int
-    /// What follows when so many wait.
+    /// What `track` does once that many events wait.
     public var response: Response
 
-    /// Has `track` wait while so many events wait for delivery.
+    /// Makes `track` wait while that many events wait for delivery.
     public static func wait(above limit: Int, atMost duration: Duration) -> BackPressure {
         BackPressure(limit: limit, response: .wait(atMost: duration))
     }
 
-    /// Has `track` throw while so many events wait for delivery.
+    /// Makes `track` throw while that many events wait for delivery.
     public static func refuse(above limit: Int) -> BackPressure { BackPressure(limit: limit, response: .refuse) }
 }
 
-/// Holds callers of `track` back while too many events wait.
+/// Holds back callers of `track` while too many events wait.
 ///
-/// The store is asked only when the limit may have been reached: what waited when it was last asked, and what has been
-/// accepted since, is an upper bound.
+/// The store is asked only when the limit may have been reached: the number of events that waited when it was last
+/// asked,
+/// plus those accepted since, is an upper bound.
 final class Brake: Sendable {
     private struct State {
         var bound: Int?
@@ -40,7 +42,7 @@ final class Brake: Sendable {
 
     init(_ policy: BackPressure, time: any TimeSource) { (self.policy, self.time) = (policy, time) }
 
-    /// Says that something was delivered: waiting callers look again.
+    /// Signals that something was delivered, so that waiting callers check again.
     func release() {
         let change = state.withLock { state in
             defer { state.change = AsyncGate() }
@@ -49,7 +51,7 @@ final class Brake: Sendable {
         change.open()
     }
 
-    /// Returns when another event may be accepted.
+    /// Returns once another event may be accepted.
     ///
     /// - Parameter waiting: Counts the events that wait for delivery.
     /// - Throws: ``ErrorCode/outboxFull``, and what the store throws.
@@ -65,7 +67,7 @@ final class Brake: Sendable {
             let end = deadline ?? time.instant.advanced(by: duration)
             deadline = end
             guard time.instant < end, !Task.isCancelled else { throw full(count) }
-            // Another process may deliver what waits without a sign.
+            // Another process may deliver waiting events without notice.
             await change.wait(until: min(end, time.instant.advanced(by: .seconds(1))), by: time)
         }
     }

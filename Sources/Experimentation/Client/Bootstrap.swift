@@ -1,8 +1,8 @@
 import Foundation
 
-/// Values that an application brings along, read until there are decisions: offline, at the first start, in a preview.
+/// Values that ship with an application, read until there are decisions: offline, at the first start, in a preview.
 ///
-/// They are seen as such by ``Reason/bundled``, and never exposed.
+/// Their reason is ``Reason/bundled``, and they are never exposed.
 ///
 /// ```swift
 /// let options = ClientOptions(bootstrap: try Bootstrap(contentsOf: bundle.url(forResource: "flags", withExtension: "json")!))
@@ -11,13 +11,13 @@ public struct Bootstrap: Sendable, Equatable {
     /// The values by flag.
     public var flags: [String: FlagValue]
 
-    /// Creates values by flag.
+    /// Creates a bootstrap from values by flag.
     public init(flags: [String: FlagValue]) { self.flags = flags }
 
     /// Reads a JSON object of values by flag: `{"newCheckout": true, "btnColor": "red"}`.
     ///
     /// - Parameter json: The object, in UTF-8.
-    /// - Throws: ``ErrorCode/configuration`` if it is something else.
+    /// - Throws: ``ErrorCode/configuration`` for any other content.
     public init(json: some Sequence<UInt8>) throws(ExperimentationError) {
         guard case .object(let flags)? = try? JSONParser.document(Array(json), deepest: EnvelopeCoding.maximumDepth)
         else {
@@ -28,8 +28,8 @@ public struct Bootstrap: Sendable, Equatable {
 
     /// Reads a file, such as one in an application's bundle.
     ///
-    /// - Parameter url: A file that holds what ``init(json:)`` reads.
-    /// - Throws: ``ErrorCode/configuration`` if it can't be read.
+    /// - Parameter url: A file with the content that ``init(json:)`` reads.
+    /// - Throws: ``ErrorCode/configuration`` if the file can't be read.
     public init(contentsOf url: URL) throws(ExperimentationError) {
         guard let data = try? Data(contentsOf: url) else {
             throw ExperimentationError(.configuration, "The bootstrap \(url.lastPathComponent) can't be read.")

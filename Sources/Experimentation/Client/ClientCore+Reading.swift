@@ -1,13 +1,13 @@
 import Foundation
 
-/// A reading without a session, with the place in an experiment that it reveals.
+/// The result of a read without a session, with the assignment to expose, if any.
 struct StatelessReading<Value: Sendable>: Sendable {
     var reading: FlagReading<Value>
     var assignment: Assignment?
 }
 
 extension ClientCore {
-    /// Evaluates one flag without a session: hooks, the reading, and the exposure that it reveals.
+    /// Evaluates one flag without a session: hooks, the read, and the exposure that follows from it.
     @inline(__always)
     func evaluate<Value: FlagReadable>(
         _ key: String,
@@ -77,7 +77,8 @@ extension ClientCore {
                 }
                 let flag = rules.catalogue.find(key)
                 let chosen = flag < 0 ? nil : ruleset.outcome(ofFlag: flag, for: context)
-                // A ruleset comes from an adapter, perhaps a stranger's: its index is checked before memory is read by it.
+                // A ruleset comes from an adapter, possibly a third party's: check its index before using it to access
+                // memory.
                 let outcome = chosen.flatMap { choice in
                     choice >= 0 && choice < rules.catalogue.outcomeCount(ofFlag: flag)
                         ? rules.catalogue.outcome(flag, choice) : nil
@@ -104,7 +105,7 @@ extension ClientCore {
         }
     }
 
-    /// Reads one flag from decisions at hand.
+    /// Reads one flag from the given decisions.
     func read<Value: FlagReadable>(
         _ key: String,
         _ defaultValue: Value,
@@ -131,7 +132,7 @@ extension ClientCore {
         )
     }
 
-    /// Decisions with what has to be known of their age.
+    /// Wraps decisions with what is needed to tell their age.
     func hold(
         _ decisions: Decisions,
         madeAt instant: ContinuousClock.Instant? = nil,
@@ -170,7 +171,7 @@ extension ClientCore {
         return StatelessReading(reading: FlagReader.failure(key, defaultValue, code, message))
     }
 
-    /// Records the exposure that a read without a session has revealed.
+    /// Records the exposure that follows from a read without a session.
     @inline(never)
     func recordExposure<Value: FlagReadable>(
         _ assignment: Assignment,

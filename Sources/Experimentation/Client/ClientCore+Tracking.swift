@@ -1,13 +1,13 @@
 import Synchronization
 
 extension ClientCore {
-    /// How many events wait for delivery, those held for consent left out.
+    /// The number of events that wait for delivery, without those held for consent.
     func waitingForDelivery() async throws(ExperimentationError) -> Int { try await outbox.status().deliverable }
 
-    /// Checks that an event has somewhere to go.
+    /// Checks that a destination takes an event.
     func check(_ event: TrackingEvent) throws(ExperimentationError) { try roles.check(event, of: provider.name) }
 
-    /// Whether the vendor takes an exposure; the first that it doesn't take is logged.
+    /// Whether the vendor supports an exposure; logs the first one that it doesn't.
     func takesExposure(_ event: TrackingEvent) -> Bool {
         do throws(ExperimentationError) {
             try check(event)
@@ -24,7 +24,7 @@ extension ClientCore {
         }
     }
 
-    /// Checks that the vendor takes the exposure of an assignment.
+    /// Checks that the vendor supports the exposure of an assignment.
     func checkExposure(of assignment: Assignment) throws(ExperimentationError) {
         guard roles.takesEvents else { throw .unsupported("exposures", by: provider.name) }
         try check(TrackingEvent(.exposure(Exposure(assignment: assignment))))
@@ -41,7 +41,7 @@ extension ClientCore {
         try await outbox.outcome(of: outbox.enter(envelope, consent: consent, isStated: true))
     }
 
-    /// Notes the exposure of a user without a session, once in a while or each time.
+    /// Records the exposure of a user without a session, deduplicated or every time.
     func noteExposure(_ exposure: Exposure, _ user: User, isRepeatable: Bool) {
         guard user.consent != .denied, roles.takesEvents else { return }
         let event = TrackingEvent(.exposure(exposure))
@@ -58,14 +58,14 @@ extension ClientCore {
         outbox.note(envelope, consent: user.consent, isStated: true)
     }
 
-    /// Decides whether an exposure is to be recorded.
+    /// Decides whether to record an exposure.
     ///
     /// - Parameters:
     ///   - exposure: The exposure.
-    ///   - user: Whose it is.
-    ///   - isRepeatable: Whether it is recorded although it has been before.
-    ///   - insert: Remembers an exposure or a flag, and says whether it is new.
-    /// - Returns: Whether it is, and what the provider is to be told, if it wants to hear of each flag.
+    ///   - user: The user who was exposed.
+    ///   - isRepeatable: Whether to record it even if it has been recorded before.
+    ///   - insert: Remembers an exposure or a flag, and returns whether it is new.
+    /// - Returns: Whether to record it, and what to tell a provider that wants to know of each flag.
     func sight(
         _ exposure: Exposure,
         of user: User,

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What a client and its sessions share.
+/// The state that a client and its sessions share.
 final class ClientCore: Sendable {
     let provider: any ExperimentationProvider
     let roles: ProviderRoles
@@ -10,29 +10,29 @@ final class ClientCore: Sendable {
     let status = StatusBoard()
     let kept: KeptState
     let outbox: Outbox
-    /// Holds callers back while too much waits, if the options say so.
+    /// Holds back callers while too many events wait, if the options say so.
     let brake: Brake?
     let killSwitch: KillSwitch
-    /// The rules, if decisions are computed here.
+    /// The rules in use, if decisions are computed here.
     let rules: RulesInUse?
     let sessions = SessionRegistry()
     let decisionFlights = SingleFlight<DecisionKey, DecisionAnswer>()
     let cache: DecisionCache
     let exposures: RecentExposures
-    /// Code that runs with every evaluation.
+    /// Hooks that run with every evaluation.
     let hooks: HookList
     let hookScope: HookScope
-    /// Values that this process gives flags in place of the vendor's.
+    /// Values that this process gives to flags in place of the vendor's.
     let flagOverrides = FlagOverrides()
-    /// What is read until there are decisions.
+    /// The decisions to read until there are others.
     let bootstrap: Decisions?
-    /// What lies under every user's own context; read with every evaluation without a session.
+    /// What underlies every user's own context; read with every evaluation without a session.
     let ambient: Lanes<Ambient>
     private let isClosed = Atomic<Bool>(false)
-    /// Whether it was logged that the vendor takes no exposures.
+    /// Whether it has been logged that the vendor takes no exposures.
     let hasToldOfExposures = Atomic<Bool>(false)
 
-    /// What lies under every user's own context.
+    /// What underlies every user's own context.
     final class Ambient: Sendable {
         let attributes: Attributes
         let overrides: [AssignmentOverride]
@@ -53,7 +53,7 @@ final class ClientCore: Sendable {
         }
     }
 
-    /// What makes two requests for decisions the same.
+    /// What identifies a request for decisions; requests with equal keys are coalesced.
     struct DecisionKey: Hashable, Sendable {
         var identity: Identity
         var attributes: Attributes
@@ -120,10 +120,10 @@ final class ClientCore: Sendable {
 
     // MARK: Life cycle
 
-    /// Whether the vendor has switched itself off.
+    /// Whether the vendor's kill switch is on.
     var isDisabled: Bool { killSwitch.isOn }
 
-    /// Takes over what an earlier run knew.
+    /// Restores the state of an earlier run.
     func restore() async {
         await killSwitch.restore()
         if let overrides = await kept.read([AssignmentOverride].self, .overrides) {
@@ -136,10 +136,10 @@ final class ClientCore: Sendable {
 
     /// Marks the client as shut down.
     ///
-    /// - Returns: Whether it wasn't before.
+    /// - Returns: Whether this call did it.
     func close() -> Bool { !isClosed.exchange(true, ordering: .relaxed) }
 
-    /// Announces that the vendor gave no good answer.
+    /// Announces that a fetch failed.
     func fetchFailed(_ error: ExperimentationError, hasDecisions: Bool) {
         Self.announce(error, of: provider, hasDecisions, status, killSwitch, environment.log)
     }
@@ -161,7 +161,7 @@ final class ClientCore: Sendable {
         }
     }
 
-    /// That this vendor decides nothing.
+    /// The error for a vendor that makes no decisions.
     var noDecisions: ExperimentationError {
         let what = roles.campaigns == nil ? "flags or experiments" : "flags; its campaigns come as answers to events"
         return .unsupported(what, by: provider.name)
@@ -169,7 +169,7 @@ final class ClientCore: Sendable {
 
     // MARK: Contexts
 
-    /// Everything that decisions for a user depend on.
+    /// Returns everything that decisions for a user depend on.
     func context(
         for user: User,
         earlierAssignments: [String: String] = [:],
@@ -193,7 +193,7 @@ final class ClientCore: Sendable {
         )
     }
 
-    /// Asks a vendor that decides by itself; concurrent requests for the same thing are one.
+    /// Asks a vendor for decisions; concurrent equal requests are one.
     func ask(
         _ source: any DecisionSource,
         for context: EvaluationContext
@@ -210,7 +210,7 @@ final class ClientCore: Sendable {
 
     // MARK: Deliveries
 
-    /// Acts on what a delivery brought.
+    /// Acts on the outcome of a delivery.
     private func receive(_ event: DeliveryEvent) async {
         brake?.release()
         if event.isDisabled { await killSwitch.set(true) }
@@ -226,7 +226,7 @@ final class ClientCore: Sendable {
 }
 
 extension ExperimentationError {
-    /// The store was full and has given up so many deliveries.
+    /// Announces that the full store dropped this many deliveries.
     fileprivate static func overflow(_ count: Int) -> Self {
         ExperimentationError(
             .outboxFull,
@@ -237,7 +237,7 @@ extension ExperimentationError {
 }
 
 extension ProviderRoles {
-    /// Puts the application's batch policy in place of the vendor's, wherever events go.
+    /// Replaces the vendor's batch policy with the application's, for every destination.
     fileprivate mutating func rebatch(_ batching: BatchPolicy) {
         events = events.map { RebatchedSink(sink: $0, batching: batching) }
         for index in furtherRoutes.indices {
@@ -246,7 +246,7 @@ extension ProviderRoles {
     }
 }
 
-/// A sink with the application's batch policy in place of the vendor's.
+/// A sink that has the application's batch policy in place of the vendor's.
 private struct RebatchedSink: EventSink {
     let sink: any EventSink
     let batching: BatchPolicy

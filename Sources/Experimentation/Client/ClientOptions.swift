@@ -1,38 +1,41 @@
 import Synchronization
 
-/// How a client behaves; all of it has defaults that suit an application.
+/// Settings of a client; each has a default that suits an application.
 public struct ClientOptions: Sendable {
-    /// A name for this client, told to hooks.
+    /// A name for this client, passed to hooks.
     public var name: String?
-    /// What is known of every user of this client; a user's own attributes lie over it.
+    /// Attributes of every user of this client; a user's own attributes take precedence.
     public var attributes: Attributes
-    /// What is known of every user of several clients; this client's ``attributes`` lie over it.
+    /// Attributes of every user of several clients; this client's ``attributes`` take precedence.
     public var sharedAttributes: SharedAttributes?
-    /// Code that runs with every evaluation.
+    /// Hooks that run with every evaluation.
     public var hooks: [any Hook]
-    /// When the reading of a flag counts as an exposure.
+    /// When reading a flag counts as an exposure.
     public var exposurePolicy: ExposurePolicy
-    /// What follows when decisions are overdue; what the provider says if `nil`.
+    /// What follows when decisions expire; `nil` for the provider's rule.
     public var afterExpiry: Freshness.AfterExpiry?
-    /// When events are sent; what the provider says if `nil`.
+    /// When to send events; `nil` for the provider's policy.
     public var batching: BatchPolicy?
-    /// For how many users the decisions of their sessions are kept in the store, for the next run; up to an eighth more for
-    /// a while.
+    /// For how many users the store keeps the decisions of their sessions for the next run; up to an eighth more for a
+    /// while.
     public var cachedUsers: Int
-    /// How many bytes of memory the decisions of users without a session take at most, roughly.
+    /// How many bytes of memory the decisions of users without a session may take, roughly.
     ///
-    /// A user with nine flags takes about four kilobytes where the vendor is asked for each, so that the default holds some
-    /// sixteen thousand; where rules are evaluated here, nothing is kept of a user. Those unused for longest go first.
+    /// A user with nine flags takes about four kilobytes where the vendor is asked for each user, so the default holds
+    /// about
+    /// sixteen thousand. Where rules are evaluated here, nothing is kept per user. The least recently used go first.
     public var decisionCacheBytes: Int
-    /// What is read until there are decisions.
+    /// Values to read until there are decisions.
     public var bootstrap: Bootstrap?
-    /// What ``UserSession/track(_:at:on:)`` does while too many events wait; `nil` for accepting them all the same, so that a
+    /// What ``UserSession/track(_:at:on:)`` does while too many events wait; `nil` to accept them all the same, so that
+    /// a
     /// full store drops the oldest of the least important.
     public var backPressure: BackPressure?
-    /// How long ``ExperimentationClient/shutdown(within:)`` takes at most, unless it is told otherwise.
+    /// How long ``ExperimentationClient/shutdown(within:)`` may take if it is given no duration.
     public var shutdownDeadline: Duration
-    /// Whether what an earlier run left waits until ``ExperimentationClient/beginDelivery()``: for a vendor whose users may say
-    /// first that they no longer agree.
+    /// Whether events left by an earlier run wait until ``ExperimentationClient/beginDelivery()``: for a vendor whose
+    /// users may
+    /// withdraw consent first.
     package var waitsForUser = false
 
     /// Creates options.
@@ -72,19 +75,19 @@ public final class SharedAttributes: Sendable {
     /// Creates shared attributes.
     public init(_ attributes: Attributes = [:]) { state = Mutex(attributes) }
 
-    /// The attributes; a change counts from the next evaluation for a user, or refresh of a session, on.
+    /// The attributes; a change takes effect with the next evaluation for a user, or refresh of a session.
     public var attributes: Attributes {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
     }
 }
 
-/// Attributes for everything that is evaluated within a task: OpenFeature's transaction context.
+/// Attributes for every evaluation within a task: OpenFeature's transaction context.
 ///
 /// ```swift
 /// await TransactionAttributes.$current.withValue(["region": "eu"]) { await handle(request) }
 /// ```
 public enum TransactionAttributes {
-    /// What is known within this task; it lies over the shared and under the client's attributes.
+    /// The attributes of this task; they override the shared attributes, and the client's override them.
     @TaskLocal public static var current: Attributes = [:]
 }

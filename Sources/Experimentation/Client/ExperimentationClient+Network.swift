@@ -1,16 +1,17 @@
 import Synchronization
 
 extension ExperimentationClient {
-    /// Follows reports about the network, so that deliveries wait without one and go on as soon as there is one.
+    /// Follows reports on the network: without a network deliveries wait, and they go on as soon as there is one.
     ///
     /// ```swift
     /// client.followConnectivity(.network())   // where the platform has a monitor: Apple's
-    /// client.followConnectivity(reports)      // anywhere: whatever the host knows
+    /// client.followConnectivity(reports)      // anywhere: whatever the host reports
     /// ```
     ///
-    /// It ends with the sequence, after which nothing is known of the network, with the client, and when another is followed.
+    /// Following ends with the sequence, after which the network's state is unknown, with the client, and when another
+    /// sequence is followed.
     ///
-    /// - Parameter reports: What is said of the network, now and with each change.
+    /// - Parameter reports: The state of the network, now and with each change.
     public func followConnectivity(_ reports: some AsyncSequence<Connectivity, Never> & Sendable) {
         let task = Task { [weak self] in
             for await connectivity in reports {

@@ -1,20 +1,21 @@
-/// Values of single flags that this process gives in place of the vendor's, for development, tests and previews.
+/// Values of single flags that this process substitutes for the vendor's, for development, tests and previews.
 ///
-/// They work with every vendor, and with none at hand: also before there are decisions, and while the kill switch is on. They
-/// are seen as such by ``Reason/localOverride``, never exposed, and forgotten with the client. To force a place in an
-/// experiment, over restarts and where the vendor knows of it, use ``force(_:)``.
+/// They work with every vendor, also before there are decisions and while the kill switch is on. Their reason is
+/// ``Reason/localOverride``; they are never exposed, and forgotten with the client. To force a variation of an
+/// experiment,
+/// over restarts and with the vendor's knowledge, use ``force(_:)``.
 extension ExperimentationClient {
-    /// The values by flag.
+    /// The overriding values by flag.
     public var flagOverrides: [String: FlagValue] { core.flagOverrides.all }
 
-    /// Gives a flag a value for all users, from the next read on; `nil` gives it back to the vendor.
+    /// Overrides a flag for all users, from the next read on; `nil` removes the override.
     public func overrideFlag(_ key: String, with value: (any AttributeConvertible)?) {
         let value = value?.attributeValue
         core.flagOverrides.set(value == FlagValue.null ? Optional.none : value, for: key)
         core.announceOverride(of: [key])
     }
 
-    /// Gives all flags back to the vendor.
+    /// Removes the overrides of all flags.
     public func removeFlagOverrides() {
         let keys = Set(core.flagOverrides.all.keys)
         core.flagOverrides.removeAll()
@@ -23,7 +24,7 @@ extension ExperimentationClient {
 }
 
 extension ClientCore {
-    /// Whether a read must go the long way: there are hooks, or values that override the vendor's.
+    /// Whether a read can't take the short path: there are hooks or overrides.
     @inline(__always)
     var isDetoured: Bool { !hooks.isEmpty || !flagOverrides.isEmpty }
 

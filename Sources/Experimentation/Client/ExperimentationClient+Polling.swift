@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a client does by itself: it fetches rules that are polled, asks for a switch, and listens to what the provider says.
+/// What a client does on its own: polls rules, asks for the kill switch, and listens to the provider's notices.
 extension ExperimentationClient {
     func startPolling() {
         let freshness: Freshness? =
@@ -15,7 +15,7 @@ extension ExperimentationClient {
             guard interval > .zero else { return }
             while !Task.isCancelled {
                 guard let environment = core?.environment else { return }
-                // Between nine and eleven tenths of the interval, so that a fleet that started together spreads out.
+                // Between nine and eleven tenths of the interval, so that clients that started together spread out.
                 let wait = interval * (0.9 + 0.2 * environment.jitter())
                 do { try await environment.time.sleep(for: wait) } catch { return }
                 await core?.poll()
@@ -35,7 +35,7 @@ extension ExperimentationClient {
         polling.withLock { $0.append(task) }
     }
 
-    /// Listens to what the provider tells of changes.
+    /// Listens to the provider's notices of changes.
     func startListening() {
         guard let notices = core.roles.changes?.notices() else { return }
         let task = Task { [weak core] in
@@ -51,16 +51,16 @@ extension ExperimentationClient {
 }
 
 extension ClientCore {
-    /// Asks the vendor once whether it has switched the application off.
+    /// Asks the vendor once whether its kill switch is on.
     ///
-    /// - Returns: How long to wait before it is asked again.
+    /// - Returns: How long to wait before asking again.
     func askSwitch() async -> Duration? {
         guard let answer = await roles.remoteSwitch?.ask() else { return nil }
         if let isOff = answer.isOff, !Task.isCancelled { await killSwitch.set(isOff) }
         return max(answer.wait, .seconds(1))
     }
 
-    /// Asks the vendor once, on the client's own account.
+    /// Asks the vendor once, unprompted by the application.
     func poll() async {
         if let rules {
             _ = try? await rules.current(force: true)
@@ -69,7 +69,7 @@ extension ClientCore {
         }
     }
 
-    /// Acts on what the vendor tells of changes.
+    /// Acts on the vendor's notice of a change.
     func heed(_ notice: ChangeNotice) async {
         switch notice {
         case .changed:
@@ -81,10 +81,10 @@ extension ClientCore {
         }
     }
 
-    /// Has open sessions show what would be decided now.
+    /// Updates open sessions to what would be decided now.
     func askAgain() async {
         if let rules { _ = try? await rules.current(force: true) }
-        // One that was never refreshed still shows its defaults, or what it was begun with, until it is.
+        // A session that was never refreshed keeps its defaults, or what it began with, until it is.
         for session in sessions.all where session.snapshots.current.revision > 0 {
             try? await session.refresh(force: rules == nil)
         }

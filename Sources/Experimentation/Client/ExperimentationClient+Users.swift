@@ -1,28 +1,30 @@
 import Foundation
 
-/// What a server does for one user at a time, without a session: each call is complete in itself.
+/// Tracking, consent and linking for one user at a time without a session, as on a server; each call is complete in
+/// itself.
 extension ExperimentationClient {
-    /// Whether the vendor takes an event as it is: it has a word for it, and nothing in it makes no sense.
+    /// Whether the vendor takes an event as it is: it has a word for it, and the content is valid.
     ///
-    /// What isn't supported is refused by ``UserSession/track(_:at:on:)`` with the reason; here nothing is accepted.
+    /// ``UserSession/track(_:at:on:)`` refuses an unsupported event with the reason; this call accepts nothing.
     public func supports(_ event: TrackingEvent) -> Bool {
         (try? event.validate()) != nil && (try? core.check(event)) != nil
     }
 
-    /// Whether the vendor takes a kind of event, for those whose content isn't known yet: an exposure, for example.
+    /// Whether the vendor takes a kind of event whose content isn't known yet, such as an exposure.
     public func supports(_ capability: Capability) -> Bool { capabilities.contains(capability) }
 
     /// Accepts an event of a user, to be delivered at least once.
     ///
-    /// The user's attributes go with it, for vendors that learn of them from events. What the user says of being tracked
-    /// counts as said with it: granted releases what is held of theirs.
+    /// The user's attributes go with it, for vendors that learn of them from events. ``User/consent`` counts as stated
+    /// with the
+    /// call: granted releases the user's held events.
     ///
     /// - Parameters:
     ///   - event: What happened.
     ///   - user: Who did it.
-    ///   - date: When; now if `nil`.
-    ///   - id: The event's id, where the caller has one by which it tells repetitions; a new one if `nil`. The store doesn't
-    ///     look for equal ones.
+    ///   - date: When it happened; now if `nil`.
+    ///   - id: The event's id, if the caller has one to recognise repetitions by; a new one if `nil`. The store doesn't
+    ///     look for duplicates.
     /// - Returns: The event's id; ``Envelope/id`` in ``waitingEvents(after:limit:)``.
     /// - Throws: As ``UserSession/track(_:at:on:)``.
     @discardableResult
@@ -44,7 +46,7 @@ extension ExperimentationClient {
         return envelope.id
     }
 
-    /// Accepts an event that was accepted elsewhere before, as it was.
+    /// Accepts an event unchanged that was accepted elsewhere before.
     package func accept(_ envelope: Envelope, consent: Consent) async throws(ExperimentationError) {
         try await core.accept(envelope, consent: consent)
     }
@@ -52,8 +54,8 @@ extension ExperimentationClient {
     /// Gives or withdraws a user's consent, as ``UserSession/setConsent(_:)`` does.
     ///
     /// - Parameters:
-    ///   - consent: What the user says.
-    ///   - user: Who says it; what ``User/consent`` holds is not looked at.
+    ///   - consent: The user's choice.
+    ///   - user: Whose choice it is; ``User/consent`` is ignored.
     /// - Throws: As ``UserSession/setConsent(_:)``.
     public func setConsent(_ consent: Consent, for user: User) async throws(ExperimentationError) {
         var undecided = user
@@ -61,13 +63,13 @@ extension ExperimentationClient {
         try await session(for: undecided).setConsent(consent)
     }
 
-    /// Has the vendor join what it knows of two users, as ``UserSession/link(to:criteria:)`` does.
+    /// Asks the vendor to link two users, as ``UserSession/link(to:criteria:)`` does.
     ///
     /// - Parameters:
     ///   - user: The user so far.
-    ///   - identity: Who it is now.
+    ///   - identity: The user's new identity.
     ///   - criteria: What the vendor finds the user by, where that isn't the id.
-    /// - Returns: The ids that the vendor goes by from now on.
+    /// - Returns: The ids that the vendor uses from now on.
     /// - Throws: As ``UserSession/link(to:criteria:)``.
     @discardableResult
     public func link(

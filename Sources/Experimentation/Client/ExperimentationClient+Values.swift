@@ -1,10 +1,10 @@
 import Foundation
 
-/// What one evaluation is told beside its user.
+/// Options of a single evaluation.
 public struct EvaluationOptions: Sendable {
-    /// Hooks of this evaluation alone; they come after the client's.
+    /// Hooks of this evaluation alone; they run after the client's.
     public var hooks: [any Hook]
-    /// What hooks are to know.
+    /// Hints for the hooks.
     public var hints: [String: FlagValue]
 
     /// Creates options.
@@ -14,14 +14,16 @@ public struct EvaluationOptions: Sendable {
     }
 }
 
-/// Evaluating for a user without a session, as a server does: nothing of the user is kept but, in a bounded memory, what was
-/// decided for them and what they have been exposed to.
+/// Evaluation for a user without a session, as on a server: apart from a bounded memory of decisions and exposures,
+/// nothing
+/// of the user is kept.
 ///
-/// ``decisions(for:honoring:)`` works with every vendor that decides, and what it returns answers for itself. The
-/// synchronous reads here look at what is at hand: for a vendor that publishes rules, ``refresh(force:)`` must have fetched
-/// them once; for one that is asked, ``decisions(for:honoring:)`` must have been called for the user, and its answer must
-/// still fit into ``ClientOptions/decisionCacheBytes``. What isn't there is the default, with
-/// ``ErrorCode/providerNotReady``; what is old says ``Reason/stale`` with its age, as a session does.
+/// ``decisions(for:honoring:)`` works with every vendor that decides, and what it returns is complete in itself. The
+/// synchronous reads here use what is at hand: for a vendor that publishes rules, ``refresh(force:)`` must have fetched
+/// them once; for one that is asked, ``decisions(for:honoring:)`` must have been called for the user, and its answer
+/// must
+/// still fit into ``ClientOptions/decisionCacheBytes``. A flag that isn't there reads as the default, with
+/// ``ErrorCode/providerNotReady``; an expired one has reason ``Reason/stale`` and its age, as in a session.
 extension ExperimentationClient {
     /// The Boolean value of a flag for a user, or the default.
     public func bool(_ key: String, default defaultValue: Bool, for user: User) -> Bool {
@@ -39,40 +41,40 @@ extension ExperimentationClient {
     public func string(_ key: String, default defaultValue: String, for user: User) -> String {
         value(key, defaultValue, user)
     }
-    /// The object or list that a flag has as its value for a user, or the default.
+    /// The object or list value of a flag for a user, or the default.
     public func object(_ key: String, default defaultValue: FlagValue, for user: User) -> FlagValue {
         value(key, defaultValue, user)
     }
 
-    /// The Boolean value of a flag for a user, and why it is that.
+    /// The Boolean value of a flag for a user, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: Bool,
         for user: User,
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<Bool> { evaluate(key, defaultValue, user, options) }
-    /// The whole-number value of a flag for a user, and why it is that.
+    /// The whole-number value of a flag for a user, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: Int,
         for user: User,
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<Int> { evaluate(key, defaultValue, user, options) }
-    /// The numeric value of a flag for a user, and why it is that.
+    /// The numeric value of a flag for a user, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: Double,
         for user: User,
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<Double> { evaluate(key, defaultValue, user, options) }
-    /// The text value of a flag for a user, and why it is that.
+    /// The text value of a flag for a user, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: String,
         for user: User,
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<String> { evaluate(key, defaultValue, user, options) }
-    /// The object or list that a flag has as its value for a user, and why it is that.
+    /// The object or list value of a flag for a user, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: FlagValue,
@@ -80,14 +82,15 @@ extension ExperimentationClient {
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<FlagValue> { evaluate(key, defaultValue, user, options) }
 
-    /// Decides everything for a user, asking the vendor if it must be asked.
+    /// Decides all flags for a user, asking the vendor if necessary.
     ///
-    /// What is returned is read by itself, whatever this client remembers. The synchronous reads for this user find it as
-    /// well, for as long as it fits into ``ClientOptions/decisionCacheBytes``.
+    /// The result is complete in itself, whatever this client keeps. The synchronous reads for this user use it as
+    /// well, for as
+    /// long as it fits into ``ClientOptions/decisionCacheBytes``.
     ///
     /// - Parameters:
     ///   - user: The user.
-    ///   - earlierAssignments: What another place remembers, to be honoured where the vendor promises that.
+    ///   - earlierAssignments: Assignments stored elsewhere, to be honoured where the vendor promises that.
     /// - Returns: The decisions; none while the kill switch is on.
     /// - Throws: Why there are no decisions.
     public func decisions(
@@ -99,15 +102,16 @@ extension ExperimentationClient {
         return UserDecisions(core: core, context: context, held: try await held(for: context))
     }
 
-    /// What was last decided for a user, or what the rules at hand decide, however old; the vendor isn't asked.
+    /// Returns what was last decided for a user, or what the rules at hand decide, however old, without asking the
+    /// vendor.
     ///
-    /// For when ``decisions(for:honoring:)`` throws because the vendor can't be reached. What is read of it says
+    /// Use it when ``decisions(for:honoring:)`` throws because the vendor can't be reached. Its reads have reason
     /// ``Reason/stale``.
     ///
     /// - Parameters:
     ///   - user: The user.
-    ///   - earlierAssignments: What another place remembers, to be honoured where the vendor promises that.
-    /// - Returns: The decisions; `nil` where nothing is at hand, and while the kill switch is on.
+    ///   - earlierAssignments: Assignments stored elsewhere, to be honoured where the vendor promises that.
+    /// - Returns: The decisions; `nil` if there are none at hand, and while the kill switch is on.
     public func decisionsAtHand(
         for user: User,
         honoring earlierAssignments: EarlierAssignments = [:]
@@ -159,15 +163,15 @@ extension ExperimentationClient {
         }
     }
 
-    // MARK: How
+    // MARK: Implementation
 
-    /// What a quick read found out under the lane's lock.
+    /// The result of a quick read under the lane's lock.
     private enum Quick<Value: Sendable>: Sendable {
         case value(Value)
         case unclear
     }
 
-    /// Reads one flag from rules at hand; whatever is more than that goes the long way.
+    /// Reads one flag from the rules at hand; anything more takes the long path.
     @inline(__always)
     private func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value, _ user: User) -> Value {
         guard let rules = core.rules, !core.isDetoured, !core.isDisabled else {

@@ -1,4 +1,4 @@
-// A dump goes through whatever an object holds, and a client holds who its users are. What is shown is what may be read anyhow.
+// `dump` walks through everything an object holds, and a client holds its users. Show only what is readable anyway.
 
 extension ExperimentationClient: CustomReflectable {
     /// A mirror that shows the client's state without user data.
@@ -13,6 +13,6 @@ extension UserSession: CustomReflectable {
 }
 
 extension UserDecisions: CustomReflectable {
-    /// A mirror that shows the flags that are there, without the user.
+    /// A mirror that shows the flags' keys, without the user.
     public var customMirror: Mirror { Mirror(self, children: ["keys": keys]) }
 }

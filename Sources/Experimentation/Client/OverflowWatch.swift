@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Says when a store gives up events to make room: at the first one, and whenever they have become ten times as many.
+/// Reports when a store drops events to make room: at the first one, and whenever the count has grown tenfold.
 final class OverflowWatch: Sendable {
     private let store: any OutboxStore
     private let announce: @Sendable (_ count: Int) -> Void
@@ -10,7 +10,7 @@ final class OverflowWatch: Sendable {
         (self.store, self.announce) = (store, announce)
     }
 
-    /// Looks how many there are; costs a load while there are none.
+    /// Checks the count; costs one load while it is zero.
     func look() {
         let count = store.overflowed
         if count == 0 { return }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The sessions that are in use, by their ids; it keeps none of them alive.
+/// The sessions in use by id, held weakly.
 final class SessionRegistry: Sendable {
     private struct Entry { weak var session: UserSession? }
 
@@ -16,7 +16,7 @@ final class SessionRegistry: Sendable {
     func add(_ session: UserSession) {
         entries.withLock { entries in
             entries[session.id] = Entry(session: session)
-            // Now and then, so that a server's ended sessions don't add up.
+            // Clean up now and then, so that a server's ended sessions don't accumulate.
             if entries.count & 0x3FF == 0 { entries = entries.filter { $1.session != nil } }
         }
     }

@@ -1,14 +1,15 @@
-/// What was decided for one user without a session, at one moment: it answers for itself, whatever the client remembers.
+/// What was decided for one user without a session, at one moment; complete in itself, whatever the client keeps.
 ///
 /// ```swift
 /// let ada = try await client.decisions(for: User(id: "ada"))
 /// let color = ada.string("btnColor", default: "red")
 /// ```
 ///
-/// Reading never waits or throws. The first read that reveals the variation of an experiment records an exposure, by the
-/// client's ``ExposurePolicy``. Decisions that are kept for longer than they are good say ``Reason/stale`` with their age.
+/// Reading never waits or throws. The first read that reveals the variation of an experiment records an exposure, by
+/// the
+/// client's ``ExposurePolicy``. Once the decisions expire, reads have reason ``Reason/stale`` and their age.
 public struct UserDecisions: Sendable {
-    /// The user, with everything that is known of them.
+    /// The user, with all attributes that were known.
     public let user: User
     private let core: ClientCore
     private let context: EvaluationContext
@@ -18,19 +19,20 @@ public struct UserDecisions: Sendable {
         (user, self.core, self.context, self.held) = (context.user, core, context, held)
     }
 
-    /// The decisions by themselves; looking at them records nothing.
+    /// The decisions themselves; inspecting them records nothing.
     public var decisions: Decisions { held.decisions }
 
-    /// Whether these are the last good decisions and a newer answer is overdue; their reads say ``Reason/stale`` then.
+    /// Whether these are the last good decisions and a newer answer is overdue; their reads then have reason
+    /// ``Reason/stale``.
     public var isStale: Bool { held.standing != .good }
 
-    /// The keys of the flags that are there for the user, in the vendor's order.
+    /// The keys of the user's flags, in the vendor's order.
     public var keys: [String] { held.decisions.keys }
 
-    /// The user's places in experiments and holdouts, each once, in the vendor's order.
+    /// The user's assignments to experiments and holdouts, each once, in the vendor's order.
     public var assignments: [Assignment] { held.decisions.assignments }
 
-    /// What a flag resolves to for the user, or `nil`; looking at it records nothing.
+    /// What a flag resolves to for the user, or `nil`; inspecting it records nothing.
     public subscript(key: String) -> Resolution? { held.decisions[key] }
 
     // MARK: Exposures
@@ -38,7 +40,8 @@ public struct UserDecisions: Sendable {
     /// Records that the user saw the variation of an experiment, whatever the exposure policy.
     ///
     /// - Parameter experiment: The experiment's id or name.
-    /// - Throws: ``ErrorCode/invalidArgument`` if the user has no place in it; ``ErrorCode/unsupported`` if the vendor takes
+    /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the
+    ///   vendor takes
     ///   no exposures.
     public func expose(_ experiment: String) throws(ExperimentationError) {
         let place = assignments.first { $0.experiment.id == experiment || $0.experiment.name == experiment }
@@ -59,45 +62,45 @@ public struct UserDecisions: Sendable {
     public func double(_ key: String, default defaultValue: Double) -> Double { evaluate(key, defaultValue).value }
     /// The text value of a flag, or the default.
     public func string(_ key: String, default defaultValue: String) -> String { evaluate(key, defaultValue).value }
-    /// The object or list that a flag has as its value, or the default.
+    /// The object or list value of a flag, or the default.
     public func object(_ key: String, default defaultValue: FlagValue) -> FlagValue {
         evaluate(key, defaultValue).value
     }
 
     // MARK: Details
 
-    /// The Boolean value of a flag, and why it is that.
+    /// The Boolean value of a flag, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: Bool,
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<Bool> { evaluate(key, defaultValue, options) }
-    /// The whole-number value of a flag, and why it is that.
+    /// The whole-number value of a flag, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: Int,
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<Int> { evaluate(key, defaultValue, options) }
-    /// The numeric value of a flag, and why it is that.
+    /// The numeric value of a flag, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: Double,
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<Double> { evaluate(key, defaultValue, options) }
-    /// The text value of a flag, and why it is that.
+    /// The text value of a flag, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: String,
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<String> { evaluate(key, defaultValue, options) }
-    /// The object or list that a flag has as its value, and why it is that.
+    /// The object or list value of a flag, with the reason for it.
     public func details(
         _ key: String,
         default defaultValue: FlagValue,
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<FlagValue> { evaluate(key, defaultValue, options) }
 
-    /// The value of a flag as a type of the application's, or the default.
+    /// The value of a flag as an application's type, or the default.
     public func value<Value: Decodable & Sendable>(
         _ key: String,
         as type: Value.Type = Value.self,

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// That what a session reads has changed.
+/// A change of what a session reads.
 public struct DecisionChange: Sendable, Equatable {
-    /// The flags that read otherwise now; those that are new or gone among them.
+    /// The flags that read differently now, including new and removed ones.
     public var flags: Set<String>
-    /// Whether there is anything to read, and how good it is.
+    /// Whether there are decisions, and how good they are.
     public var status: ProviderStatus
 
-    /// Creates a change, to compare one with.
+    /// Creates a change, for comparisons.
     public init(flags: Set<String>, status: ProviderStatus) {
         self.flags = flags
         self.status = status
@@ -17,21 +17,22 @@ public struct DecisionChange: Sendable, Equatable {
 extension UserSession {
     /// The changes of what this session reads, from now on.
     ///
-    /// One is announced when flags read otherwise than before, or the status is another: after a refresh, an answer that
-    /// failed, a login, an override. The sequence ends with the client, or when its consumer stops iterating.
+    /// A change is announced when flags read differently or the status changes: after a refresh, a failed answer, a
+    /// login, an
+    /// override. The sequence ends with the client, or when its consumer stops iterating.
     ///
     /// ```swift
     /// for await change in session.changes where change.flags.contains("theme") { apply(session.string("theme", default: "light")) }
     /// ```
     public var changes: AsyncStream<DecisionChange> { changeBoard.stream() }
 
-    /// Announces a change by hand.
+    /// Announces a change explicitly.
     func announceChange(of flags: Set<String>) {
         guard changeBoard.hasListeners else { return }
         changeBoard.announce(DecisionChange(flags: flags, status: status))
     }
 
-    /// Replaces the snapshot, if the change still wants to, and announces what reads otherwise.
+    /// Replaces the snapshot, unless `change` returns `nil`, and announces what reads differently.
     @discardableResult
     func update(_ change: (Snapshot) -> Snapshot?) -> Bool {
         guard changeBoard.hasListeners else { return snapshots.update(change) }
@@ -46,13 +47,13 @@ extension UserSession {
 }
 
 extension Decisions {
-    /// The keys of flags whose values differ, or that only one of the two has.
+    /// Returns the keys of flags whose values differ, or that only one of the two has.
     func keysThatDiffer(from other: Decisions) -> Set<String> {
         Set(keys).union(other.keys).filter { self[$0]?.value != other[$0]?.value }
     }
 }
 
-/// Who listens to a session's changes.
+/// The consumers of a session's changes.
 final class ChangeBoard: Sendable {
     private struct State {
         var listeners: [UInt64: AsyncStream<DecisionChange>.Continuation] = [:]

@@ -1,15 +1,18 @@
 import Synchronization
 
-/// What a user says of being tracked, and what follows from it for what waits.
+/// A user's consent to tracking, and its effect on waiting events.
 extension UserSession {
     /// Gives or withdraws consent.
     ///
-    /// Granted releases held events, with their original times. Denied removes what waits and what is kept of the user
-    /// without a trace; when this returns, no further delivery of theirs begins but that of the vendor's own signal, and
-    /// events of theirs are refused, whichever session or process they come from, until they consent again.
+    /// Granted releases held events, with their original times. Denied removes the user's waiting events and stored
+    /// state
+    /// without a trace; once this returns, no further delivery of theirs begins except the vendor's own opt-out signal,
+    /// and
+    /// their events are refused, whichever session or process they come from, until they consent again.
     ///
-    /// - Throws: ``ErrorCode/store``; the consent counts nevertheless in this process, and the same call does what is still
-    ///   owed.
+    /// - Throws: ``ErrorCode/store``; the consent takes effect in this process nevertheless, and calling again
+    ///   completes what
+    ///   is still owed.
     public func setConsent(_ consent: Consent) async throws(ExperimentationError) {
         guard consent != .unknown else { return state.withLock { $0.user.consent = .unknown } }
         let (userID, ticket) = state.withLock { state in
@@ -37,7 +40,7 @@ extension UserSession {
         do throws(ExperimentationError) {
             try await core.outbox.outcome(of: ticket)
         } catch {
-            // The user's next event says it again: what is held goes before it.
+            // The user's next event carries it again; held events go before that event.
             state.withLock { state in
                 if state.user.id == userID, state.user.consent == .granted { state.statementFailure = error }
             }
@@ -47,7 +50,7 @@ extension UserSession {
 
     private func deny(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
         core.cache.forget(userID)
-        // What is decided meanwhile is no longer to be kept either.
+        // Don't keep what is decided in the meantime either.
         defer { core.cache.forget(userID) }
         try await core.outbox.deny(ticket, userID) { [self] in isDenied(userID) }
     }
@@ -56,19 +59,19 @@ extension UserSession {
         state.withLock { $0.user.id != userID || $0.user.consent == .denied }
     }
 
-    /// Tells the vendor of a change of consent, unless it has been told.
+    /// Tells the vendor of a change of consent, unless it knows already.
     ///
     /// - Parameters:
-    ///   - consent: What the user says.
-    ///   - userID: Who.
-    ///   - failure: What went wrong before.
-    /// - Throws: The first thing that went wrong.
+    ///   - consent: The user's choice.
+    ///   - userID: The user.
+    ///   - failure: An earlier failure.
+    /// - Throws: The first failure.
     private func tell(
         _ consent: Consent,
         of userID: String,
         after failure: ExperimentationError?
     ) async throws(ExperimentationError) {
-        // Taken first, so that two calls at once tell it once.
+        // Claim it first, so that of two concurrent calls only one tells it.
         let isOwed = state.withLock { state in
             guard state.untoldConsent == consent, state.user.id == userID else { return false }
             state.untoldConsent = nil
@@ -91,12 +94,12 @@ extension UserSession {
 
     // MARK: The consent that a session begins with
 
-    /// Says what the user said before the session began.
+    /// Applies the consent that the user gave before the session began.
     func begin() { state.withLock { stateConsent(of: &$0) } }
 
-    /// Has the user's consent, as the session knows it, take its place on the way to the store.
+    /// Queues the user's consent, as the session knows it, for the store.
     ///
-    /// Under the session's lock, so that everything is queued in the order in which it was said.
+    /// Called under the session's lock, so that everything is queued in the order in which it was said.
     func stateConsent(of state: inout State) {
         let (userID, consent) = (state.user.id, state.user.consent)
         state.statementFailure = nil
@@ -112,10 +115,11 @@ extension UserSession {
         }
     }
 
-    /// Waits until the denial that the session began with is carried out: it is durable then, and nothing of the user's is
-    /// under way.
+    /// Waits until the denial that the session began with has been carried out: it is durable, and no delivery of the
+    /// user's
+    /// is under way.
     ///
-    /// - Throws: Why it couldn't be, by the second attempt as well.
+    /// - Throws: Why it failed, if the second attempt failed as well.
     func untilDenied() async throws(ExperimentationError) {
         await core.outbox.drain()
         if state.withLock({ $0.statementFailure }) != nil {
@@ -128,7 +132,7 @@ extension UserSession {
 }
 
 extension UserSession.State {
-    /// Forgets what is remembered of events.
+    /// Clears what is remembered of events.
     mutating func forgetTracking() {
         recorded = []
         pendingChanges = [:]

@@ -1,17 +1,18 @@
-/// How an anonymous user becomes a known one.
+/// Turning an anonymous user into a known one.
 extension UserSession {
-    /// Makes this session's user a known one, and has the vendor join what it knows of both.
+    /// Makes this session's user a known one, and asks the vendor to link the two.
     ///
-    /// Where that takes the vendor several steps, each is written down before the next, so that a linking that was
-    /// interrupted is taken up by the next call that asks for the same, in a later run if need be. A call that names another
-    /// user or other criteria begins anew, and what was interrupted is given up. Where it takes no steps, this is
-    /// ``identify(_:)``, and the criteria aren't looked at.
+    /// If the vendor needs several steps, progress is stored after each, so that the next call with the same arguments
+    /// resumes
+    /// an interrupted link, even in a later run. A call with another identity or other criteria starts over and
+    /// abandons the
+    /// interrupted one. If the vendor needs no steps, this is ``identify(_:)``, and the criteria are ignored.
     ///
     /// - Parameters:
-    ///   - identity: Who it is now.
+    ///   - identity: The user's new identity.
     ///   - criteria: What the vendor finds the user by, where that isn't the id.
-    /// - Returns: The ids that the vendor goes by from now on.
-    /// - Throws: Why a step wasn't taken; calling again goes on from there.
+    /// - Returns: The ids that the vendor uses from now on.
+    /// - Throws: Why a step failed; calling again resumes there.
     @discardableResult
     public func link(
         to identity: Identity,
@@ -36,13 +37,13 @@ extension UserSession {
     }
 }
 
-/// A linking in its written form.
+/// The stored form of a link in progress.
 struct StoredLink: Codable, Sendable {
-    /// Whom the application asked for; the linker may go on with other ids.
+    /// The identity that the application asked for; the linker may continue with other ids.
     var to: Identity
-    /// By what, likewise.
+    /// The criteria that the application asked for.
     var criteria: [String: String]
-    /// How far it has come.
+    /// The progress so far.
     var progress: LinkProgress
 
     init(from: Identity, to: Identity, criteria: [String: String]) {
@@ -51,6 +52,6 @@ struct StoredLink: Codable, Sendable {
         progress = LinkProgress(from: from, to: to, criteria: criteria)
     }
 
-    /// Whether this is what a call asks for.
+    /// Whether a call with these arguments resumes this link.
     func asksFor(_ to: Identity, _ criteria: [String: String]) -> Bool { self.to == to && self.criteria == criteria }
 }

@@ -4,13 +4,15 @@ import Synchronization
 extension UserSession {
     /// Brings the decisions up to date, by the vendor's rules of freshness.
     ///
-    /// Concurrent calls for the same user and attributes share one request. On failure the last good decisions stay, with
+    /// Concurrent calls for the same user and attributes share one request. On failure the last good decisions stay,
+    /// with
     /// reason ``Reason/stale``; if there are none, those of an earlier run are used, with reason ``Reason/cached``.
     ///
-    /// - Parameter force: Whether to ask the vendor although the decisions are still good.
-    /// - Throws: Why there are no new decisions: ``ErrorCode/unsupported`` if the vendor has none to give.
+    /// - Parameter force: Whether to ask the vendor even if the decisions haven't expired.
+    /// - Throws: Why there are no new decisions; ``ErrorCode/unsupported`` if the vendor makes none.
     public func refresh(force: Bool = false) async throws(ExperimentationError) {
-        // A change of the user during the request makes its answer worthless; three rounds outlast any honest caller.
+        // A change of the user during the request invalidates its answer; three rounds are more than any real caller
+        // needs.
         for _ in 0..<3 {
             let revision = state.withLock { $0.revision }
             try await refreshOnce(force: force)
@@ -59,7 +61,7 @@ extension UserSession {
         return snapshot.instant.duration(to: core.environment.time.instant) <= lifetime
     }
 
-    /// Shows the decisions of an earlier run, once, if there are none yet.
+    /// Restores the decisions of an earlier run, once, if there are none yet.
     private func restoreDecisions(by freshness: Freshness) async {
         let (needs, user, revision) = state.withLock { state in
             defer { state.isRestored = true }
@@ -88,7 +90,7 @@ extension UserSession {
         await core.kept.trim("decisions/", to: core.options.cachedUsers)
     }
 
-    /// Whether anything of this user may be written down.
+    /// Whether this user's data may be stored.
     private func mayKeep(_ user: User) -> Bool {
         user.consent == .granted || (user.consent == .unknown && !core.roles.needsConsent)
     }
@@ -140,9 +142,9 @@ extension UserSession {
         }
     }
 
-    /// Honours assignments that another place has stored, for this session.
+    /// Honours assignments that are stored elsewhere, for this session.
     ///
-    /// - Parameter assignments: The assignments; where the session has one of the same group already, that stays.
+    /// - Parameter assignments: The assignments; an existing assignment of the same group takes precedence.
     public func honor(_ assignments: EarlierAssignments) {
         state.withLock { state in
             state.earlierAssignments.merge(assignments.variations) { present, _ in present }
@@ -162,14 +164,14 @@ extension UserSession {
         if let all, mayKeep(user) { await core.kept.write(all, .assignments(of: user.id)) }
     }
 
-    // MARK: Both
+    // MARK: Either kind
 
     func currentContext() -> EvaluationContext {
         let state = state.withLock { ($0.user, $0.earlierAssignments, $0.attributeDates, $0.revision) }
         return core.context(for: state.0, earlierAssignments: state.1, attributeDates: state.2, revision: state.3)
     }
 
-    /// Puts decisions in place, unless the user has changed since they were asked for.
+    /// Publishes decisions, unless the user has changed since they were requested.
     private func publish(
         _ decisions: Decisions,
         context: EvaluationContext,
@@ -198,7 +200,7 @@ extension UserSession {
         return update { $0.revision <= context.revision ? marked(snapshot) : nil }
     }
 
-    /// Marks what has been recorded in this session already.
+    /// Returns the snapshot with what this session has already recorded marked.
     private func marked(_ snapshot: Snapshot) -> Snapshot {
         let (recorded, userID) = state.withLock { ($0.recorded, $0.user.id) }
         guard !recorded.isEmpty, core.roles.flagSeen == nil else { return snapshot }
@@ -209,7 +211,7 @@ extension UserSession {
         return snapshot
     }
 
-    /// The decisions at hand are the last good ones from now on.
+    /// Marks the current decisions as stale.
     func markStale() {
         update { snapshot in
             guard snapshot.revision > 0, case .fresh = snapshot.origin else { return nil }
@@ -219,7 +221,7 @@ extension UserSession {
 }
 
 extension User {
-    /// Checks what every vendor needs.
+    /// Checks the attributes that every vendor needs.
     func validate() throws(ExperimentationError) {
         if id.isEmpty, anonymousID?.isEmpty ?? true {
             throw ExperimentationError(.targetingKeyMissing, "The user has no id.")

@@ -4,16 +4,17 @@ import Synchronization
 extension UserSession {
     /// Accepts an event, to be delivered at least once.
     ///
-    /// When this returns, the event survives whatever the client's store survives. It is delivered later, by the vendor's
+    /// Once this returns, the event survives whatever the client's store survives. It is delivered later, by the
+    /// vendor's
     /// batch policy, in the order of this user's events.
     ///
     /// - Parameters:
     ///   - event: What happened.
-    ///   - date: When; now if `nil`.
-    ///   - surface: The part of the application it happened in, for campaigns that are to be shown there.
+    ///   - date: When it happened; now if `nil`.
+    ///   - surface: The part of the application it happened in, for campaigns to be shown there.
     /// - Throws: ``ErrorCode/unsupported`` if the vendor has no word for it, ``ErrorCode/invalidArgument``,
-    ///   ``ErrorCode/consentDenied``, ``ErrorCode/outboxFull`` by ``BackPressure``, ``ErrorCode/tooLarge``, ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is
-    ///   untouched then.
+    ///   ``ErrorCode/consentDenied``, ``ErrorCode/outboxFull`` by ``BackPressure``, ``ErrorCode/tooLarge``,
+    ///   ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is then unchanged.
     public func track(
         _ event: TrackingEvent,
         at date: Date? = nil,
@@ -22,11 +23,11 @@ extension UserSession {
         _ = try await trackWithID(event, at: date, on: surface)
     }
 
-    /// Accepts an event as ``track(_:at:on:)`` does, and says by which id it can be found while it waits.
+    /// Accepts an event as ``track(_:at:on:)`` does, and returns the id under which it waits.
     ///
     /// - Parameters:
     ///   - event: What happened.
-    ///   - date: When; now if `nil`.
+    ///   - date: When it happened; now if `nil`.
     ///   - surface: The part of the application it happened in.
     /// - Returns: The event's id; ``Envelope/id`` in ``ExperimentationClient/waitingEvents(after:limit:)``.
     /// - Throws: As ``track(_:at:on:)``.
@@ -52,14 +53,15 @@ extension UserSession {
         return envelope.id
     }
 
-    /// Tracks an event for callers who can't wait; it is accepted in a moment, in the order of the calls.
+    /// Tracks an event without waiting; it is accepted shortly afterwards, in the order of the calls.
     ///
-    /// The event, the user and the surface are taken as they are now. Prefer ``track(_:at:on:)``: this one is lost if
-    /// the process dies before the store has it, and a store that fails is only logged.
+    /// The event, the user and the surface are captured at the call. Prefer ``track(_:at:on:)``: this event is lost if
+    /// the
+    /// process dies before the store has it, and a failure of the store is only logged.
     ///
     /// - Parameters:
     ///   - event: What happened.
-    ///   - date: When; now if `nil`.
+    ///   - date: When it happened; now if `nil`.
     ///   - surface: The part of the application it happened in.
     /// - Throws: ``ErrorCode/unsupported``, ``ErrorCode/invalidArgument``, ``ErrorCode/consentDenied``.
     public func trackSoon(
@@ -71,7 +73,7 @@ extension UserSession {
         _ = place(event, at: date, on: surface) { core.outbox.note($0, consent: $1) }
     }
 
-    /// Checks what can be checked of an event and its user.
+    /// Checks an event and its user before anything is accepted.
     private func check(_ event: TrackingEvent) throws(ExperimentationError) {
         guard core.roles.takesEvents else { throw .unsupported("events", by: core.provider.name) }
         try event.validate()
@@ -81,8 +83,9 @@ extension UserSession {
         if user.consent == .denied, !event.isConsentSignal { throw .consentDenied }
     }
 
-    /// Makes an envelope of an event and has it take its place on the way to the store, both under the session's lock: what
-    /// the user says of being tracked afterwards finds it before it.
+    /// Wraps an event in an envelope and queues it for the store, both under the session's lock, so that later changes
+    /// of
+    /// consent are queued behind it.
     private func place<Ticket>(
         _ event: TrackingEvent,
         at date: Date?,
@@ -93,8 +96,9 @@ extension UserSession {
         let date = date ?? core.environment.time.now
         return state.withLock { state in
             if core.roles.campaigns != nil {
-                // So many wait only while the vendor is away for long; what is dropped meanwhile never comes back to be
-                // forgotten. Their campaigns count as after a start: for what is shown then.
+                // This many wait only during a long outage. Events dropped meanwhile are never reported, so their
+                // entries would stay.
+                // Their campaigns count as after a start: for the surface's current epoch.
                 if state.epochs.count >= UserSession.mostEpochs { state.epochs = [:] }
                 state.epochs[eventID] = state.board.epoch(of: surface)
             }
@@ -108,23 +112,25 @@ extension UserSession {
                 attributeChanges: state.pendingChanges
             )
             state.pendingChanges = [:]
-            // The store couldn't be told what the session began with: it is told again, before the event.
+            // The store couldn't be told of the session's initial consent: tell it again, before the event.
             if state.statementFailure != nil { stateConsent(of: &state) }
             return (envelope, enter(envelope, state.user.consent))
         }
     }
 
-    /// Puts attribute changes back whose event was not accepted, under what has changed since.
+    /// Restores attribute changes whose event was not accepted, beneath what has changed since.
     private func giveBack(_ changes: Attributes) {
         state.withLock { $0.pendingChanges = changes.merging($0.pendingChanges) }
     }
 
     // MARK: Exposures
 
-    /// Records that the user saw the variation of an experiment, whatever the exposure policy; at most once in a session.
+    /// Records that the user saw the variation of an experiment, whatever the exposure policy, at most once in a
+    /// session.
     ///
     /// - Parameter experiment: The experiment's id or name.
-    /// - Throws: ``ErrorCode/invalidArgument`` if the user has no place in it; ``ErrorCode/unsupported`` if the vendor takes
+    /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the
+    ///   vendor takes
     ///   no exposures.
     public func expose(_ experiment: String) throws(ExperimentationError) {
         let catalogue = snapshots.current.decisions.catalogue
@@ -139,7 +145,7 @@ extension UserSession {
         record(catalogue.assignments[place], at: place, key: nil, value: nil, default: nil, isRepeatable: false)
     }
 
-    /// Records the exposure that a read has revealed, by the policy.
+    /// Records the exposure that follows from a read, by the policy.
     @inline(never)
     func recordExposure(at place: Int, key: String, value: FlagValue?, default defaultValue: FlagValue) {
         let policy = core.options.exposurePolicy
@@ -168,7 +174,7 @@ extension UserSession {
         let exposure = Exposure(assignment: assignment, flagKey: key, value: value, defaultValue: defaultValue)
         let event = TrackingEvent(.exposure(exposure))
         guard core.takesExposure(event) else { return mark(assignment, at: place) }
-        // Whether it is new is decided in one place; the snapshot's mark only spares the way here.
+        // One place decides whether it is new; the snapshot's mark only saves the detour.
         let sight = state.withLock { state -> (isRecorded: Bool, told: FlagSight?) in
             guard state.user.consent != .denied else { return (false, nil) }
             return core.sight(exposure, of: state.user, isRepeatable: isRepeatable) {
@@ -182,7 +188,7 @@ extension UserSession {
     }
 
     private func mark(_ assignment: Assignment, at place: Int) {
-        // Who wants to know of each flag must hear of the others of this variation as well.
+        // A provider that wants to know of each flag must also hear of the variation's other flags.
         if core.roles.flagSeen != nil { return }
         let snapshot = snapshots.current
         let assignments = snapshot.decisions.catalogue.assignments
@@ -191,7 +197,7 @@ extension UserSession {
 }
 
 extension TrackingEvent {
-    /// Checks what makes no sense for any vendor.
+    /// Rejects what is invalid for every vendor.
     func validate() throws(ExperimentationError) {
         func refuse(_ message: String) -> ExperimentationError { ExperimentationError(.invalidArgument, message) }
         for (name, value) in attributes.values {

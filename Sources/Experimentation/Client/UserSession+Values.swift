@@ -1,7 +1,8 @@
 /// Reading flags. Nothing here waits, throws, allocates or touches the network.
 ///
-/// What can't be answered is the default; ``details(_:default:)-(_,Bool)`` says why. The first read that reveals the variation of
-/// an experiment records an exposure, by the client's ``ExposurePolicy``.
+/// What can't be answered reads as the default; ``details(_:default:)-(_,Bool)`` says why. The first read that reveals
+/// the
+/// variation of an experiment records an exposure, by the client's ``ExposurePolicy``.
 extension UserSession {
     /// The Boolean value of a flag, or the default.
     public func bool(_ key: String, default defaultValue: Bool) -> Bool { value(key, defaultValue) }
@@ -11,43 +12,43 @@ extension UserSession {
     public func double(_ key: String, default defaultValue: Double) -> Double { value(key, defaultValue) }
     /// The text value of a flag, or the default.
     public func string(_ key: String, default defaultValue: String) -> String { value(key, defaultValue) }
-    /// The object or list that a flag has as its value, or the default.
+    /// The object or list value of a flag, or the default.
     public func object(_ key: String, default defaultValue: FlagValue) -> FlagValue { value(key, defaultValue) }
 
-    /// The Boolean value of a flag, and why it is that.
+    /// The Boolean value of a flag, with the reason for it.
     public func details(_ key: String, default defaultValue: Bool) -> EvaluationDetails<Bool> {
         evaluate(key, defaultValue)
     }
-    /// The whole-number value of a flag, and why it is that.
+    /// The whole-number value of a flag, with the reason for it.
     public func details(_ key: String, default defaultValue: Int) -> EvaluationDetails<Int> {
         evaluate(key, defaultValue)
     }
-    /// The numeric value of a flag, and why it is that.
+    /// The numeric value of a flag, with the reason for it.
     public func details(_ key: String, default defaultValue: Double) -> EvaluationDetails<Double> {
         evaluate(key, defaultValue)
     }
-    /// The text value of a flag, and why it is that.
+    /// The text value of a flag, with the reason for it.
     public func details(_ key: String, default defaultValue: String) -> EvaluationDetails<String> {
         evaluate(key, defaultValue)
     }
-    /// The object or list that a flag has as its value, and why it is that.
+    /// The object or list value of a flag, with the reason for it.
     public func details(_ key: String, default defaultValue: FlagValue) -> EvaluationDetails<FlagValue> {
         evaluate(key, defaultValue)
     }
 
-    // MARK: Types of the application's
+    // MARK: Application types
 
-    /// The value of a flag as a type of the application's, or the default.
+    /// The value of a flag as an application's type, or the default.
     ///
-    /// It is decoded once for as long as the decisions stay. A value that doesn't fit is the default;
-    /// ``details(_:as:default:)`` says where it doesn't.
+    /// It is decoded once for as long as the decisions stay. A value that doesn't fit reads as the default;
+    /// ``details(_:as:default:)`` says where it doesn't fit.
     public func value<Value: Decodable & Sendable>(
         _ key: String,
         as type: Value.Type = Value.self,
         default defaultValue: Value
     ) -> Value { evaluate(key, as: type, defaultValue).value }
 
-    /// The value of a flag as a type of the application's, and why it is that.
+    /// The value of a flag as an application's type, with the reason for it.
     public func details<Value: Decodable & Sendable>(
         _ key: String,
         as type: Value.Type,
@@ -80,16 +81,16 @@ extension UserSession {
         default defaultValue: String,
         options: EvaluationOptions
     ) -> EvaluationDetails<String> { evaluate(key, defaultValue, options) }
-    /// The object or list that a flag has as its value, evaluated with hooks and hints of its own.
+    /// The object or list value of a flag, evaluated with hooks and hints of its own.
     public func details(
         _ key: String,
         default defaultValue: FlagValue,
         options: EvaluationOptions
     ) -> EvaluationDetails<FlagValue> { evaluate(key, defaultValue, options) }
 
-    // MARK: How
+    // MARK: Implementation
 
-    /// What a quick read found out under the lane's lock.
+    /// The result of a quick read under the lane's lock.
     private enum Quick<Value: Sendable>: Sendable {
         case value(Value)
         case revealing(Value, place: Int32)
@@ -107,7 +108,7 @@ extension UserSession {
             let isKnown =
                 place < 0 || (snapshot.marks.contains(Int(place)) && core.options.exposurePolicy == .oncePerSession)
             guard let value = Value.read(outcome) else {
-                // A flag without a value may still reveal a place.
+                // A flag without a value may still reveal an assignment.
                 if !isKnown, case .none = outcome.pointee.scalar { return .unclear }
                 return .value(defaultValue)
             }
@@ -123,7 +124,7 @@ extension UserSession {
         }
     }
 
-    /// Reads with hooks, those of this evaluation among them; the exposure is the caller's to record.
+    /// Reads with hooks, including those of this evaluation; the caller records the exposure.
     @inline(never)
     private func readWithHooks<Value: FlagReadable>(
         _ key: String,
@@ -143,7 +144,7 @@ extension UserSession {
         }
     }
 
-    /// Reads a flag as a type of the application's.
+    /// Reads a flag as an application's type.
     private func evaluate<Value: Decodable & Sendable>(
         _ key: String,
         as type: Value.Type,
@@ -179,7 +180,7 @@ extension UserSession {
         return reading.details
     }
 
-    /// Reads with everything that can be told; the place is -1 if its exposure need not be recorded any more.
+    /// Reads with all details; the place is -1 if its exposure need not be recorded again.
     @inline(__always)
     private func read<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
         if !core.flagOverrides.isEmpty, let value = core.flagOverrides[key] {
@@ -188,7 +189,7 @@ extension UserSession {
         if core.isDisabled { return FlagReader.disabled(key, defaultValue) }
         let isOnce = core.options.exposurePolicy == .oncePerSession
         let plain = snapshots.read { snapshot -> FlagReading<Value> in
-            // Aged decisions are marked by a place that none has, which is cheaper than an optional.
+            // Aged decisions are marked by an impossible place, which is cheaper than an optional.
             if !snapshot.isPlain { return aged(defaultValue) }
             return reading(of: snapshot, key, defaultValue, isOnce)
         }

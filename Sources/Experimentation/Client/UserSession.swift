@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// One user of the application, from arrival to leave: what was decided for them, and what they do.
+/// One user of the application, from arrival to leave: what is decided for them, and what they do.
 ///
-/// Reading is synchronous and reads one immutable snapshot; it never waits, throws or touches the network. Everything
-/// else is asynchronous. A session may be used from any task at once.
+/// Reading is synchronous and uses one immutable snapshot; it never waits, throws or touches the network. Everything
+/// else is asynchronous. A session may be used from several tasks at once.
 ///
 /// ```swift
 /// let session = client.session(for: User(id: "u-1", attributes: ["vip": true], consent: .granted))
@@ -13,20 +13,20 @@ import Synchronization
 /// try await session.track(.purchase(order))
 /// ```
 public final class UserSession: Sendable {
-    /// Names the session; events carry it.
+    /// The session's id; events carry it.
     public let id: String
 
-    /// Of how many events that wait it is remembered what was shown when they were tracked.
+    /// The maximum number of waiting events whose campaign epochs are remembered.
     static let mostEpochs = 4_096
 
     let core: ClientCore
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
     let changeBoard = ChangeBoard()
-    /// Values that were decoded as types of the application's.
+    /// Values decoded as application types.
     let decoded = DecodedFlags()
 
-    /// What changes in a session.
+    /// The mutable state of a session.
     struct State {
         var user: User
         var revision: UInt64 = 1
@@ -39,7 +39,7 @@ public final class UserSession: Sendable {
         var epochs: [String: UInt64] = [:]
         /// A change of consent that the vendor hasn't been told yet.
         var untoldConsent: Consent?
-        /// Why the store couldn't be told of the user's consent.
+        /// Why the store couldn't be told of the user's consent, if it failed.
         var statementFailure: ExperimentationError?
     }
 
@@ -71,23 +71,23 @@ public final class UserSession: Sendable {
 
     // MARK: The user
 
-    /// The user as they are known now.
+    /// The user as currently known.
     public var user: User { state.withLock { $0.user } }
 
     /// Changes attributes; ``FlagValue/null`` removes one.
     ///
     /// Decisions follow with the next ``refresh(force:)``.
     ///
-    /// - Parameter attributes: The ones to change; the others stay.
-    /// - Throws: ``ErrorCode/invalidContext`` for a value that is nested deeper than 16 levels or isn't finite; then
-    ///   nothing has changed.
+    /// - Parameter attributes: The attributes to change; the others stay.
+    /// - Throws: ``ErrorCode/invalidContext`` for a value that is nested deeper than 16 levels or isn't finite; nothing
+    ///   changes then.
     public func update(_ attributes: Attributes) throws(ExperimentationError) {
         try attributes.validate()
         let now = core.environment.time.now
         state.withLock { $0.change(attributes, at: now) }
     }
 
-    /// Makes the attributes just these.
+    /// Replaces all attributes.
     ///
     /// - Throws: As ``update(_:)``.
     public func replaceAttributes(_ attributes: Attributes) throws(ExperimentationError) {
@@ -100,10 +100,11 @@ public final class UserSession: Sendable {
         }
     }
 
-    /// Makes this session another user's, as at a login or a logout, where the vendor needs no more than both ids.
+    /// Switches this session to another user, as at a login or logout, where the vendor needs no more than both ids.
     ///
-    /// The old decisions are read on, as ``Reason/stale``, until the next ``refresh(force:)``. To have the vendor join
-    /// what it knows of both, use ``link(to:criteria:)``.
+    /// Reads keep the old decisions, as ``Reason/stale``, until the next ``refresh(force:)``. To have the vendor link
+    /// the two
+    /// users, call ``link(to:criteria:)``.
     public func identify(_ identity: Identity) {
         state.withLock { state in
             guard state.user.identity != identity else { return }
@@ -121,13 +122,13 @@ public final class UserSession: Sendable {
 
     // MARK: Decisions
 
-    /// All decisions as they are read now.
+    /// All decisions as currently read.
     public var decisions: Decisions { core.isDisabled ? .none : snapshots.current.decisions }
 
-    /// The user's places in experiments and holdouts.
+    /// The user's assignments to experiments and holdouts.
     public var assignments: [Assignment] { decisions.assignments }
 
-    /// Whether there is anything to read, and how good it is.
+    /// Whether there are decisions, and how good they are.
     public var status: ProviderStatus {
         if core.isDisabled { return .disabled }
         let snapshot = snapshots.current
@@ -140,15 +141,16 @@ public final class UserSession: Sendable {
 
     // MARK: Campaigns
 
-    /// Registers, replaces or, with `nil`, removes what is done with campaigns for a target.
+    /// Registers, replaces or, with `nil`, removes the campaign handler of a target.
     ///
-    /// Campaigns that came before are handed over now. The handler runs on the main actor, never within this call.
+    /// Campaigns that arrived before are handed over now. The handler runs on the main actor, never within this call.
     ///
     /// - Parameters:
-    ///   - target: The target's name, as it is written in the vendor's console; not blank.
-    ///   - surface: The part of the application that shows it; `nil` for the whole.
+    ///   - target: The target's name in the vendor's console; not blank.
+    ///   - surface: The part of the application that shows it; `nil` for the whole application.
     ///   - handler: What to do with a campaign.
-    /// - Throws: ``ErrorCode/unsupported`` if the vendor has no campaigns, ``ErrorCode/invalidArgument`` for a blank target.
+    /// - Throws: ``ErrorCode/unsupported`` if the vendor has no campaigns, ``ErrorCode/invalidArgument`` for a blank
+    ///   target.
     public func setCampaignHandler(
         forTarget target: String,
         on surface: String? = nil,
@@ -161,27 +163,27 @@ public final class UserSession: Sendable {
         hand(over: state.withLock { $0.board.setHandler(handler, target: target, surface: surface) })
     }
 
-    /// Says whether a part of the application can be seen; campaigns for it wait while it can't.
+    /// Sets whether a part of the application is visible; campaigns for it wait while it isn't.
     public func setVisible(_ isVisible: Bool, surface: String?) {
         hand(over: state.withLock { $0.board.setDeliverable(isVisible, surface: surface) })
     }
 
-    /// Forgets the handlers and the waiting campaigns of a part of the application that has gone.
+    /// Removes the handlers and held campaigns of a part of the application that has gone.
     public func clearCampaigns(on surface: String?) {
         hand(over: state.withLock { $0.board.clear(surface: surface) })
     }
 
-    /// Forgets a part of the application that won't come back, whole: what answers its events is dropped from now on.
+    /// Removes a part of the application that won't come back; answers to its events are dropped from now on.
     public func closeSurface(_ surface: String) {
         state.withLock { $0.board.close(surface: surface) }
     }
 
-    /// The campaigns that wait, for a part of the application or the whole.
+    /// The campaigns held for a part of the application, or for the whole.
     public func heldCampaigns(on surface: String? = nil) -> [Campaign] {
         state.withLock { $0.board.held(surface: surface) }
     }
 
-    /// Forgets when an event was tracked, of which nothing more will come.
+    /// Forgets the epoch of an event that can bring no more campaigns.
     func forgetEpoch(of envelope: Envelope) { state.withLock { _ = $0.epochs.removeValue(forKey: envelope.id) } }
 
     func setInUse(_ isInUse: Bool) { hand(over: state.withLock { $0.board.setInUse(isInUse) }) }
@@ -197,7 +199,7 @@ public final class UserSession: Sendable {
         hand(over: due)
     }
 
-    /// Calls handlers on the main actor, in order, if they still want to be called when their turn comes.
+    /// Calls handlers on the main actor, in order, unless they are no longer wanted when their turn comes.
     private func hand(over deliveries: [CampaignBoard.Delivery]) {
         guard !deliveries.isEmpty else { return }
         Task { @MainActor [weak self] in
@@ -214,7 +216,7 @@ extension UserSession.State {
     mutating func change(_ attributes: Attributes, at now: Date) {
         for (name, value) in attributes.values {
             let isRemoved = value == .null
-            // Spelled out: a plain `nil` would be the value null.
+            // Spelled out in full: a plain `nil` would be the value null.
             user.attributes[name] = isRemoved ? Optional.none : value
             attributeDates[name] = isRemoved ? nil : now
             pendingChanges[name] = value
@@ -224,7 +226,7 @@ extension UserSession.State {
 }
 
 extension ExperimentationError {
-    /// The vendor has nothing like what was asked for.
+    /// The error for something that the vendor has no equivalent of.
     static func unsupported(_ what: String, by provider: String) -> Self {
         ExperimentationError(.unsupported, "\(provider) has no \(what).")
     }

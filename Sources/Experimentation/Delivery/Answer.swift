@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What became of something that was said; given once.
+/// The outcome of a statement; given once.
 final class Answer: Sendable {
     typealias Outcome = Result<ConsentOutcome, ExperimentationError>
 
@@ -11,7 +11,7 @@ final class Answer: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether it is given.
+    /// Whether the answer has been given.
     var isGiven: Bool { state.withLock { $0.outcome != nil } }
 
     /// Gives the answer; only the first counts.
@@ -25,7 +25,7 @@ final class Answer: Sendable {
         for listener in listeners { listener(outcome) }
     }
 
-    /// Calls a listener with the answer, at once if it is given.
+    /// Calls a listener with the answer, at once if it has been given.
     func whenGiven(_ listener: @escaping @Sendable (Outcome) -> Void) {
         let outcome = state.withLock { state in
             if state.outcome == nil { state.listeners.append(listener) }
@@ -34,7 +34,7 @@ final class Answer: Sendable {
         if let outcome { listener(outcome) }
     }
 
-    /// The answer, once it is given; a cancellation doesn't end the wait, because what was said is carried out all the same.
+    /// The answer, once given; cancellation doesn't end the wait, because the statement is carried out all the same.
     var value: Outcome {
         get async {
             if let outcome = state.withLock({ $0.outcome }) { return outcome }

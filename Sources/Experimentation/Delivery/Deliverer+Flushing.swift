@@ -1,13 +1,14 @@
-/// Delivers for callers that wait for it.
+/// Delivery on behalf of callers that wait for it.
 extension Deliverer {
-    /// No two runs of one flush follow each other more closely than this while the vendor doesn't answer.
+    /// The shortest time between two runs of one flush while the vendor doesn't answer.
     private static let leastBetweenRuns: Duration = .milliseconds(100)
 
-    /// Delivers what can be delivered, and waits for that until the deadline.
+    /// Delivers what can be delivered, and waits for it until the deadline.
     ///
     /// - Parameters:
-    ///   - deadline: When it ends, whatever is under way.
-    ///   - isPatient: Whether what may be tried again before the deadline is waited for; otherwise it ends with the first
+    ///   - deadline: When it returns, whatever is under way.
+    ///   - isPatient: Whether to wait for retries that are due before the deadline; otherwise it returns after the
+    ///     first
     ///     run.
     func flush(by deadline: Instant, isPatient: Bool) async {
         let time = environment.time
@@ -21,7 +22,7 @@ extension Deliverer {
             if isRunning || schedule.earliest(at: began) == nil {
                 guard await runEnded.wait(until: deadline, by: time) else { return }
             }
-            // One that ran already may have looked into the store before the last events were there.
+            // A run already under way may have read the store before the last events were there.
             if !isOwn, !schedule.isBackingOff || (!isPatient && !hasOwnRun) {
                 hasOwnRun = true
                 continue

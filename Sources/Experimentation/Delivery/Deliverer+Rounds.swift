@@ -1,14 +1,14 @@
 import Foundation
 
-/// Plays rounds: leases, sends, settles.
+/// Rounds: lease, send, settle.
 extension Deliverer {
-    /// Longer than any delivery: a lease that outlives its process ends after this.
+    /// Longer than any delivery: the lease of a process that died expires after this.
     private static let lease: Duration = .seconds(120)
-    /// How many batches are leased at once at most; the number doubles while all goes well.
+    /// The maximum number of batches leased at once; the number doubles while all goes well.
     private static let mostAtOnce = 4
-    /// When events are looked at again whose user's denial the store couldn't carry out.
+    /// How long to wait before looking again at events of users whose denial the store couldn't carry out.
     private static let passedOverWait: Duration = .seconds(10)
-    /// How often a lane is asked for that another process holds.
+    /// How often to ask for a lane that another process holds.
     private static let busyWait: Duration = .seconds(1)
 
     func deliver() async {
@@ -21,14 +21,14 @@ extension Deliverer {
         if ending != .again { endRun() }
     }
 
-    /// Lets those go on who wait for a run: it has ended, or there is to be none.
+    /// Resumes callers that wait for a run: it has ended, or there will be none.
     func endRun() {
         isRunning = false
         runEnded.open()
         runEnded = AsyncGate()
     }
 
-    /// Plays a round, and says how it ended.
+    /// Runs a round and returns how it ended.
     func nextRound() async -> DeliverySchedule.Ending {
         let began = Moment(environment.time)
         do throws(ExperimentationError) {
@@ -112,7 +112,7 @@ extension Deliverer {
             // A delivery must not outlive its lease: none begins in its second half.
             if ending == nil, leased.duration(to: environment.time.instant) > Self.lease / 2 { ending = .again }
         }
-        // What is leased now would be given out behind the one who comes next.
+        // What is leased now would otherwise be handed out after the lane's next holder has taken it.
         _ = await ahead?.value
         try await writer.finish()
         if ending == nil { ending = round?.hasPassedOver == true ? .waits(until: later(Self.passedOverWait)) : .again }
@@ -122,12 +122,12 @@ extension Deliverer {
 
     func later(_ wait: Duration) -> Instant { environment.time.instant.advanced(by: wait) }
 
-    /// The time in a round that began at a moment: a clock that is set meanwhile makes no wait longer or shorter.
+    /// The time in a round that began at a given moment; setting the clock meanwhile makes no wait longer or shorter.
     func now(since began: Moment) -> Date { began.date(at: environment.time.instant) }
 
     // MARK: Requests
 
-    /// Sends a batch in one call of the adapter, and has written down what became of it.
+    /// Sends a batch in one call of the adapter, and has its outcome written down.
     ///
     /// - Returns: How the round ends, if it does.
     func send(
@@ -167,7 +167,7 @@ extension Deliverer {
         return (nil, nil)
     }
 
-    /// Tells the client what an answer brought.
+    /// Tells the client what an answer contained.
     func tell(_ report: DeliveryReport, _ verdicts: [Verdict?], _ batch: [Envelope]) async {
         var event = DeliveryEvent(report, verdicts, to: batch)
         if report.isDisabled { schedule.set(.disabled, true) }

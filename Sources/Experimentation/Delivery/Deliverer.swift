@@ -2,17 +2,19 @@ import Foundation
 
 /// Delivers what is owed to one destination: waits, leases, sends, settles.
 ///
-/// One task runs it, from the client's start to its end. When it wakes is ``DeliverySchedule``'s to say, what it sends
-/// next ``DeliveryRound``'s, what becomes of an event ``DeliveryDecision``'s, and writing that down is
-/// ``SettlementWriter``'s. Here is only what has an effect.
+/// One task runs it, from the client's start to its end. ``DeliverySchedule`` decides when it wakes, ``DeliveryRound``
+/// what
+/// it sends next, ``DeliveryDecision`` what becomes of an event, and ``SettlementWriter`` writes that down. This actor
+/// has
+/// only the effects.
 actor Deliverer {
     typealias Instant = ContinuousClock.Instant
 
-    /// A batch that is about to be sent, or on its way.
+    /// A batch that is about to be sent or under way.
     struct Sending {
         var batch: [Envelope]
         var request: Task<DeliveryReport, Never>?
-        /// Whether it was given up because a user denied consent to an event in it.
+        /// Whether it was abandoned because a user denied consent to one of its events.
         var isWithdrawn = false
     }
 
@@ -31,14 +33,14 @@ actor Deliverer {
     var schedule: DeliverySchedule
     var round: DeliveryRound?
     var sending: Sending?
-    /// The ids of the batch that got no answer the last time.
+    /// The ids of the batch that got no answer last time.
     var unanswered: [String] = []
     /// Opens when the schedule has changed.
     var wake = AsyncGate()
-    /// Opens when the run under way has ended, or else the next one.
+    /// Opens when the run under way has ended, or otherwise the next one.
     var runEnded = AsyncGate()
     var isRunning = false
-    /// Whether another process held the lane the last time.
+    /// Whether another process held the lane last time.
     var wasBusy = false
 
     init(
@@ -87,7 +89,7 @@ actor Deliverer {
         }
     }
 
-    /// Changes the schedule, and wakes the task if something else follows from it.
+    /// Changes the schedule, and wakes the task if its next action changes.
     func change(_ change: (inout DeliverySchedule) -> Void) {
         let now = environment.time.instant
         let before = schedule.next(at: now)
@@ -95,34 +97,34 @@ actor Deliverer {
         if schedule.next(at: now) != before { wake.open() }
     }
 
-    // MARK: What happens elsewhere
+    // MARK: Signals from elsewhere
 
-    /// Events were stored that may be delivered.
+    /// Notes that deliverable events were stored.
     func accepted(_ count: Int) { change { $0.accepted(count, at: environment.time.instant) } }
 
-    /// Forbids deliveries for a reason, or takes it back.
+    /// Sets or lifts a hold on deliveries.
     func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) { change { $0.set(hold, isOn) } }
 
-    /// Forbids deliveries for good, and ends what is under way.
+    /// Forbids deliveries for good, and ends the one under way.
     func close() {
         set(.closed, true)
         sending?.request?.cancel()
     }
 
-    /// Tries again after a refusal of everything: the application says that the reason is gone.
+    /// Tries again after the vendor refused everything, because the application says that the cause is gone.
     func resumeAfterRefusal() { change { $0.resumeAfterRefusal() } }
 
-    /// Delivers what an earlier run left, if it left anything.
+    /// Delivers what an earlier run left, if anything.
     ///
-    /// A run for nothing would take the first event of this run before its batch is due.
+    /// A run without a cause would take the first event of this run before its batch is due.
     func resume() async {
         guard let left = try? await store.status(of: destination, now: environment.time.now) else { return }
         if left.deliverable > 0 { change { $0.force() } }
     }
 
-    /// Ends what is under way of users who deny consent; when this returns, no request goes on that has their events.
+    /// Interrupts deliveries of users who deny consent; when this returns, no request with their events is under way.
     ///
-    /// Others' events in it are sent again; that costs less than a request without consent.
+    /// Other users' events in those requests are sent again, which is better than a request without consent.
     func withdraw(_ users: Set<ExactText>) async {
         guard let sending, sending.batch.contains(where: { $0.isStopped(by: users) }) else {
             if round?.concerns(users) == true { round?.end() }
@@ -131,7 +133,7 @@ actor Deliverer {
         await withdrawAll()
     }
 
-    /// Ends what is under way, whatever users it is of; it is sent again as far as it is still in the store.
+    /// Interrupts every delivery under way; events that are still in the store are sent again.
     func withdrawAll() async {
         round?.end()
         guard let sending else { return }

@@ -1,33 +1,33 @@
 import Foundation
 
-/// What to do with one event after an attempt: the pure part of delivery.
+/// Decides what to do with one event after an attempt: the pure part of delivery.
 ///
-/// The table, whole:
+/// The complete table:
 ///
 /// | Verdict | Event | Attempt counted |
 /// |---|---|---|
 /// | delivered | acknowledged | – |
-/// | outage, or none | stays as it is; the round ends, and the next one comes once the pause is over | no |
-/// | failed | back after a pause of its own; given up as `exhausted` after the last attempt | yes |
-/// | split, alone | given up as `rejected` | – |
+/// | outage, or none | stays as it is; the round ends, and the next one begins after the pause | no |
+/// | failed | returned with a pause of its own; dropped as `exhausted` after the last attempt | yes |
+/// | split, alone | dropped as `rejected` | – |
 /// | split, among others | tried again in halves, at once | no |
-/// | rejected | given up as `rejected` | – |
+/// | rejected | dropped as `rejected` | – |
 /// | stop | stays as it is; nothing is sent until ``RetrySchedule/probe(afterStops:jitter:)``, then one event | no |
 enum DeliveryDecision: Equatable {
     case settle(Settlement)
     case splitWithOthers
-    /// Nothing is written down of the event: it is the vendor that fails.
+    /// The event is left as it is: the vendor failed, not the event.
     case stays(DeliveryRound.Failure, asked: Duration?)
 
-    /// Decides about one event.
+    /// Decides what becomes of one event.
     ///
     /// - Parameters:
     ///   - envelope: The event.
-    ///   - verdict: What the adapter said of it.
+    ///   - verdict: The adapter's verdict on it.
     ///   - isAlone: Whether it was sent alone.
     ///   - policy: How many attempts it has.
     ///   - now: The time.
-    ///   - jitter: A number from 0 up to 1; asked for only where a wait is drawn.
+    ///   - jitter: A number from 0 up to, but not including, 1; evaluated only to draw a wait.
     /// - Returns: What to write down, or that the batch is to be halved.
     static func about(
         _ envelope: Envelope,
@@ -61,9 +61,9 @@ enum DeliveryDecision: Equatable {
         }
     }
 
-    /// Whether a batch was refused as a whole, so that one event of it may be to blame for all.
+    /// Whether a batch was refused as a whole, so that one event of it may be the cause for all.
     ///
-    /// - Parameter verdicts: What was said of each of its events.
+    /// - Parameter verdicts: The verdict on each of its events.
     /// - Returns: Whether it was.
     static func isRefusedAsAWhole(_ verdicts: [Verdict?]) -> Bool {
         guard verdicts.count > 1, let first = verdicts[0], case .failed = first else { return false }
@@ -75,39 +75,41 @@ enum DeliveryDecision: Equatable {
 enum RetrySchedule {
     /// The mean of the first wait.
     static let base: Duration = .seconds(1)
-    /// No wait is longer.
+    /// The longest wait.
     static let longest: Duration = .seconds(300)
 
-    /// The wait before an attempt: drawn from nothing up to a bound that doubles, so that clients which failed
-    /// together don't come back together.
+    /// The wait before an attempt: drawn between zero and a bound that doubles, so that clients that failed together
+    /// don't
+    /// return together.
     ///
     /// - Parameters:
     ///   - attempt: How many attempts have failed.
-    ///   - jitter: A number from 0 up to 1.
+    ///   - jitter: A number from 0 up to, but not including, 1.
     /// - Returns: The wait.
     static func wait(beforeAttempt attempt: Int, jitter: Double) -> Duration {
-        // Ten doublings are past the longest wait; more would overflow.
+        // Ten doublings exceed the longest wait; more would overflow.
         let bound = min(base * (1 << min(max(attempt, 0), 10)), longest)
         return bound * (jitter.isFinite ? min(max(jitter, 0), 1) : 1)
     }
 
-    /// The wait before the vendor is tried again with one event after it refused everything, which lasts until a correction of the
-    /// settings: about a quarter of an hour, then twice as long each time, up to about four hours.
+    /// The wait before trying a single event on a vendor that refused everything, which usually lasts until its
+    /// settings are
+    /// corrected: about a quarter of an hour, then twice as long each time, up to about four hours.
     ///
     /// - Parameters:
     ///   - stops: How often in a row it has refused.
-    ///   - jitter: A number from 0 up to 1.
+    ///   - jitter: A number from 0 up to, but not including, 1.
     /// - Returns: The wait.
     static func probe(afterStops stops: Int, jitter: Double) -> Duration {
         let wait = Duration.seconds(900) * (1 << min(max(stops - 1, 0), 4))
         return wait * (0.9 + 0.2 * (jitter.isFinite ? min(max(jitter, 0), 1) : 1))
     }
 
-    /// A wait that a vendor asked for, within reason.
+    /// A wait that a vendor asked for, limited to a sensible range.
     static func clamped(_ wait: Duration) -> Duration { min(max(wait, .zero), longest) }
 }
 
 extension Duration {
-    /// The same in seconds.
+    /// The duration in seconds.
     var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

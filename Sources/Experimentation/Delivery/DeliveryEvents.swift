@@ -1,19 +1,19 @@
 import Synchronization
 
-/// What one answer of a vendor brought, for the client to act on.
+/// The content of one answer of a vendor, for the client to act on.
 struct DeliveryEvent: Sendable {
     /// Campaigns, each with the event that it answers.
     var campaigns: [(envelope: Envelope, campaign: Campaign)] = []
-    /// The events of which nothing more will come: the vendor has taken them, or refused them for good.
+    /// The events that are settled for good: the vendor has taken or refused them.
     var settled: [Envelope] = []
-    /// Whether the vendor has switched itself off.
+    /// Whether the vendor's kill switch is on.
     var isDisabled = false
-    /// Why the vendor refuses everything until the settings are corrected.
+    /// Why the vendor refuses everything until its settings are corrected.
     var refusal: ExperimentationError?
-    /// Whether the vendor takes events again after it had refused everything.
+    /// Whether the vendor takes events again after refusing everything.
     var hasResumed = false
 
-    /// Reads an answer.
+    /// Creates an event from an answer.
     init(_ report: DeliveryReport, _ verdicts: [Verdict?], to batch: [Envelope]) {
         isDisabled = report.isDisabled
         campaigns = report.campaigns.compactMap { received in
@@ -24,7 +24,7 @@ struct DeliveryEvent: Sendable {
         for case .stop(let error)? in verdicts { refusal = error }
     }
 
-    /// Creates an event about nothing.
+    /// Creates an empty event.
     init(isDisabled: Bool = false) { self.isDisabled = isDisabled }
 
     /// Whether there is nothing to act on.
@@ -32,7 +32,7 @@ struct DeliveryEvent: Sendable {
         campaigns.isEmpty && settled.isEmpty && !isDisabled && refusal == nil && !hasResumed
     }
 
-    /// The campaigns by the event that they answer, in order.
+    /// Campaigns grouped by the event that they answer, in order.
     var answers: [(envelope: Envelope, campaigns: [Campaign])] {
         var order: [String] = []
         var groups: [String: (Envelope, [Campaign])] = [:]
@@ -44,27 +44,28 @@ struct DeliveryEvent: Sendable {
     }
 }
 
-/// Passes on what deliveries bring to a listener who comes into being after them.
+/// Passes the outcome of deliveries to a listener that is created after them.
 final class DeliveryEvents: Sendable {
-    /// A closure that lies in a mutex by itself is wrapped once more by every look at it, until calling it overflows the
-    /// stack; one that lies in a structure isn't.
+    /// A closure stored directly in a mutex is wrapped once more by every access, until calling it overflows the stack;
+    /// a
+    /// closure in a structure isn't.
     private struct Listener: Sendable {
         var receive: @Sendable (DeliveryEvent) async -> Void
     }
 
     private let listener = Mutex<Listener?>(nil)
 
-    /// Sets who listens from now on.
+    /// Sets the listener.
     func listen(_ receive: @escaping @Sendable (DeliveryEvent) async -> Void) {
         listener.withLock { $0 = Listener(receive: receive) }
     }
 
-    /// Passes an event on, and waits until it was acted on; without a listener it is lost.
+    /// Passes an event on, and waits until it has been acted on; without a listener it is lost.
     func send(_ event: DeliveryEvent) async { await listener.withLock { $0 }?.receive(event) }
 }
 
 extension Verdict? {
-    /// Whether the vendor said nothing about the event itself.
+    /// Whether the verdict says nothing about the event itself.
     var isNoAnswer: Bool {
         switch self {
         case nil, .outage: true
@@ -72,7 +73,7 @@ extension Verdict? {
         }
     }
 
-    /// Whether nothing more will come of the event.
+    /// Whether the event is settled for good.
     fileprivate var isFinal: Bool {
         switch self {
         case .delivered, .rejected: true

@@ -1,21 +1,21 @@
 /// When the next run of deliveries to a destination begins: the pure part of waiting.
 ///
-/// A run is one round after another until nothing is left that may be tried now. What happens is told to the schedule,
-/// and ``next(at:)`` says what follows from it. It knows no clock and no task.
+/// A run is one round after another until nothing is left that may be tried now. The schedule is told what happens, and
+/// ``next(at:)`` returns what follows. It uses no clock and no task.
 struct DeliverySchedule: Equatable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What forbids deliveries until it is taken back.
+    /// A reason that forbids deliveries until it is lifted.
     enum Hold: Hashable { case offline, disabled, refused, unattended, closed }
 
-    /// What to do.
+    /// What to do next.
     enum Next: Equatable { case now, at(Instant), never }
 
     /// How a run ended.
     enum Ending: Equatable {
-        /// Nothing is left that may be delivered.
+        /// Nothing deliverable is left.
         case empty
-        /// What is left may be tried from a moment on.
+        /// What is left may be tried from this moment on.
         case waits(until: Instant)
         /// There may be more: look again at once.
         case again
@@ -35,11 +35,11 @@ struct DeliverySchedule: Equatable {
 
     private struct Pause: Equatable {
         var end: Instant
-        /// Whether the vendor asked for it; then not even a flush goes before.
+        /// Whether the vendor asked for the pause, so that not even a flush may ignore it.
         var isAsked: Bool
     }
 
-    /// After how many events a run begins.
+    /// The number of events that starts a run.
     let count: Int
     /// How long an event waits for others.
     let interval: Duration
@@ -47,10 +47,10 @@ struct DeliverySchedule: Equatable {
     private(set) var holds: Set<Hold> = []
     private var isForced = false
     private var arrivals = Arrivals()
-    /// When something that failed may be tried again.
+    /// When a failed event may be tried again.
     private var retry: Instant?
     private var pause: Pause?
-    /// How many runs have failed in a row.
+    /// The number of consecutive runs that failed.
     private var failures = 0
     private(set) var refusals = Refusals()
 
@@ -59,9 +59,9 @@ struct DeliverySchedule: Equatable {
         interval = policy.interval
     }
 
-    // MARK: What follows
+    // MARK: Queries
 
-    /// What to do at a moment.
+    /// What to do at a given moment.
     func next(at now: Instant) -> Next {
         if holds == [.refused], let probe = refusals.probe { return probe > now ? .at(probe) : .now }
         guard holds.isEmpty else { return .never }
@@ -77,24 +77,24 @@ struct DeliverySchedule: Equatable {
         return pause.end
     }
 
-    /// When to try again by oneself after a run that left something; `nil` if nothing is to be waited for.
+    /// When the schedule itself tries again after a run that left something; `nil` if there is nothing to wait for.
     var nextAttempt: Instant? { pause?.end ?? retry }
 
     /// Whether the last run failed.
     var isBackingOff: Bool { failures > 0 }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// Events were accepted that may be delivered.
+    /// Notes that deliverable events were accepted.
     mutating func accepted(_ count: Int, at now: Instant) {
         arrivals.count += count
         if arrivals.due == nil { arrivals.due = now.advanced(by: interval) }
     }
 
-    /// A run is wanted now: a flush, or something that may be delivered again.
+    /// Requests a run now: for a flush, or for events that have become deliverable.
     mutating func force() { isForced = true }
 
-    /// A run begins.
+    /// Notes that a run begins.
     mutating func begin() {
         if holds == [.refused] {
             holds = []
@@ -106,12 +106,12 @@ struct DeliverySchedule: Equatable {
         pause = nil
     }
 
-    /// A run ended.
+    /// Notes that a run ended.
     ///
     /// - Parameters:
-    ///   - ending: How.
+    ///   - ending: How it ended.
     ///   - now: The time.
-    ///   - jitter: A number from 0 up to 1; asked for only where a wait is drawn.
+    ///   - jitter: A number from 0 up to, but not including, 1; evaluated only to draw a wait.
     mutating func ended(_ ending: Ending, at now: Instant, jitter: @autoclosure () -> Double) {
         switch ending {
         case .empty: failures = 0
@@ -132,7 +132,7 @@ struct DeliverySchedule: Equatable {
         }
     }
 
-    /// The vendor has taken something.
+    /// Notes that the vendor has taken something.
     ///
     /// - Returns: Whether it had refused everything before.
     mutating func succeeded() -> Bool {
@@ -143,7 +143,7 @@ struct DeliverySchedule: Equatable {
         return refusals.count > 0
     }
 
-    /// Forbids deliveries for a reason, or takes it back.
+    /// Sets or lifts a hold on deliveries.
     mutating func set(_ hold: Hold, _ isOn: Bool) {
         if isOn {
             holds.insert(hold)
@@ -154,20 +154,20 @@ struct DeliverySchedule: Equatable {
         }
     }
 
-    /// The application says that the reason is gone for which the vendor refused everything.
+    /// Notes that, according to the application, the cause of the vendor's refusals is gone.
     mutating func resumeAfterRefusal() {
         refusals.forgive()
         set(.refused, false)
     }
 }
 
-/// How a vendor that refuses everything is tried again: keys are renewed and contracts mended while applications run.
+/// When to probe a vendor that refuses everything: keys are renewed and contracts fixed while applications run.
 struct Refusals: Equatable {
-    /// How often in a row it has refused.
+    /// The number of consecutive refusals.
     private(set) var count = 0
-    /// When it is tried again with one event.
+    /// When to try a single event.
     private(set) var probe: ContinuousClock.Instant?
-    /// Whether it is being tried with one event.
+    /// Whether a single event is being tried.
     var isProbing = false
 
     /// Notes a refusal.
@@ -177,9 +177,9 @@ struct Refusals: Equatable {
         probe = now.advanced(by: RetrySchedule.probe(afterStops: count, jitter: jitter))
     }
 
-    /// Notes that the reason should be gone.
+    /// Notes that the cause should be gone.
     ///
-    /// That there were refusals is forgotten with the first event that is taken.
+    /// The refusals are forgotten once the first event is taken.
     mutating func forgive() {
         count = min(count, 1)
         isProbing = false

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A moment by both clocks, to turn times of the one into times of the other.
+/// One moment on both clocks, to convert times of one to the other.
 struct Moment {
     let date: Date
     let instant: ContinuousClock.Instant
@@ -10,18 +10,19 @@ struct Moment {
         instant = time.instant
     }
 
-    /// When a date comes, if the clock isn't set; no later than the longest wait.
+    /// When a date occurs if the clock isn't set; at most the longest wait away.
     func instant(of date: Date) -> ContinuousClock.Instant {
         let wait = min(max(date.timeIntervalSince(self.date), 0.001), RetrySchedule.longest.seconds)
         return instant.advanced(by: .seconds(wait))
     }
 
-    /// What time it is at an instant: a clock that is set in between must not show in a wait.
+    /// The date at an instant; setting the clock in between doesn't affect waits.
     func date(at instant: ContinuousClock.Instant) -> Date { date + self.instant.duration(to: instant).seconds }
 }
 
-/// The time of day as far as it can be trusted: no later than what has passed since the beginning, so that a clock that is
-/// set ahead doesn't make events old.
+/// The time of day as far as it can be trusted: at most the start plus the time elapsed, so that a clock set ahead
+/// doesn't
+/// make events old.
 struct CautiousClock: Sendable {
     private let time: any TimeSource
     private let began: (date: Date, instant: ContinuousClock.Instant)

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What became of the events of one type since a client began.
+/// What became of the events of one type since a client was created.
 public struct EventCounts: Sendable, Hashable, Codable {
-    /// How many the client accepted.
+    /// The number of events that the client accepted.
     public var accepted: Int
-    /// How many deliveries the vendor took, those of events that an earlier run had accepted among them.
+    /// The number of deliveries that the vendor took, including events accepted by an earlier run.
     public var delivered: Int
-    /// How many deliveries were given up after an answer of the vendor's, by reason.
+    /// The number of deliveries dropped because of the vendor's answer, by reason.
     public var dropped: [Ledger.DropReason: Int]
 
     /// Creates counts.
@@ -21,7 +21,7 @@ public struct EventCounts: Sendable, Hashable, Codable {
 final class EventCounters: Sendable {
     private let state = Mutex<[String: EventCounts]>([:])
 
-    /// What was counted so far.
+    /// The counts so far.
     var counts: [String: EventCounts] { state.withLock { $0 } }
 
     /// Counts events that were accepted.
@@ -29,9 +29,9 @@ final class EventCounters: Sendable {
         count(events.map(\.envelope.event.type)) { $0.accepted += $1 }
     }
 
-    /// Counts what became of a batch, as far as that is final.
+    /// Counts what became of a batch, as far as it is final.
     func settled(_ settlements: [Settlement], of batch: [Envelope]) {
-        // Nearly always all of it was delivered, in its order.
+        // Nearly always everything was delivered, in order.
         if settlements.count == batch.count, settlements.allSatisfy({ $0.outcome == .delivered }) {
             return count(batch.map(\.event.type)) { $0.delivered += $1 }
         }
@@ -48,7 +48,9 @@ final class EventCounters: Sendable {
         }
     }
 
-    /// Counts runs of one type at a time: events of a type mostly come together, and a look into a table costs more than they do.
+    /// Counts runs of one type at a time: events of a type mostly come together, and a dictionary lookup costs more
+    /// than
+    /// counting.
     private func count(_ types: [String], _ add: (inout EventCounts, Int) -> Void) {
         state.withLock { counts in
             var start = 0

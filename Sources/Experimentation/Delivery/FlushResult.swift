@@ -1,15 +1,15 @@
 /// What a flush left.
 public enum FlushResult: Sendable, Hashable {
-    /// Nothing waits: everything was delivered, given up or removed.
+    /// Nothing waits: everything was delivered, dropped or removed.
     case delivered
-    /// All that waits is held until its users consent.
+    /// Everything that waits is held until its users consent.
     ///
-    /// - Parameter events: How many events that are.
+    /// - Parameter events: How many events are held.
     case held(events: Int)
-    /// Something still waits for its delivery.
+    /// Something still waits for delivery.
     ///
     /// - Parameters:
-    ///   - events: How many events do.
+    ///   - events: How many events wait.
     ///   - held: How many more are held until their users consent.
     case waits(events: Int, held: Int)
     /// The store didn't say in time what is left.
@@ -24,7 +24,7 @@ public enum FlushResult: Sendable, Hashable {
             }
     }
 
-    /// Whether nothing is left that could have been delivered; what is held for consent couldn't.
+    /// Whether nothing deliverable is left; events held for consent aren't deliverable.
     public var isDone: Bool {
         switch self {
         case .delivered, .held: true

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Carries what was said into the store.
+/// Carrying statements into the store.
 extension Intake {
     /// Carries the line into the store until it is empty; with an answer, until that is given.
     func carry(for answer: Answer? = nil) async {
@@ -20,13 +20,13 @@ extension Intake {
                 if state.line.isEmpty { state.isCarried = false }
                 return state.isCarried
             }
-            // Who only wanted one thing stored doesn't carry the others' for ever.
+            // A caller that only wanted one thing stored doesn't carry the others' for ever.
             if hasMore { Task { await carry() } }
             return
         }
     }
 
-    /// Stores what was said, in order: events that follow each other in one transaction, changes of consent in another.
+    /// Stores statements in order: consecutive events in one transaction, changes of consent in another.
     ///
     /// - Returns: What couldn't be stored, and why; `nil` if everything was.
     private func store(_ entries: [Entry]) async -> (ArraySlice<Entry>, ExperimentationError)? {
@@ -68,7 +68,7 @@ extension Intake {
         if !accepted.isEmpty { await stored(accepted) }
     }
 
-    /// Leaves out the events of users whose denial is owed, unless that can be carried out now.
+    /// Leaves out the events of users whose denial is owed, unless it can be carried out now.
     private func admitted(_ run: ArraySlice<Entry>) async -> ArraySlice<Entry> {
         let denying = owed.users
         if denying.isEmpty { return run }
@@ -90,7 +90,7 @@ extension Intake {
     private func change(_ run: ArraySlice<Entry>) async throws(ExperimentationError) {
         let changes = run.compactMap(\.statement.change)
         let denying = owed.users
-        // Who consents again keeps what is still there.
+        // A user who consents again keeps what is still there.
         for change in changes where change.isGranted && denying.contains(ExactText(change.userID)) {
             try await owed.end(change.userID) { () async throws(ExperimentationError) in
                 _ = try await self.store.setConsent([change])
@@ -106,10 +106,10 @@ extension Intake {
 
     // MARK: Failures
 
-    /// Ends the line, because the store failed.
+    /// Empties the line, because the store failed.
     ///
-    /// Those who wait are told why at once, instead of each after another failure. What was only noted waits for the next
-    /// who comes, and what the store couldn't be told of denials is owed.
+    /// Waiting callers get the error at once, instead of one after another. Noted entries wait for the next caller, and
+    /// denials that the store couldn't record are owed.
     private func stop(_ rest: ArraySlice<Entry>, _ failure: ExperimentationError) async {
         let failed = state.withLock { state in
             defer { state.line = [] }
@@ -135,17 +135,17 @@ extension Intake {
 
     // MARK: Joining
 
-    /// Has a user's event carry the consent that was noted just before it, which spares a transaction.
+    /// Attaches a grant of consent that was noted just before a user's event to that event, which saves a transaction.
     ///
     /// - Parameters:
     ///   - entries: The line.
-    ///   - denying: Users whose denial is owed; theirs must be ended first.
-    /// - Returns: The line, in which a noted grant that an event of the same user follows has become part of the event.
+    ///   - denying: Users whose denial is owed; their denials must be ended first.
+    /// - Returns: The line, in which a noted grant followed by an event of the same user has become part of the event.
     private static func joined(_ entries: [Entry], leaving denying: Set<ExactText>) -> [Entry] {
         if entries.count == 1 { return entries }
         var joined: [Entry] = []
         joined.reserveCapacity(entries.count)
-        // Grants that may still be joined, by user, with their places.
+        // Grants that may still be joined, by user, with their positions.
         var grants: [ExactText: Int] = [:]
         var gone: Set<Int> = []
         for var entry in entries {

@@ -3,15 +3,17 @@ import Synchronization
 
 /// The one way into the store: events and changes of consent, in the order in which they were said.
 ///
-/// What is said takes its place at once and without waiting, so that a caller can decide and say it under a lock of its
-/// own. The first in an empty line carries the line into the store; what comes meanwhile goes along in the next
+/// A statement takes its place in line at once and without waiting, so that a caller can decide and state under a lock
+/// of
+/// its own. The first in an empty line carries the line into the store; whatever arrives meanwhile goes along in the
+/// next
 /// transaction.
 final class Intake: Sendable {
-    /// What is to be written down.
+    /// What to write down.
     enum Statement: Sendable {
         case event(NewEvent)
         case consent(ConsentChange)
-        /// Nothing: its turn has come when everything before it is stored.
+        /// Nothing: its turn comes once everything before it is stored.
         case mark
     }
 
@@ -24,7 +26,7 @@ final class Intake: Sendable {
 
     struct Entry: Sendable {
         var statement: Statement
-        /// Whether no caller waits: what can't be stored then stays in the line for a while.
+        /// Whether no caller waits: what can't be stored then stays in line for a while.
         var isNoted: Bool
         var answer: Answer
     }
@@ -35,15 +37,15 @@ final class Intake: Sendable {
         var isClosed = false
     }
 
-    /// How many go into one transaction at most.
+    /// The maximum number of entries in one transaction.
     static let mostAtOnce = 512
-    /// How many noted events wait at most for a store that fails.
+    /// The maximum number of noted events that wait for a failing store.
     static let mostNoted = 10_000
 
     let store: any OutboxStore
     let owed: OwedDenials
     let environment: ClientEnvironment
-    /// Told of the events that were accepted, and with none of them that held ones were released.
+    /// Called with the events that were accepted, and with none when held ones were released.
     let stored: @Sendable ([NewEvent]) async -> Void
     let state = Mutex(State())
 
@@ -59,7 +61,7 @@ final class Intake: Sendable {
         self.stored = stored
     }
 
-    // MARK: Saying
+    // MARK: Statements
 
     /// Takes a place in the line; the caller then waits for ``outcome(of:)``.
     func enter(_ statement: Statement) -> Ticket { enter(statement, isNoted: false) }
@@ -67,14 +69,15 @@ final class Intake: Sendable {
     /// Takes a place in the line for a caller that can't wait.
     ///
     /// - Parameters:
-    ///   - statement: What is said.
-    ///   - ended: Called with the outcome, by the task that carries the line; quick. Not called once the line is closed.
+    ///   - statement: What to write down.
+    ///   - ended: Called with the outcome, by the task that carries the line; must be quick. Not called once the line
+    ///     is closed.
     func note(
         _ statement: Statement,
         ended: @escaping @Sendable (Result<ConsentOutcome, ExperimentationError>) -> Void = { _ in }
     ) {
         let answer = Answer()
-        // Before it can be given: the caller that notes something may hold the lock that the listener needs.
+        // Set the listener before the answer can be given: the caller may hold the lock that the listener needs.
         answer.whenGiven(ended)
         let ticket = enter(statement, isNoted: true, answer)
         if ticket.isCarrier { Task { await carry() } }
@@ -93,18 +96,18 @@ final class Intake: Sendable {
         return Ticket(answer: answer, isCarrier: isCarrier ?? false)
     }
 
-    /// Waits until what was said is in the store, or isn't going to be.
+    /// Waits until the statement is in the store, or has failed.
     ///
-    /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store says.
+    /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
     @discardableResult
     func outcome(of ticket: Ticket) async throws(ExperimentationError) -> ConsentOutcome {
         if ticket.isCarrier { await carry(for: ticket.answer) }
         return try await ticket.answer.value.get()
     }
 
-    /// Waits until everything that was said before is in the store, or couldn't be stored.
+    /// Waits until everything stated before is in the store, or couldn't be stored.
     func drain() async { _ = try? await outcome(of: enter(.mark)) }
 
-    /// Refuses what is said from now on.
+    /// Refuses statements from now on.
     func close() { state.withLock { $0.isClosed = true } }
 }

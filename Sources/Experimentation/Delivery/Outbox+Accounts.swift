@@ -1,8 +1,8 @@
-/// Looks at what waits, and removes it.
+/// Inspecting and removing what waits.
 extension Outbox {
     var destinations: [Destination] { routes.map(\.destination) }
 
-    /// The accounts, with everything that was said taken in first.
+    /// The ledger, after everything stated so far has been taken in.
     func ledger() async throws(ExperimentationError) -> Ledger {
         await intake.drain()
         var sum = Ledger()
@@ -10,7 +10,7 @@ extension Outbox {
         return sum
     }
 
-    /// The accounts of each destination that the store knows, with everything that was said taken in first.
+    /// The ledger of each destination in the store, after everything stated so far has been taken in.
     func ledgers() async throws(ExperimentationError) -> [Destination: Ledger] {
         await intake.drain()
         var ledgers: [Destination: Ledger] = [:]
@@ -20,9 +20,9 @@ extension Outbox {
         return ledgers
     }
 
-    /// Gives up what is owed to a destination.
+    /// Drops what is owed to a destination.
     ///
-    /// - Returns: How many deliveries were given up.
+    /// - Returns: How many deliveries were dropped.
     /// - Throws: ``ErrorCode/store``.
     func drop(owedTo destination: Destination) async throws(ExperimentationError) -> Int {
         await intake.drain()
@@ -31,7 +31,7 @@ extension Outbox {
         return dropped
     }
 
-    /// What waits, with everything that was said taken in first.
+    /// What waits, after everything stated so far has been taken in.
     func status() async throws(ExperimentationError) -> OutboxStatus {
         await intake.drain()
         var sum = OutboxStatus()
@@ -41,13 +41,13 @@ extension Outbox {
         return sum
     }
 
-    /// The events that wait, with everything that was said taken in first.
+    /// The events that wait, after everything stated so far has been taken in.
     func waitingEvents(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
         await intake.drain()
         return try await store.waiting(after: sequence, limit: limit)
     }
 
-    /// Removes the waiting events of all users, who go on as before.
+    /// Removes the waiting events of all users, who may go on as before.
     ///
     /// - Returns: How many deliveries were removed.
     /// - Throws: ``ErrorCode/store``.

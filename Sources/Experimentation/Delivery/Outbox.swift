@@ -1,17 +1,19 @@
 import Foundation
 
-/// Takes events, keeps them, and has them delivered: in order per user, at least once, to each destination by itself.
+/// Takes events, keeps them, and has them delivered: in order per user, at least once, to each destination
+/// independently.
 ///
-/// What is accepted goes through one ``Intake`` into the store, and out of it by one ``Deliverer`` for each destination.
-/// Whatever stops a delivery (no network, the kill switch, wrong settings) stops only that: events are still taken.
+/// What is accepted goes through one ``Intake`` into the store, and out of it by one ``Deliverer`` for each
+/// destination.
+/// What stops deliveries (no network, the kill switch, wrong settings) stops only those: events are still accepted.
 final class Outbox: Sendable {
-    /// How long the store may take at the least to say whether it is empty, also where the deadline has come.
+    /// How long the store may take at least to say whether it is empty, even when the deadline has passed.
     static let leastForStatus: Duration = .milliseconds(500)
 
     let store: any OutboxStore
     let kept: KeptState
     let routes: [EventRoute]
-    /// Whether the first route was asked about an event before it comes here.
+    /// Whether the first route decides about an event before it comes here.
     private let isFirstAsked: Bool
     let deliverers: [Deliverer]
     let tasks: [Task<Void, Never>]
@@ -24,12 +26,13 @@ final class Outbox: Sendable {
     ///
     /// - Parameters:
     ///   - store: Where events are kept.
-    ///   - kept: Where it is noted what a failing store owes.
-    ///   - routes: Where events go, the one that decides whether an event is taken first; each destination once.
-    ///   - isFirstAsked: Whether there is one that decides; otherwise each is asked for itself.
-    ///   - environment: Time, chance, names and messages.
-    ///   - events: Told of what deliveries bring.
-    ///   - accepted: Called whenever events have been accepted; quick.
+    ///   - kept: Where the debts of a failing store are noted.
+    ///   - routes: Where events go, starting with the one that decides whether an event is accepted; each destination
+    ///     once.
+    ///   - isFirstAsked: Whether there is one that decides; otherwise each route is asked for itself.
+    ///   - environment: Clock, chance, ids and log.
+    ///   - events: Told of the outcome of deliveries.
+    ///   - accepted: Called whenever events have been accepted; must be quick.
     init(
         store: any OutboxStore,
         kept: KeptState,
@@ -64,7 +67,7 @@ final class Outbox: Sendable {
             accepted()
             counters.accepted(events)
             for deliverer in deliverers {
-                // Without events, held ones were released: where, only the store knows.
+                // No events means that held ones were released: only the store knows for which destinations.
                 let count = events.isEmpty ? 1 : events.count { $0.isDeliverable(to: deliverer.destination) }
                 if count > 0 { await deliverer.accepted(count) }
             }
@@ -74,14 +77,14 @@ final class Outbox: Sendable {
 
     deinit { for task in tasks { task.cancel() } }
 
-    // MARK: What is said
+    // MARK: Statements
 
-    /// Takes an event's place in the line, without waiting; the caller then waits for ``outcome(of:)``.
+    /// Queues an event without waiting; the caller then waits for ``outcome(of:)``.
     ///
     /// - Parameters:
     ///   - envelope: The event.
-    ///   - consent: What its user says of being tracked; unknown consent holds it back where it is needed.
-    ///   - isStated: Whether they say it with this event, as a user without a session does.
+    ///   - consent: Its user's consent; unknown consent holds it back where consent is needed.
+    ///   - isStated: Whether the consent is stated with this event, as by a user without a session.
     /// - Returns: The place.
     func enter(_ envelope: Envelope, consent: Consent, isStated: Bool = false) -> Intake.Ticket {
         var event = event(envelope, consent)
@@ -89,22 +92,22 @@ final class Outbox: Sendable {
         return intake.enter(.event(event))
     }
 
-    /// Takes the place of an event for a caller who can't wait.
+    /// Queues an event for a caller that can't wait.
     ///
     /// - Parameters:
     ///   - envelope: The event.
-    ///   - consent: What its user says of being tracked.
-    ///   - isStated: Whether they say it with this event, as a user without a session does.
+    ///   - consent: Its user's consent.
+    ///   - isStated: Whether the consent is stated with this event, as by a user without a session.
     func note(_ envelope: Envelope, consent: Consent, isStated: Bool = false) {
         var event = event(envelope, consent)
         event.grantsConsent = isStated && consent == .granted
         intake.note(.event(event))
     }
 
-    /// Takes a change of consent's place in the line; the caller then waits for ``outcome(of:)`` or ``deny(_:_:)``.
+    /// Queues a change of consent; the caller then waits for ``outcome(of:)`` or ``deny(_:_:)``.
     func enter(_ change: ConsentChange) -> Intake.Ticket { intake.enter(.consent(change)) }
 
-    /// Takes the place of a change of consent for a caller who can't wait.
+    /// Queues a change of consent for a caller that can't wait.
     ///
     /// - Parameters:
     ///   - change: The change.
@@ -123,19 +126,20 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Waits until the store has what was said.
+    /// Waits until the store has the statement.
     ///
     /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
     func outcome(of ticket: Intake.Ticket) async throws(ExperimentationError) { try await intake.outcome(of: ticket) }
 
-    /// Waits until a user's denial is carried out: what waits of theirs is removed, what is kept of them is forgotten, and
-    /// no request is under way that has an event of theirs but the consent signal.
+    /// Waits until a user's denial is carried out: their waiting events are removed, what is kept of them is deleted,
+    /// and
+    /// apart from the consent signal no request with an event of theirs is under way.
     ///
     /// - Parameters:
-    ///   - ticket: The denial's place.
-    ///   - userID: Whose it is.
-    ///   - isWanted: Whether that is still so, asked before it is noted as owed.
-    /// - Throws: What the stores throw: then nothing of the user is sent or accepted, and it is tried again.
+    ///   - ticket: The denial's place in line.
+    ///   - userID: The user.
+    ///   - isWanted: Whether the user still denies, evaluated before the denial is noted as owed.
+    /// - Throws: What the stores throw; nothing of the user is then sent or accepted, and it is tried again.
     func deny(
         _ ticket: Intake.Ticket,
         _ userID: String,
@@ -153,12 +157,12 @@ final class Outbox: Sendable {
         if let failure { throw failure }
     }
 
-    /// Waits until no request goes on that has an event of a user who denies consent, but for the consent signal.
+    /// Waits until no request with an event of a user who denies consent is under way, except the consent signal.
     func withdraw(_ userID: String) async {
         for deliverer in deliverers { await deliverer.withdraw([ExactText(userID)]) }
     }
 
-    /// Waits until everything that was said before is in the store, or couldn't be stored.
+    /// Waits until everything stated before is in the store, or couldn't be stored.
     func drain() async { await intake.drain() }
 
     func event(_ envelope: Envelope, _ consent: Consent) -> NewEvent {
@@ -172,29 +176,29 @@ final class Outbox: Sendable {
         )
     }
 
-    // MARK: Delivering
+    // MARK: Delivery
 
-    /// Forbids deliveries for a reason, or takes it back.
+    /// Sets or lifts a hold on deliveries.
     func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) async {
         for (route, deliverer) in zip(routes, deliverers) where hold != .disabled || route.heedsKillSwitch {
             await deliverer.set(hold, isOn)
         }
     }
 
-    /// Tries again after a refusal of everything: the application says that the reason is gone.
+    /// Tries again after the vendor refused everything, because the application says that the cause is gone.
     func resumeAfterRefusal() async { for deliverer in deliverers { await deliverer.resumeAfterRefusal() } }
 
-    /// Carries out and delivers what an earlier run left.
+    /// Carries out owed denials and delivers what an earlier run left.
     func resume() async {
         await owed.restore()
         for deliverer in deliverers { await deliverer.resume() }
     }
 
-    /// Delivers what can be delivered, and waits for that until the deadline.
+    /// Delivers what can be delivered, and waits for it until the deadline.
     ///
     /// - Parameters:
-    ///   - deadline: When it ends, whatever is under way.
-    ///   - isPatient: Whether what may be tried again before the deadline is waited for; otherwise everything is tried
+    ///   - deadline: When it returns, whatever is under way.
+    ///   - isPatient: Whether to wait for retries that are due before the deadline; otherwise everything is tried
     ///     once.
     /// - Returns: What is left.
     /// - Throws: ``ErrorCode/store``.
@@ -215,7 +219,7 @@ final class Outbox: Sendable {
         return try await remains(by: max(deadline, time.instant.advanced(by: Self.leastForStatus)))
     }
 
-    /// What is left; unknown, if the store doesn't answer in time.
+    /// What is left; unknown if the store doesn't answer in time.
     func remains(by deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> FlushResult {
         let isAnswered = AsyncGate()
         let question = Task { () -> Result<FlushResult, ExperimentationError> in
@@ -230,7 +234,7 @@ final class Outbox: Sendable {
         return try await question.value.get()
     }
 
-    /// Ends deliveries, has erased what was removed, and waits for that until the deadline; what waits stays in the store.
+    /// Ends deliveries and erases what was removed, at most until the deadline; waiting events stay in the store.
     func close(by deadline: ContinuousClock.Instant) async {
         intake.close()
         for deliverer in deliverers { await deliverer.close() }

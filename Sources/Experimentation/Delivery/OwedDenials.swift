@@ -1,9 +1,10 @@
 import Synchronization
 
-/// The denials of consent that a store which fails couldn't carry out.
+/// The denials of consent that a failing store couldn't carry out.
 ///
-/// As long as one is owed, nothing of its user is sent or accepted. It is tried again by every round of deliveries and
-/// whenever the user is heard of; a note in the state store, if that works, makes the next run do the same.
+/// While one is owed, nothing of its user is sent or accepted. Every round of deliveries and every statement of the
+/// user
+/// tries it again; a note in the state store, if that works, makes the next run do the same.
 final class OwedDenials: Sendable {
     private let store: any OutboxStore
     private let kept: KeptState
@@ -18,19 +19,19 @@ final class OwedDenials: Sendable {
         self.log = log
     }
 
-    /// Whose denial is owed.
+    /// The users whose denials are owed.
     var users: Set<ExactText> { state.withLock { $0 } }
 
     /// Notes that a denial couldn't be carried out.
     func owe(_ userID: String) async {
         state.withLock { _ = $0.insert(ExactText(userID)) }
-        // In turn: written while the denial is being carried out, the note would come after its removal and stay.
+        // In turn: written while the denial is being carried out, the note would arrive after its removal and stay.
         _ = try? await inTurn(userID) { () async throws(ExperimentationError) in
             await self.kept.oweDenial(of: userID)
         }
     }
 
-    /// Takes over what earlier runs owe.
+    /// Restores what earlier runs owe.
     func restore() async {
         let owed = await kept.owedDenials()
         state.withLock { $0.formUnion(owed.map { ExactText($0) }) }
@@ -46,7 +47,7 @@ final class OwedDenials: Sendable {
         }
     }
 
-    /// Carries out a user's denial, if it is owed.
+    /// Carries out a user's denial, if one is owed.
     func carryOut(_ userID: String) async throws(ExperimentationError) {
         try await inTurn(userID) { () async throws(ExperimentationError) in
             _ = try await self.store.setConsent([ConsentChange(userID: userID, isGranted: false)])
@@ -55,12 +56,12 @@ final class OwedDenials: Sendable {
         }
     }
 
-    /// Ends what is owed, because the user consents or the denial was carried out.
+    /// Settles an owed denial, because the user consents or it was carried out.
     ///
     /// - Parameters:
-    ///   - userID: Whose.
+    ///   - userID: The user.
     ///   - change: Runs before any other task may carry out the denial.
-    /// - Throws: What the stores throw; then it is still owed.
+    /// - Throws: What the stores throw; the denial is then still owed.
     func end(
         _ userID: String,
         _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void = {}
@@ -71,15 +72,15 @@ final class OwedDenials: Sendable {
         }
     }
 
-    /// Removes the note first: it must not outlive what it says.
+    /// Removes the note first: it must not outlive the denial.
     private func forget(_ userID: String) async throws(ExperimentationError) {
         try await kept.endDenial(of: userID)
         state.withLock { _ = $0.remove(ExactText(userID)) }
     }
 
-    /// Does something if a user's denial is owed, one after another.
+    /// Runs an action if a user's denial is owed, one action at a time.
     ///
-    /// In a task of its own: a caller may wait for others too, and its cancellation doesn't concern them.
+    /// It runs in a task of its own: others may wait for it too, and the caller's cancellation doesn't concern them.
     private func inTurn(
         _ userID: String,
         _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void

@@ -1,10 +1,11 @@
 import Foundation
 
-/// Writes down what became of a batch while the next one is sent, one batch behind and no more.
+/// Writes down the outcome of a batch while the next one is sent, at most one batch behind.
 ///
-/// When the process dies, the vendor may have two batches of which the store knows nothing: the one that is being written
-/// down and the one under way. What a store that fails couldn't write down is kept and written by the next round, so
-/// that it isn't sent again.
+/// If the process dies, the vendor may have two batches of which the store knows nothing: the one being written down
+/// and
+/// the one under way. What a failing store couldn't write down is kept and written by the next round, so that it isn't
+/// sent again.
 actor SettlementWriter {
     private struct Batch {
         var settlements: [Settlement]
@@ -14,23 +15,23 @@ actor SettlementWriter {
     }
 
     private let store: any OutboxStore
-    /// The writing under way.
+    /// The write under way.
     private var writing: Task<Void, Never>?
     /// What the store couldn't write down.
     private var unwritten: [Batch] = []
     private var failure: ExperimentationError?
-    /// Whether the lease was current when something was last written down.
+    /// Whether the lease was current at the last write.
     private var isCurrent = true
 
     init(store: any OutboxStore) { self.store = store }
 
-    /// Begins to write something down as soon as what came before it is written.
+    /// Starts writing settlements as soon as the previous ones are written.
     ///
     /// - Parameters:
     ///   - settlements: What became of events.
     ///   - token: The lease under which they were sent.
     ///   - date: When the answer came, by the clock from which their waits are counted.
-    /// - Throws: Why what came before couldn't be written down; this is kept with it.
+    /// - Throws: Why the previous ones couldn't be written; these are kept with them.
     func put(
         _ settlements: [Settlement],
         under token: LeaseToken,
@@ -46,7 +47,7 @@ actor SettlementWriter {
         writing = Task { await self.write(batch) }
     }
 
-    /// Waits until all is written down.
+    /// Waits until everything is written down.
     ///
     /// - Returns: Whether the lease was current then.
     /// - Throws: Why something couldn't be written down.

@@ -1,15 +1,15 @@
-/// The stored form, for the fuzzers and benchmarks of this repository alone: they are packages of their own.
+/// The stored form, only for this repository's fuzzers and benchmarks, which are packages of their own.
 extension Envelope {
-    /// Writes the event as it is stored.
+    /// Returns the event's stored form.
     @_spi(StoredForm) public func stored() throws(ExperimentationError) -> [UInt8] { try EnvelopeCoding.encode(self) }
 
-    /// Reads an event as it is stored.
+    /// Creates an event from its stored form.
     @_spi(StoredForm) public init(stored bytes: [UInt8]) throws(ExperimentationError) {
         self = try EnvelopeCoding.decode(bytes)
     }
 }
 
 extension TrackingEvent {
-    /// Whether a client would accept the event, whatever its vendor has a word for.
+    /// Whether a client would accept the event, regardless of what its vendor supports.
     @_spi(StoredForm) public var isStorable: Bool { (try? validate()) != nil }
 }

@@ -1,27 +1,28 @@
 import Foundation
 
-/// An event on its way: what happened, to whom, when, and what is needed to deliver it just once more or less.
+/// An event on its way: what happened, to whom and when, with everything that delivery needs.
 public struct Envelope: Sendable, Hashable, Codable, Identifiable {
     /// The event's id, the same in every attempt.
     ///
-    /// Vendors whose wire has room for it get it.
+    /// Vendors get it if their wire has room for it.
     public var id: String
-    /// The place in the order of acceptance; given by the store.
+    /// The position in the order of acceptance; set by the store.
     public var sequence: Int64
-    /// Who it was, at that moment.
+    /// The user's identity at that moment.
     public var identity: Identity
-    /// The session it happened in.
+    /// The id of the session it happened in.
     public var session: String
-    /// The part of the application it happened in, for campaigns that are to be shown there; `nil` for the whole.
+    /// The part of the application it happened in, for campaigns to be shown there; `nil` for the whole application.
     public var surface: String?
     /// What happened.
     public var event: TrackingEvent
     /// When it happened.
     public var date: Date
-    /// Attributes that changed since the last event of this user, for vendors that learn of them that way;
-    /// ``FlagValue/null`` where one was removed.
+    /// Attributes that changed since the user's last event, for vendors that learn of them that way; ``FlagValue/null``
+    /// for a
+    /// removed one.
     public var attributeChanges: Attributes
-    /// How many attempts have failed for a reason that lies in the event.
+    /// The number of attempts that failed because of the event itself.
     public var attempts: Int
 
     /// Creates an envelope.
@@ -49,9 +50,10 @@ public struct Envelope: Sendable, Hashable, Codable, Identifiable {
 }
 
 extension Sequence<Envelope> {
-    /// Names a batch by its events, for vendors whose wire takes a name that tells a repetition.
+    /// A name for a batch by its events, for vendors whose wire takes an idempotency key.
     ///
-    /// The same events in the same order have the same name in any process, and a batch that got no answer goes out again
-    /// as it was. A digest of 64 hexadecimal digits; costs about a microsecond for each event.
+    /// The same events in the same order have the same name in any process, and a batch that got no answer is sent
+    /// again
+    /// unchanged. A digest of 64 hexadecimal digits; costs about a microsecond per event.
     public var batchName: String { Digest.hex(map(\.id)) }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The written form of envelopes, and the limits that are checked before anything recurses into them.
+/// The written form of envelopes, with the limits that are checked before any recursion.
 package enum EnvelopeCoding {
     /// How deep the values of an event may be nested.
     package static let maximumDepth = 16
@@ -28,7 +28,7 @@ package enum EnvelopeCoding {
         return bytes
     }
 
-    /// The encoder whose form this is.
+    /// Returns an encoder with the settings of this form.
     static func encoder() -> JSONEncoder {
         let encoder = JSONWriter.encoder()
         // Seconds with microseconds: exact for the times that vendors can hold, and readable.
@@ -39,7 +39,7 @@ package enum EnvelopeCoding {
     /// Decodes what ``encode(_:limit:)`` wrote.
     package static func decode(_ bytes: [UInt8]) throws(ExperimentationError) -> Envelope { try decode(bytes[...]) }
 
-    /// Decodes what ``encode(_:limit:)`` wrote, from a part of other bytes.
+    /// Decodes what ``encode(_:limit:)`` wrote, from a slice of other bytes.
     package static func decode(_ bytes: ArraySlice<UInt8>) throws(ExperimentationError) -> Envelope {
         if let envelope = EnvelopeReader.read(bytes) { return envelope }
         let decoder = JSONDecoder()
@@ -51,7 +51,7 @@ package enum EnvelopeCoding {
         }
     }
 
-    /// How many bytes an envelope takes, written.
+    /// Returns the size of a written envelope in bytes.
     static func size(of envelope: Envelope, limit: Int) throws(ExperimentationError) -> Int {
         try encode(envelope, limit: limit).count
     }

@@ -1,16 +1,17 @@
 import Foundation
 
-/// Reads the written form of common envelopes; whatever else there is, `JSONDecoder` reads.
+/// Reads the written form of common envelopes; `JSONDecoder` reads the rest.
 ///
-/// It takes only what ``EnvelopeWriter`` writes by itself, without space between, and gives up at the first token that it
-/// doesn't expect, so that it never has an opinion of its own on what is valid.
+/// It accepts only what ``EnvelopeWriter`` writes itself, without white space, and gives up at the first unexpected
+/// token,
+/// so that it never decides on its own what is valid.
 struct EnvelopeReader {
-    /// The bytes are left to another reader, which may refuse them.
+    /// Leaves the bytes to another reader, which may refuse them.
     private struct GivesUp: Error {}
 
     private var lexer: JSONLexer
 
-    /// Reads an envelope, or gives `nil` if it isn't a common one.
+    /// Reads an envelope, or returns `nil` if it isn't a common one.
     static func read(_ bytes: ArraySlice<UInt8>) -> Envelope? {
         bytes.withUnsafeBufferPointer { bytes in
             var reader = EnvelopeReader(lexer: JSONLexer(bytes))
@@ -91,7 +92,7 @@ struct EnvelopeReader {
     private mutating func object(_ depth: Int) throws -> [String: FlagValue] {
         try expect("{")
         if skip("}") { return [:] }
-        // Most events have a few; to grow from one to two to four costs more than to read them.
+        // Most events have a few; growing from one to two to four costs more than reading them.
         var values: [String: FlagValue] = Dictionary(minimumCapacity: 3)
         repeat {
             let name = try lexer.text()
@@ -102,7 +103,7 @@ struct EnvelopeReader {
         return values
     }
 
-    /// Reads a value by recursion, which the depth that an event may have keeps in bounds.
+    /// Reads a value recursively, bounded by the maximum depth of an event.
     private mutating func value(_ depth: Int) throws -> FlagValue {
         guard depth <= EnvelopeCoding.maximumDepth else { throw GivesUp() }
         switch lexer.current {
@@ -116,7 +117,7 @@ struct EnvelopeReader {
             switch try lexer.number() {
             case .whole(let number): return .int(number)
             case .decimal(let number) where Int(exactly: number) == nil: return .double(number)
-            // Whether long numbers, and numbers with an exponent, are whole ones is the decoder's to say.
+            // The decoder decides whether long numbers and numbers with an exponent are integers.
             default: throw GivesUp()
             }
         }

@@ -2,9 +2,9 @@ import Foundation
 
 /// Writes envelopes as JSON, byte for byte as `JSONEncoder` does with sorted names, at a fifth of its cost.
 ///
-/// Accepting an event is mostly the writing of it. Kinds of events that come seldom are left to `JSONEncoder`.
+/// Writing is most of the cost of accepting an event. Rare kinds of events are left to `JSONEncoder`.
 struct EnvelopeWriter {
-    /// Attributes are an object themselves, which is one level more.
+    /// Attributes are an object themselves, which adds one level.
     private var json = JSONWriter(.asEncoder, deepest: FlagValue.deepestWritten + 1, capacity: 512)
 
     /// Writes an envelope.

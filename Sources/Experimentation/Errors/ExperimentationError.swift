@@ -1,4 +1,4 @@
-/// What went wrong, as a value: a stable code, a message for a person, and the cause where there is one.
+/// A failure as a value: a stable code, a message for a person, and the cause if there is one.
 ///
 /// Compare ``code`` in programs; print ``message`` for people. A message names the place and the remedy where both
 /// are known, and never holds a secret.
@@ -26,7 +26,7 @@ public struct ExperimentationError: Error, Sendable {
 }
 
 extension ExperimentationError: CustomStringConvertible {
-    /// The code and the message, without the cause, whose text is not ours to vouch for.
+    /// The code and the message, without the cause, whose text may hold secrets.
     public var description: String { "\(code.rawValue): \(message)" }
 }
 
@@ -42,7 +42,7 @@ extension ExperimentationError: Equatable {
 /// The first group is OpenFeature's and may appear in an evaluation; the second is this framework's. The type is open,
 /// so that a new code doesn't break a `switch`.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
-    /// The code as it is written in reports.
+    /// The code's written form, as in reports.
     public let rawValue: String
 
     /// Creates a code from its written form.
@@ -69,11 +69,11 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
 
     // MARK: Ours
 
-    /// The vendor has nothing like the thing asked for.
+    /// The vendor has no equivalent of what was asked for.
     public static let unsupported = ErrorCode(rawValue: "UNSUPPORTED")
-    /// A setting is missing or contradicts another; trying again can't help.
+    /// A setting is missing or contradicts another; retrying can't help.
     public static let configuration = ErrorCode(rawValue: "CONFIGURATION")
-    /// An argument is outside what is allowed.
+    /// An argument is outside the allowed range.
     public static let invalidArgument = ErrorCode(rawValue: "INVALID_ARGUMENT")
     /// The vendor couldn't be reached, or the connection broke.
     public static let transport = ErrorCode(rawValue: "TRANSPORT")

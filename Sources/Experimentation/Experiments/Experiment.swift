@@ -1,10 +1,10 @@
-/// A test, a rollout or any other thing that gives users different experiences.
+/// A test, a rollout or anything else that gives users different experiences.
 public struct Experiment: Sendable, Hashable, Codable {
     /// The vendor's id.
     public var id: String
-    /// The name that people gave it.
+    /// The experiment's name in the vendor's console.
     public var name: String
-    /// The vendor's word for its kind, such as `ab`; opaque.
+    /// The vendor's word for its kind, such as `ab`; opaque to the framework.
     public var kind: String?
 
     /// Creates an experiment.
@@ -15,13 +15,13 @@ public struct Experiment: Sendable, Hashable, Codable {
     }
 }
 
-/// One of the experiences that an experiment gives.
+/// One of an experiment's experiences.
 public struct Variation: Sendable, Hashable, Codable {
     /// The vendor's id.
     public var id: String
-    /// The name that people gave it.
+    /// The variation's name in the vendor's console.
     public var name: String
-    /// Whether it is the one that the others are compared with.
+    /// Whether this is the control that the others are compared with.
     public var isControl: Bool
 
     /// Creates a variation.
@@ -32,13 +32,13 @@ public struct Variation: Sendable, Hashable, Codable {
     }
 }
 
-/// A user's place in an experiment.
+/// A user's variation in an experiment.
 public struct Assignment: Sendable, Hashable, Codable {
-    /// How a user came to a place in an experiment.
+    /// How a user was assigned.
     public enum Origin: String, Sendable, Hashable, Codable {
         /// By the vendor's allocation.
         case allocated
-        /// By an earlier assignment that is kept.
+        /// By an earlier assignment that was kept.
         case sticky
         /// By the vendor's list of forced users.
         case forcedByVendor
@@ -48,26 +48,26 @@ public struct Assignment: Sendable, Hashable, Codable {
 
     /// The experiment.
     public var experiment: Experiment
-    /// The id that stickiness goes by: the vendor's variation group, or the experiment where it has none.
+    /// The id that stickiness is keyed by: the vendor's variation group, or the experiment if it has none.
     public var group: String
-    /// The experience given.
+    /// The variation that the user gets.
     public var variation: Variation
-    /// Whether this is a place in a holdout: the user is kept out of other experiments and sees nothing new.
+    /// Whether this is a holdout: the user is kept out of other experiments and sees nothing new.
     public var isHoldout: Bool
-    /// How the user came to it.
+    /// How the user was assigned.
     public var origin: Origin
-    /// What else the vendor says of it.
+    /// Further information from the vendor.
     public var metadata: [String: FlagValue]
 
     /// Creates an assignment.
     ///
     /// - Parameters:
     ///   - experiment: The experiment.
-    ///   - group: What stickiness goes by; the experiment's id if `nil`.
-    ///   - variation: The experience given.
-    ///   - isHoldout: Whether this is a place in a holdout.
-    ///   - origin: How the user came to it.
-    ///   - metadata: What else the vendor says of it.
+    ///   - group: The id that stickiness is keyed by; the experiment's id if `nil`.
+    ///   - variation: The variation that the user gets.
+    ///   - isHoldout: Whether this is a holdout.
+    ///   - origin: How the user was assigned.
+    ///   - metadata: Further information from the vendor.
     public init(
         experiment: Experiment,
         group: String? = nil,
@@ -85,9 +85,9 @@ public struct Assignment: Sendable, Hashable, Codable {
     }
 }
 
-/// What this device forces, against the vendor's allocation; for tests and demonstrations.
+/// An assignment that this device forces against the vendor's allocation, for tests and demonstrations.
 public enum AssignmentOverride: Sendable, Hashable, Codable {
-    /// Puts the user into an experiment; into the variation with this id or index where one is named.
+    /// Puts the user into an experiment, and into the variation with this id or index if there is one.
     case include(experiment: String, variation: String?)
     /// Takes the user out of an experiment.
     case exclude(experiment: String)

@@ -1,5 +1,5 @@
 extension Decisions {
-    /// How many bytes these decisions take in memory by themselves, roughly: shared rules are not counted.
+    /// The approximate memory of these decisions in bytes, without shared rules.
     ///
     /// A catalogue that gives each flag a single value belongs to one user, and counts.
     var footprint: Int {
@@ -17,7 +17,7 @@ extension Decisions {
 }
 
 extension FlagValue {
-    /// How many bytes a value takes in memory beside its own place, roughly.
+    /// The approximate memory of a value in bytes, beyond its inline size.
     var footprint: Int {
         var bytes = 0
         var rest = [self]

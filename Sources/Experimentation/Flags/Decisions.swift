@@ -1,8 +1,8 @@
-/// What was decided for one user: a catalogue, which many users share, and a small choice for each of its flags.
+/// The decisions for one user: a catalogue, which many users share, and a small choice for each of its flags.
 ///
 /// A choice takes one byte, or two where a flag of the catalogue has more than 254 values.
 public struct Decisions: Sendable {
-    /// The flags with every value that they can have.
+    /// The flags with all their possible values.
     public let catalogue: FlagCatalogue
     let choices: Choices
     private let flagless: [Int]
@@ -11,20 +11,20 @@ public struct Decisions: Sendable {
     ///
     /// - Parameters:
     ///   - catalogue: The flags.
-    ///   - outcomes: For each flag, which of its values it is, or `nil` if the flag isn't there for this user.
-    ///     What is missing at the end, or isn't one of the flag's values, counts as not there.
-    ///   - alsoAssigned: The user's places in experiments that no chosen value refers to, by index.
+    ///   - outcomes: For each flag, the index of its value, or `nil` if the user doesn't have the flag.
+    ///     Missing or invalid indices count as `nil`.
+    ///   - alsoAssigned: The user's assignments that no chosen value refers to, by index.
     public init(catalogue: FlagCatalogue, outcomes: [Int?], alsoAssigned: [Int] = []) {
         self.catalogue = catalogue
         choices = Choices(catalogue: catalogue, outcomes: outcomes)
         flagless = Self.flagless(alsoAssigned, catalogue, choices)
     }
 
-    /// Creates decisions for one user alone, as a vendor gives them that is asked for each.
+    /// Creates decisions for one user alone, for a vendor that is asked for each user.
     ///
     /// - Parameters:
     ///   - flags: What each flag resolves to; of two equal keys the later counts.
-    ///   - assignments: The user's places in experiments, all of which count.
+    ///   - assignments: The user's assignments, all of which count.
     public init(flags: [(key: String, resolution: Resolution)], assignments: [Assignment] = []) {
         let catalogue = FlagCatalogue(
             flags: flags.map { FlagCatalogue.Flag($0.key, outcomes: [$0.resolution]) },
@@ -37,7 +37,7 @@ public struct Decisions: Sendable {
         )
     }
 
-    /// The assignments that no chosen value refers to: the others need no memory of their own.
+    /// Returns the assignments that no chosen value refers to; the others need no memory of their own.
     private static func flagless(_ all: [Int], _ catalogue: FlagCatalogue, _ choices: Choices) -> [Int] {
         guard !all.isEmpty else { return [] }
         var isImplied = [Bool](repeating: false, count: catalogue.assignments.count)
@@ -48,10 +48,10 @@ public struct Decisions: Sendable {
         return all.filter { isImplied.indices.contains($0) && !isImplied[$0] }
     }
 
-    /// Decisions without a flag.
+    /// Decisions without any flag.
     public static let none = Decisions(catalogue: .empty, outcomes: [])
 
-    /// Which of its values a flag has for this user, or `nil`.
+    /// Returns the index of a flag's value for this user, or `nil`.
     public func outcome(ofFlag flag: Int) -> Int? {
         guard flag >= 0, flag < catalogue.count else { return nil }
         let choice = choices[flag]
@@ -64,15 +64,15 @@ public struct Decisions: Sendable {
         return catalogue.resolution(ofFlag: flag, outcome: outcome)
     }
 
-    /// The keys of the flags that are there for this user, in the vendor's order.
+    /// The keys of the flags that this user has, in the vendor's order.
     public var keys: [String] {
         catalogue.keys.indices.filter { choices[$0] != 0 }.map { catalogue.keys[$0] }
     }
 
-    /// The user's places in experiments and holdouts, each once, in the vendor's order.
+    /// The user's assignments to experiments and holdouts, each once, in the vendor's order.
     public var assignments: [Assignment] { assignmentIndices.map { catalogue.assignments[$0] } }
 
-    /// The same as indices into the catalogue's assignments.
+    /// The user's assignments as indices into the catalogue's.
     package var assignmentIndices: [Int] {
         var found = Set(flagless)
         for flag in catalogue.keys.indices where choices[flag] != 0 {
@@ -84,7 +84,7 @@ public struct Decisions: Sendable {
 }
 
 extension Decisions: Equatable {
-    /// Compares what is there for the user, not how it is stored.
+    /// Compares what the user has, not how it is stored.
     public static func == (one: Self, other: Self) -> Bool {
         one.keys == other.keys && one.assignments == other.assignments
             && one.keys.allSatisfy { Self.same(one[$0], other[$0]) }
@@ -99,7 +99,7 @@ extension Decisions: Equatable {
     }
 }
 
-/// One small number for each flag: 0 for a flag that isn't there, else one more than the outcome's index.
+/// One small number for each flag: 0 for a flag that the user doesn't have, else the outcome's index plus one.
 final class Choices: Sendable {
     // Written in the initialiser and only read after it.
     private nonisolated(unsafe) let narrow: UnsafeMutablePointer<UInt8>

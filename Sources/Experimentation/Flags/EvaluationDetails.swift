@@ -1,20 +1,20 @@
-/// A flag's value and why it is that.
+/// A flag's value, with the reason for it.
 public struct EvaluationDetails<Value: Sendable>: Sendable {
-    /// The flag's key as it was asked for.
+    /// The flag's key as requested.
     public var flagKey: String
     /// The value to use: the flag's, or the default.
     public var value: Value
     /// The vendor's name for the value, if it has one.
     public var variant: String?
-    /// Why the value is what it is.
+    /// Why the flag has this value.
     public var reason: Reason
-    /// What went wrong, if the default is returned because of that.
+    /// What went wrong, if the default was returned because of an error.
     public var errorCode: ErrorCode?
-    /// The same for a person.
+    /// The error's message for a person.
     public var errorMessage: String?
-    /// What else the vendor says of the flag.
+    /// Further information on the flag from the vendor.
     public var metadata: [String: FlagValue]
-    /// How old a value with reason ``Reason/stale`` or ``Reason/cached`` is; `nil` for others.
+    /// The age of a value with reason ``Reason/stale`` or ``Reason/cached``; `nil` for others.
     public var age: Duration?
 
     /// Creates details.

@@ -1,13 +1,13 @@
-/// All flags of a vendor's rules, with every value that each can have: made once, shared by all sessions.
+/// All flags of a vendor's rules, with every value that each can have: built once, shared by all sessions.
 ///
-/// Keys are told apart by their UTF-8 bytes, so two spellings of one letter are two keys. Looking a key up takes no lock,
+/// Keys are compared by their UTF-8 bytes, so two spellings of one letter are two keys. Looking a key up takes no lock,
 /// allocates nothing and writes nothing, reference counts included; that is why the tables are plain memory.
 public final class FlagCatalogue: Sendable {
-    /// A flag and every value that it can have.
+    /// A flag with all its possible values.
     public struct Flag: Sendable {
         /// The flag's key.
         public var key: String
-        /// What it can resolve to; 65,534 at most.
+        /// The flag's possible values; at most 65,534.
         public var outcomes: [Resolution]
 
         /// Creates a flag.
@@ -17,7 +17,7 @@ public final class FlagCatalogue: Sendable {
         }
     }
 
-    /// One thing that a flag can resolve to, with its scalar unpacked for the hot path.
+    /// A flag's possible value, with its scalar unpacked for the hot path.
     struct Outcome {
         var scalar: Scalar
         var place: Int32
@@ -35,7 +35,7 @@ public final class FlagCatalogue: Sendable {
 
     /// The flags' keys, in the order given.
     public let keys: [String]
-    /// The places in experiments that outcomes refer to.
+    /// The assignments that outcomes refer to.
     public let assignments: [Assignment]
 
     // Written in the initialiser, freed in the deinitialiser, and only read between: sharing them is safe.
@@ -57,7 +57,7 @@ public final class FlagCatalogue: Sendable {
     ///
     /// - Parameters:
     ///   - flags: The flags, in the vendor's order.
-    ///   - assignments: The places in experiments that outcomes refer to by index.
+    ///   - assignments: The assignments that outcomes refer to by index.
     public init(flags: [Flag], assignments: [Assignment] = []) {
         var last: [[UInt8]: Int] = [:]
         for (index, flag) in flags.enumerated() { last[Array(flag.key.utf8)] = index }
@@ -115,7 +115,7 @@ public final class FlagCatalogue: Sendable {
     /// A catalogue without flags.
     public static let empty = FlagCatalogue(flags: [])
 
-    /// How many flags there are.
+    /// The number of flags.
     public var count: Int { keys.count }
 
     /// The index of a flag, or `nil`.
@@ -124,13 +124,13 @@ public final class FlagCatalogue: Sendable {
         return found < 0 ? nil : found
     }
 
-    /// How many values a flag can have; 0 for an index that isn't one.
+    /// The number of a flag's possible values; 0 for an invalid index.
     public func outcomeCount(ofFlag flag: Int) -> Int {
         guard flag >= 0, flag < keys.count else { return 0 }
         return Int(starts[flag + 1] - starts[flag])
     }
 
-    /// One of the values that a flag can have, or `nil` for indices that aren't any.
+    /// Returns one of a flag's possible values, or `nil` for invalid indices.
     public func resolution(ofFlag flag: Int, outcome: Int) -> Resolution? {
         guard flag >= 0, flag < keys.count, outcome >= 0, outcome < outcomeCount(ofFlag: flag) else { return nil }
         return outcomes[Int(starts[flag]) + outcome].resolution
@@ -166,7 +166,7 @@ public final class FlagCatalogue: Sendable {
         }
     }
 
-    /// One of the values that a flag can have; the indices are ones that this catalogue gave.
+    /// Returns one of a flag's possible values; the indices must be valid.
     func outcome(_ flag: Int, _ outcome: Int) -> UnsafePointer<Outcome> {
         UnsafePointer(outcomes + Int(starts[flag]) + outcome)
     }
@@ -190,13 +190,13 @@ public final class FlagCatalogue: Sendable {
         return true
     }
 
-    /// The hash by which a key is found in every catalogue.
+    /// The hash of a key, the same in every catalogue.
     static func hash(_ key: String) -> UInt32 {
         var key = key
         return key.withUTF8 { hash($0) }
     }
 
-    /// Mixes eight bytes at a time with a multiplication, which is plenty for keys that the vendor's console made.
+    /// Mixes eight bytes at a time with a multiplication, which is plenty for keys from a vendor's console.
     private static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt32 {
         let bytes = UnsafeRawBufferPointer(key)
         var state = 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: bytes.count)

@@ -1,4 +1,4 @@
-/// A flag's key with the type and the default that its readers agree on.
+/// A flag's key with the type and the default that all its reads share.
 ///
 /// Written by hand, or by the plug-in `GenerateFlagKeys` from a manifest:
 ///
@@ -9,20 +9,20 @@
 /// let color = session[Flags.checkoutColor]
 /// ```
 ///
-/// A key that is misspelt or read as another type doesn't compile. The key is hashed once, when this is made, so keep it: a
-/// stored constant reads faster than a key that is made for each read.
+/// A misspelt key or a wrong type doesn't compile. The key is hashed once, when it is created, so keep it: a stored
+/// constant reads faster than a key created for each read.
 public struct FlagKey<Value: Sendable>: Sendable {
-    /// The flag's key, as the vendor has it.
+    /// The flag's key, as in the vendor's console.
     public let key: String
-    /// What readers get where the vendor gives no value of the type.
+    /// The value that reads return if the vendor gives none of this type.
     public let defaultValue: Value
     let hash: UInt32
 
     /// Creates a key.
     ///
     /// - Parameters:
-    ///   - key: The flag's key, as the vendor has it.
-    ///   - defaultValue: What readers get where the vendor gives no value of the type.
+    ///   - key: The flag's key, as in the vendor's console.
+    ///   - defaultValue: The value that reads return if the vendor gives none of this type.
     public init(_ key: String, default defaultValue: Value) {
         self.key = key
         self.defaultValue = defaultValue

@@ -1,6 +1,6 @@
-/// Why a flag has the value it has, in OpenFeature's words; open to others.
+/// Why a flag has its value, in OpenFeature's words; open to others.
 public struct Reason: RawRepresentable, Hashable, Sendable, Codable {
-    /// The reason as it is written in reports.
+    /// The reason's written form, as in reports.
     public let rawValue: String
 
     /// Creates a reason from its written form.
@@ -22,9 +22,9 @@ public struct Reason: RawRepresentable, Hashable, Sendable, Codable {
     public static let stale = Reason(rawValue: "STALE")
     /// The application overrides the flag in this process.
     public static let localOverride = Reason(rawValue: "LOCAL_OVERRIDE")
-    /// The application brought the value along, and there are no decisions yet.
+    /// The value ships with the application, and there are no decisions yet.
     public static let bundled = Reason(rawValue: "BUNDLED")
-    /// The vendor doesn't say.
+    /// The vendor doesn't give a reason.
     public static let unknown = Reason(rawValue: "UNKNOWN")
     /// The default is returned because of an error.
     public static let error = Reason(rawValue: "ERROR")

@@ -1,18 +1,18 @@
-/// A provider's answer for one flag, before a type or a default comes into play.
+/// A provider's answer for one flag, before types and defaults apply.
 public struct Resolution: Sendable, Hashable, Codable {
-    /// The flag's value; ``FlagValue/null`` where the vendor gives none, which reads as the default.
+    /// The flag's value; ``FlagValue/null`` if the vendor gives none, which reads as the default.
     public var value: FlagValue
     /// The vendor's name for the value.
     public var variant: String?
-    /// Why the value is what it is.
+    /// Why the flag has this value.
     public var reason: Reason
-    /// What is wrong with this flag, if anything; its neighbours are not touched by it.
+    /// What is wrong with this flag, if anything; other flags aren't affected.
     public var error: ErrorCode?
-    /// The same for a person, a constant text: it is handed out on the hot path.
+    /// The error's message for a person; a constant, because it is returned on the hot path.
     public var errorMessage: String?
-    /// What else the vendor says of the flag.
+    /// Further information on the flag from the vendor.
     public var metadata: [String: FlagValue]
-    /// The place in an experiment that gave this value, as an index into the catalogue's assignments.
+    /// The assignment that gave this value, as an index into the catalogue's assignments.
     public var assignment: Int?
 
     /// Creates a resolution.
@@ -34,7 +34,7 @@ public struct Resolution: Sendable, Hashable, Codable {
         self.assignment = assignment
     }
 
-    /// A flag that is there but can't be read.
+    /// Returns the resolution of a flag that is there but can't be read.
     public static func unreadable(_ code: ErrorCode = .parseError, _ message: String) -> Resolution {
         Resolution(.null, reason: .error, error: code, errorMessage: message)
     }

@@ -1,23 +1,26 @@
-/// Code of the application's that runs with every evaluation: OpenFeature's hook, with its four stages.
+/// Application code that runs with every evaluation: OpenFeature's hook, with its four stages.
 ///
-/// For each evaluation the stages run in this order: ``before(_:data:)``, the evaluation, ``after(_:details:data:)`` or
-/// ``error(_:error:data:)``, ``finally(_:details:data:)``. Several hooks run *before* in the order client, call, provider and
-/// the other stages in reverse. Evaluation is synchronous, so hooks are too: they must be quick. All stages have a body
-/// that does nothing.
+/// The stages of an evaluation run in this order: ``before(_:data:)``, the evaluation, ``after(_:details:data:)`` or
+/// ``error(_:error:data:)``, ``finally(_:details:data:)``. Several hooks run *before* in the order client, call,
+/// provider,
+/// and the other stages in reverse. Evaluation is synchronous, so hooks are too: they must be quick. By default, each
+/// stage
+/// does nothing.
 public protocol Hook: Sendable {
     /// Runs before the evaluation.
     ///
     /// - Parameters:
-    ///   - context: What is evaluated, for whom.
+    ///   - context: The evaluation and its user.
     ///   - data: This hook's own notes for this evaluation.
-    /// - Returns: Attributes to lay over the user's for this evaluation, or `nil`. A session has been decided for already,
-    ///   so there they change nothing; they do where a client evaluates for a user.
-    /// - Throws: To have the default returned, with this error's code; the other hooks' *before* doesn't run then.
+    /// - Returns: Attributes to lay over the user's for this evaluation, or `nil`. They have an effect where a client
+    ///   evaluates
+    ///   for a user, but not in a session, which has been decided already.
+    /// - Throws: An error to return the default with its code; the other hooks' *before* is then skipped.
     func before(_ context: HookContext, data: inout HookData) throws(ExperimentationError) -> Attributes?
 
     /// Runs after an evaluation that found a value.
     ///
-    /// - Throws: To have the default returned, with this error's code.
+    /// - Throws: An error to return the default with its code.
     func after(
         _ context: HookContext,
         details: EvaluationDetails<FlagValue>,
@@ -46,9 +49,9 @@ extension Hook {
     public func finally(_ context: HookContext, details: EvaluationDetails<FlagValue>, data: inout HookData) {}
 }
 
-/// What a hook may know of an evaluation; it can't be changed.
+/// What a hook can read about an evaluation; immutable.
 public struct HookContext: Sendable {
-    /// The types that a flag can be asked for.
+    /// The types that a flag can be read as.
     public enum ValueType: String, Sendable, Hashable, Codable {
         /// True or false.
         case bool
@@ -62,14 +65,14 @@ public struct HookContext: Sendable {
         case object
     }
 
-    /// The flag's key as it was asked for.
+    /// The flag's key as requested.
     public let flagKey: String
-    /// The type asked for.
+    /// The requested type.
     public let type: ValueType
-    /// The default that the caller named.
+    /// The caller's default.
     public let defaultValue: FlagValue
     private let scope: HookScope
-    /// What the caller wants hooks to know.
+    /// The caller's hints for hooks.
     public let hints: [String: FlagValue]
     private let box: ContextBox
 
@@ -93,7 +96,7 @@ public struct HookContext: Sendable {
     public var clientName: String? { scope.clientName }
     /// The provider's name.
     public var providerName: String { scope.providerName }
-    /// The user and all that the decision depends on.
+    /// The user and everything else that the decision depends on.
     public var evaluationContext: EvaluationContext { box.context }
 
     func with(_ context: EvaluationContext) -> HookContext {
@@ -108,20 +111,20 @@ public struct HookContext: Sendable {
     }
 }
 
-/// One hook's notes for one evaluation: what its early stages leave for its later ones.
+/// One hook's notes for one evaluation, passed from its early stages to its later ones.
 public struct HookData: Sendable {
     private var values: [String: FlagValue] = [:]
 
     init() {}
 
-    /// The note of a name; setting `nil` removes it.
+    /// The note with a name; setting `nil` removes it.
     public subscript(name: String) -> FlagValue? {
         get { values[name] }
         set { values[name] = newValue }
     }
 }
 
-/// What is the same in every evaluation of a client.
+/// What is the same for every evaluation of a client.
 final class HookScope: Sendable {
     let clientName: String?
     let providerName: String

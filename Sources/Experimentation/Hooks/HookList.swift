@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The hooks of a client: read with every evaluation, added to now and then.
+/// The hooks of a client: read with every evaluation, rarely added to.
 final class HookList: Sendable {
     private final class Box: Sendable {
         let hooks: [any Hook]
@@ -21,7 +21,7 @@ final class HookList: Sendable {
     /// The hooks in the order of *before*.
     var all: [any Hook] { lanes.read { $0.hooks } }
 
-    /// The hooks, and behind them those of one evaluation; copies nothing if there are none.
+    /// The hooks, followed by those of one evaluation; copies nothing if there are none.
     func with(_ own: [any Hook]) -> [any Hook] { own.isEmpty ? all : all + own }
 
     /// Adds hooks at the end.

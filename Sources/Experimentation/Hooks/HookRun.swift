@@ -6,9 +6,9 @@ enum HookRun {
     ///
     /// - Parameters:
     ///   - hooks: In the order of *before*.
-    ///   - context: What is evaluated, for whom.
-    ///   - defaultValue: What to give if anything fails.
-    ///   - evaluate: The evaluation itself, with the attributes that hooks laid over the user's, if any did.
+    ///   - context: The evaluation and its user.
+    ///   - defaultValue: What to return if anything fails.
+    ///   - evaluate: The evaluation itself, with the attributes that hooks laid over the user's, if any.
     /// - Returns: What the caller gets.
     static func around<Value: FlagReadable>(
         _ hooks: [any Hook],
@@ -70,7 +70,7 @@ enum HookRun {
 }
 
 extension EvaluationDetails where Value: FlagReadable {
-    /// The same without the type.
+    /// The details without the value's type.
     var erased: EvaluationDetails<FlagValue> {
         EvaluationDetails<FlagValue>(
             flagKey: flagKey,
@@ -86,7 +86,7 @@ extension EvaluationDetails where Value: FlagReadable {
 }
 
 extension FlagReadable {
-    /// The name of this type, for hooks.
+    /// This type's name, for hooks.
     static var valueType: HookContext.ValueType {
         switch Self.self {
         case is Bool.Type: .bool

@@ -1,9 +1,8 @@
 import Synchronization
 
-/// A gate that opens once and lets everyone through who waits or comes later.
+/// A gate that opens once and lets through everyone who waits or comes later.
 ///
-/// A task that is cancelled stops waiting. To wait for something that happens again and again, put a new gate in the
-/// place of the one that was opened.
+/// A cancelled task stops waiting. For something that happens repeatedly, replace the opened gate with a new one.
 package final class AsyncGate: Sendable {
     private struct State {
         var isOpen = false
@@ -19,10 +18,10 @@ package final class AsyncGate: Sendable {
     /// Whether the gate is open.
     package var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// How many tasks wait.
+    /// The number of waiting tasks.
     package var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Opens the gate; to open it again changes nothing.
+    /// Opens the gate; opening it again has no effect.
     package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -44,8 +43,9 @@ package final class AsyncGate: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mayPass = state.withLock { state in
-                    // A task is marked as cancelled before its handler runs, and the handler needs this lock: either the
-                    // mark is seen here, or the handler finds the continuation.
+                    // A task is marked as cancelled before its handler runs, and the handler needs this lock: either
+                    // the mark is seen here, or
+                    // the handler finds the continuation.
                     if state.isOpen || Task.isCancelled { return true }
                     state.waiting[id] = continuation
                     return false
@@ -58,11 +58,11 @@ package final class AsyncGate: Sendable {
         return isOpen
     }
 
-    /// Waits until the gate is open, a moment has come or this task is cancelled.
+    /// Waits until the gate is open, a deadline passes or this task is cancelled.
     ///
     /// - Parameters:
-    ///   - deadline: The moment.
-    ///   - time: By which time.
+    ///   - deadline: The deadline.
+    ///   - time: The clock that it refers to.
     /// - Returns: Whether the gate is open.
     @discardableResult
     package func wait(until deadline: ContinuousClock.Instant, by time: any TimeSource) async -> Bool {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Keeps the first value that arrives, and hands it to everyone who waits.
+/// Keeps the first value that arrives, and returns it to everyone who waits.
 package final class AsyncRace<Value: Sendable>: Sendable {
     private let first = Mutex<Value?>(nil)
     private let gate = AsyncGate()
@@ -8,7 +8,7 @@ package final class AsyncRace<Value: Sendable>: Sendable {
     /// Creates a race without a winner.
     package init() {}
 
-    /// Comes in with a value, which counts if it is the first.
+    /// Enters a value; only the first counts.
     package func finish(with value: Value) {
         first.withLock { first in
             if first == nil { first = value }

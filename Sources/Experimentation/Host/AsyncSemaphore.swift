@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Admits tasks in the order in which they come, a limited number at a time.
+/// Admits a limited number of tasks at a time, in the order in which they arrive.
 ///
-/// A task that is cancelled leaves the line.
+/// A cancelled task leaves the queue.
 package final class AsyncSemaphore: Sendable {
     private struct Waiter {
         var id: UInt64
@@ -15,7 +15,7 @@ package final class AsyncSemaphore: Sendable {
         var waiting: [Waiter] = []
         var nextID: UInt64 = 0
 
-        /// Takes those out of the line who may enter now.
+        /// Removes and returns the waiters that may enter now.
         mutating func admit() -> [Waiter] {
             let count = min(max(0, limit - admitted), waiting.count)
             defer { waiting.removeFirst(count) }
@@ -28,13 +28,13 @@ package final class AsyncSemaphore: Sendable {
 
     /// Creates a semaphore.
     ///
-    /// - Parameter limit: How many tasks are admitted at a time.
+    /// - Parameter limit: How many tasks to admit at a time.
     package init(limit: Int) { state = Mutex(State(limit: limit)) }
 
-    /// How many tasks wait.
+    /// The number of waiting tasks.
     package var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Changes how many tasks are admitted at a time.
+    /// Changes how many tasks to admit at a time.
     package func setLimit(_ limit: Int) {
         let admitted = state.withLock { state in
             state.limit = limit
@@ -43,7 +43,7 @@ package final class AsyncSemaphore: Sendable {
         for waiter in admitted { waiter.continuation.resume(returning: true) }
     }
 
-    /// Waits to be admitted; every call that succeeds is followed by one of ``leave()``.
+    /// Waits to be admitted; every successful call must be followed by one of ``leave()``.
     ///
     /// - Throws: `CancellationError` if the task is cancelled before its turn.
     package func enter() async throws(CancellationError) {
@@ -54,7 +54,7 @@ package final class AsyncSemaphore: Sendable {
         let isAdmitted = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in
-                    // As in AsyncGate: the mark of a cancellation is set before its handler asks for this lock.
+                    // As in AsyncGate: the cancellation mark is set before its handler takes this lock.
                     if Task.isCancelled { return false }
                     if state.waiting.isEmpty, state.admitted < state.limit {
                         state.admitted += 1

@@ -1,16 +1,16 @@
 import Foundation
 
-/// What a client takes from outside: time, chance, names, and a place for messages.
+/// A client's dependencies on the outside: clock, chance, ids and log.
 ///
-/// Tests replace each of them; applications rarely need more than ``log``.
+/// Tests replace each of them; applications rarely set more than ``log``.
 public struct ClientEnvironment: Sendable {
-    /// Time.
+    /// The clock.
     public var time: any TimeSource
-    /// A new id at each call: a UUID unless replaced.
+    /// Returns a new id with each call; a UUID by default.
     public var makeID: @Sendable () -> String
-    /// A number from 0 up to 1, anew at each call; spreads retries and polls.
+    /// Returns a new number from 0 up to, but not including, 1 with each call; spreads retries and polls.
     public var jitter: @Sendable () -> Double
-    /// Where messages go.
+    /// Where messages are logged.
     public var log: any LogSink
 
     /// Creates an environment.
@@ -41,8 +41,8 @@ public enum ApplicationState: String, Sendable, Hashable, Codable {
 public enum Connectivity: String, Sendable, Hashable, Codable {
     /// Not stated.
     case unknown
-    /// There is one.
+    /// There is a network.
     case online
-    /// There is none; deliveries wait until there is.
+    /// There is no network; deliveries wait until there is.
     case offline
 }

@@ -1,6 +1,6 @@
-/// SHA-256, for names of cached things: keys from outside must not choose where something is kept.
+/// SHA-256, for the names of cached items: outside keys must not choose where something is stored.
 ///
-/// Foundation has no digest on Linux and the core imports nothing else; the algorithm is FIPS 180-4's.
+/// Foundation has no digest on Linux and the core imports nothing else; the algorithm is that of FIPS 180-4.
 package enum Digest {
     private static let constants: [UInt32] = [
         0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -44,10 +44,11 @@ package enum Digest {
         return state.flatMap { word in (0..<4).reversed().map { UInt8(truncatingIfNeeded: word >> (UInt32($0) * 8)) } }
     }
 
-    /// The digest of texts as 64 hexadecimal digits; the texts are kept apart, so `["ab", "c"]` isn't `["a", "bc"]`.
+    /// The digest of strings as 64 hexadecimal digits; strings are delimited, so `["ab", "c"]` differs from `["a",
+    /// "bc"]`.
     package static func hex(_ parts: String...) -> String { hex(parts) }
 
-    /// The digest of texts as 64 hexadecimal digits.
+    /// The digest of strings as 64 hexadecimal digits.
     package static func hex(_ parts: [String]) -> String {
         var bytes: [UInt8] = []
         for part in parts {

@@ -1,7 +1,7 @@
-/// A text that is equal to another only if every byte is.
+/// A string that equals another only if every byte does.
 ///
-/// Swift's texts are equal when Unicode calls them so, however they are composed. Users are who their ids say, byte by byte: what
-/// is kept of `é` must not be given to `e` with an accent after it.
+/// Swift compares strings by Unicode's canonical equivalence, however they are composed. User ids are compared byte by
+/// byte: what is stored for `é` must not be returned for `e` with a combining accent.
 package struct ExactText: Sendable, Hashable {
     package let text: String
 

@@ -1,15 +1,15 @@
-/// New ids.
+/// Generates new ids.
 @usableFromInline enum FreshID {
     /// A random UUID in its written form.
     ///
-    /// Foundation's own opens and closes the system's source of chance for each, which on Linux costs as much as storing an
+    /// Foundation opens and closes the system's random source for each UUID, which on Linux costs as much as storing an
     /// event.
     @usableFromInline static func make() -> String {
         var chance = SystemRandomNumberGenerator()
         return text(chance.next(), chance.next())
     }
 
-    /// The written form of 128 bits, with version 4 and the variant of RFC 9562 set.
+    /// Formats 128 bits as a UUID, with version 4 and the variant of RFC 9562 set.
     static func text(_ high: UInt64, _ low: UInt64) -> String {
         let high = high & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000

@@ -1,25 +1,26 @@
 import Foundation
 import Synchronization
 
-/// Hands out one shared object to many readers without any two of them writing to the same memory.
+/// Shares one object among many readers without any two of them writing to the same memory.
 ///
 /// Copying a reference out of one lock, or loading an atomic reference, makes every reader write to the object's
 /// reference count, so that two threads are slower than one. Here each thread has a lane of its own: a lock that hardly
-/// any other reader takes, around an uncounted reference. A writer goes through all lanes before it lets the old object go.
+/// any other reader takes, around an uncounted reference. A writer goes through all lanes before it releases the old
+/// object.
 final class Lanes<Value: AnyObject & Sendable>: Sendable {
     private struct Lane: ~Copyable {
         let value: Mutex<Unmanaged<Value>>
-        // Keeps the next lane's lock out of this one's cache line, and out of the pair that is fetched with it.
+        // Keeps the next lane's lock out of this one's cache line, and out of the line that is prefetched with it.
         private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
         init(_ value: Unmanaged<Value>) { self.value = Mutex(value) }
     }
 
-    // Allocated in the initialiser, freed in the deinitialiser; between them only touched through its locks.
+    // Allocated in the initialiser, freed in the deinitialiser; in between accessed only through its locks.
     private nonisolated(unsafe) let lanes: UnsafeMutablePointer<Lane>
     private let owner: Mutex<Value>
 
-    /// Creates lanes to a first value.
+    /// Creates lanes with a first value.
     init(_ value: Value) {
         owner = Mutex(value)
         lanes = .allocate(capacity: ThreadLane.count)
@@ -42,12 +43,12 @@ final class Lanes<Value: AnyObject & Sendable>: Sendable {
     /// The value, for callers that keep it beyond the lock.
     var current: Value { owner.withLock { $0 } }
 
-    /// Replaces the value, if the change still wants to when it sees the present one.
+    /// Replaces the value, unless `change` returns `nil` for the current one.
     ///
     /// - Returns: Whether it was replaced.
     @discardableResult
     func update(_ change: (Value) -> Value?) -> Bool {
-        // The old value must outlive the loop: a reader may be in a lane that has not been changed yet.
+        // The old value must outlive the loop: a reader may be in a lane that has not been updated yet.
         let old = owner.withLock { owner -> Value? in
             guard let new = change(owner) else { return nil }
             let old = owner
@@ -61,9 +62,9 @@ final class Lanes<Value: AnyObject & Sendable>: Sendable {
     }
 }
 
-/// Numbers threads round a small circle, so that the first few never share a lane.
+/// Assigns threads to a small ring of lanes, so that the first few never share one.
 enum ThreadLane {
-    /// How many lanes there are.
+    /// The number of lanes.
     static let count = 8
 
     private static let next = Atomic<Int>(0)

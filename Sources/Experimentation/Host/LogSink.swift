@@ -1,47 +1,48 @@
-/// Where the library's own messages go.
+/// Where the library logs its messages.
 ///
-/// It never prints by itself.
+/// The library itself never prints.
 public protocol LogSink: Sendable {
-    /// The least important level that is wanted; messages below it are not even made.
+    /// The lowest level to log; messages below it are not even built.
     var level: LogLevel { get }
-    /// Takes one message. Called from any task; it should return at once.
+    /// Takes one message. Called from any task; should return at once.
     func log(_ entry: LogEntry)
 }
 
-/// How important a message is.
+/// The importance of a message.
 public enum LogLevel: Int, Sendable, Hashable, Codable, Comparable, CaseIterable {
-    /// Each step.
+    /// Every step.
     case trace
-    /// What helps to find a mistake.
+    /// Details for debugging.
     case debug
-    /// What is worth knowing.
+    /// Normal events worth knowing.
     case info
-    /// What is odd, but worked around.
+    /// Something unusual that was worked around.
     case warning
-    /// What failed.
+    /// A failure.
     case error
-    /// Nothing at all; a threshold only.
+    /// No messages; only for thresholds.
     case off
 
     /// Orders by importance.
     public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// One message: a stable event name, a sentence for people, fields for programs.
+/// One log message: a stable event name, a sentence for people, fields for programs.
 public struct LogEntry: Sendable, Hashable {
-    /// How important it is.
+    /// The message's importance.
     public var level: LogLevel
     /// A stable name, such as `delivery.retry`.
     public var event: String
-    /// What happened, for a person, in one line; it holds neither secrets nor personal data.
+    /// What happened, for a person, in one line; without secrets or personal data.
     public let message: String
-    /// The same for programs; values are redacted as the message is, and each is one line.
+    /// The details for programs; redacted like the message, and each in one line.
     public let fields: [String: String]
 
     /// Creates a message.
     ///
-    /// What a name from outside could use to forge a line, hide one or turn it round is written as an escape, `\u{a}`:
-    /// control characters, line and paragraph separators, and marks that change the direction of writing.
+    /// Characters from outside that could forge, hide or reverse a line are escaped as `\u{a}`: control characters,
+    /// line and
+    /// paragraph separators, and marks that change the direction of writing.
     public init(_ level: LogLevel, _ event: String, _ message: String, fields: [String: String] = [:]) {
         self.level = level
         self.event = event
@@ -50,11 +51,13 @@ public struct LogEntry: Sendable, Hashable {
     }
 }
 
-/// Texts that stay in their line, however they are shown.
+/// Strings that stay on one line, however they are shown.
 package enum OneLine {
-    /// The text with an escape, `\u{1b}`, for whatever a terminal would obey and a reader wouldn't see.
+    /// Returns the text with an escape, such as `\u{1b}`, for every character that a terminal would obey and a reader
+    /// wouldn't
+    /// see.
     package static func of(_ text: String) -> String {
-        // Nearly every text is plain, and found to be so without looking at characters.
+        // Nearly every text is plain ASCII, which is quick to check.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }
         var line = ""
         for scalar in text.unicodeScalars {
@@ -67,7 +70,8 @@ package enum OneLine {
         return line
     }
 
-    /// Whether a character is neither a control, a line break nor a mark that changes the direction of writing.
+    /// Whether a character is neither a control character, a line break nor a mark that changes the direction of
+    /// writing.
     package static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7f..<0xa0, 0x61c, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069, 0xfeff: false
@@ -77,7 +81,7 @@ package enum OneLine {
 }
 
 extension LogSink {
-    /// Logs a message, which is made only if its level is wanted.
+    /// Logs a message, which is built only if its level is wanted.
     public func log(
         _ level: LogLevel,
         _ event: String,
@@ -89,11 +93,11 @@ extension LogSink {
     }
 }
 
-/// Takes no messages.
+/// A sink that discards all messages.
 public struct NoLog: LogSink {
     /// Creates a sink.
     public init() {}
-    /// Nothing is wanted.
+    /// No level is logged.
     public var level: LogLevel { .off }
     /// Does nothing.
     public func log(_ entry: LogEntry) {}

@@ -3,9 +3,9 @@
     import Network
 
     extension AsyncSequence where Self == AsyncStream<Connectivity> {
-        /// What the system says of the network, from now on and with each change.
+        /// The state of the network as the system reports it, from now on and with each change.
         ///
-        /// For ``ExperimentationClient/followConnectivity(_:)``. The system is asked only while there is a listener.
+        /// For ``ExperimentationClient/followConnectivity(_:)``. The system is observed only while there is a listener.
         public static func network() -> AsyncStream<Connectivity> {
             AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
                 let monitor = NWPathMonitor()
@@ -17,12 +17,12 @@
     }
 
     extension Connectivity {
-        /// What the state of the path to the network means for deliveries.
+        /// Maps the state of the network path to its meaning for deliveries.
         init(_ status: NWPath.Status) {
             switch status {
             case .satisfied: self = .online
             case .unsatisfied: self = .offline
-            // There is none yet, and trying brings it up.
+            // There is none yet, but a connection attempt brings it up.
             case .requiresConnection: self = .unknown
             @unknown default: self = .unknown
             }

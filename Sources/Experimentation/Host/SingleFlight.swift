@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Lets concurrent callers who want the same thing share one piece of work.
+/// Lets concurrent callers that want the same thing share one operation.
 ///
-/// A failure is shared by those who waited for it and not remembered. A caller who is cancelled stops waiting; the work
-/// goes on for the others.
+/// A failure is passed to those who waited for it, and not remembered. A cancelled caller stops waiting; the operation
+/// continues for the others.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Flight {
         var task: Task<Result<Value, ExperimentationError>, Never>
@@ -18,7 +18,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns the result of the work under way for a key, starting it if there is none.
+    /// Returns the result of the operation under way for a key, starting it if there is none.
     func callAsFunction(
         _ key: Key,
         _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value
@@ -46,7 +46,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return try await task.value.get()
     }
 
-    /// How many callers share work under way at the moment.
+    /// The number of callers that currently share an operation.
     var callers: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.callers } } }
 
     private func ended(_ key: Key, _ number: UInt64) {

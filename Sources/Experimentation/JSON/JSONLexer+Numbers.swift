@@ -1,10 +1,10 @@
-/// What a number is worth, and how it was written.
+/// The value of a number, and how it was written.
 package enum JSONNumber: Equatable {
-    /// Digits alone, which an `Int` holds.
+    /// Digits alone that fit into an `Int`.
     case whole(Int)
-    /// Digits with a point, and no exponent.
+    /// Digits with a point and without an exponent.
     case decimal(Double)
-    /// With an exponent; or digits alone that no `Int` holds: too many of them, or `-0`.
+    /// With an exponent, or digits alone that don't fit into an `Int`: too many of them, or `-0`.
     case other(Double)
 
     /// The nearest `Double`.
@@ -19,7 +19,7 @@ package enum JSONNumber: Equatable {
 extension JSONLexer {
     /// Reads a number.
     ///
-    /// - Throws: What is wrong with it: how it is written, or that it is too large for a `Double`.
+    /// - Throws: What is wrong with it: its form, or that it is too large for a `Double`.
     package mutating func number() throws(JSONFault) -> JSONNumber {
         let start = position
         let isNegative = current == UInt8(ascii: "-")
@@ -27,7 +27,7 @@ extension JSONLexer {
         let first = position
         var magnitude: UInt64 = 0
         while let digit {
-            // Wrong after nineteen digits, where it isn't used.
+            // Overflows after nineteen digits, when it isn't used.
             magnitude = magnitude &* 10 &+ digit
             position += 1
         }

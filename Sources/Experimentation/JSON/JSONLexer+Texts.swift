@@ -1,9 +1,9 @@
 import Foundation
 
 extension JSONLexer {
-    /// Reads a text in quotes.
+    /// Reads a string in quotes.
     ///
-    /// - Throws: What is wrong with it: a control character, an escape that isn't one, half a surrogate pair, bytes that
+    /// - Throws: What is wrong with it: a control character, an invalid escape, half a surrogate pair, bytes that
     ///   aren't UTF-8, or no end.
     package mutating func text() throws(JSONFault) -> String {
         guard current == UInt8(ascii: "\"") else { throw fault("expected a text in quotes") }
@@ -14,21 +14,21 @@ extension JSONLexer {
         let token = UnsafeBufferPointer(start: start, count: UnsafeRawPointer(end) - UnsafeRawPointer(start))
         var all: UInt8 = 0
         var isPlain = true
-        // No way out on the way: that is many bytes at a time.
+        // Without an early exit the loop is vectorised.
         for byte in token {
             isPlain = isPlain && byte != UInt8(ascii: "\\") && byte >= 0x20
             all |= byte
         }
         guard isPlain else { return try escapedText() }
         position += token.count
-        // What is all ASCII needs no look at its validity, which costs more than the rest.
+        // ASCII needs no validation, which costs more than the rest.
         guard let text = all < 0x80 ? String(decoding: token, as: UTF8.self) : String(validating: token, as: UTF8.self)
         else { throw fault("a text that isn't UTF-8") }
         position += 1
         return text
     }
 
-    /// Reads on from behind the first quote, byte by byte.
+    /// Continues after the opening quote, byte by byte.
     private mutating func escapedText() throws(JSONFault) -> String {
         var built: [UInt8] = []
         while position < bytes.count {

@@ -1,24 +1,24 @@
 import Foundation
 
-/// Reads JSON's tokens, one after the other, as RFC 8259 has them and no other way.
+/// Reads JSON's tokens one by one, strictly by RFC 8259.
 ///
-/// It knows nothing of what the tokens are about. The bytes stay the caller's and must outlive it.
+/// It knows nothing of their meaning. The bytes belong to the caller and must outlive it.
 package struct JSONLexer {
-    /// Read only where ``position`` was compared with its count.
+    /// Accessed only after ``position`` was checked against its count.
     let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
 
     package init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    /// The byte here; 0 at the end, which begins no token.
+    /// The current byte; 0 at the end, which begins no token.
     package var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
     package var isAtEnd: Bool { position == bytes.count }
 
-    /// How many bytes come before this one.
+    /// The number of bytes before the current one.
     package var place: Int { position }
 
-    /// Goes on by one byte, unless the text is at its end.
+    /// Advances by one byte, unless at the end.
     package mutating func skip() { if position < bytes.count { position += 1 } }
 
     package mutating func skipByteOrderMark() {
@@ -34,7 +34,7 @@ package struct JSONLexer {
         }
     }
 
-    /// Takes this byte and the space after it, if it is here.
+    /// Consumes this byte and the white space after it, if it is next.
     package mutating func take(_ byte: UInt8) -> Bool {
         guard current == byte else { return false }
         position += 1
@@ -42,7 +42,7 @@ package struct JSONLexer {
         return true
     }
 
-    /// Takes these bytes and none after them, if they are here.
+    /// Consumes exactly these bytes, if they are next.
     @inline(__always)
     package mutating func take(exactly text: StaticString) -> Bool {
         let length = text.utf8CodeUnitCount
@@ -53,7 +53,7 @@ package struct JSONLexer {
         return true
     }
 
-    /// Says what is wrong here.
+    /// Returns a fault at the current position.
     package func fault(_ reason: String) -> JSONFault {
         let read = bytes[..<min(position, bytes.count)]
         return JSONFault(
@@ -64,9 +64,9 @@ package struct JSONLexer {
     }
 }
 
-/// Why a text isn't JSON, and where; never the text itself, which may be personal.
+/// Why a text isn't JSON, and where; without the text itself, which may be personal.
 package struct JSONFault: Error, Equatable {
-    /// What was expected, or what there is too much of.
+    /// What was expected, or which limit was exceeded.
     package let reason: String
     /// Counted from 1.
     package let line: Int

@@ -1,15 +1,15 @@
-/// Reads JSON documents without recursion: however deep one is nested, it takes no more of the stack.
+/// Reads JSON documents without recursion: nesting takes no stack, however deep it is.
 package struct JSONParser {
     /// An open list or object.
     private struct Level {
         let isObject: Bool
-        /// Where in ``entries`` its own begin.
+        /// Where its entries begin in ``entries``.
         let start: Int
-        /// Whether its fields are the last of ``largeObjects``, and only the one that is being read is in ``entries``.
+        /// Whether its fields are the last of ``largeObjects``, and only the one being read is in ``entries``.
         var isLarge = false
     }
 
-    /// One of a list's values, without a name, or one of an object's.
+    /// A value of a list, without a name, or of an object.
     private struct Entry {
         var name = ""
         var value = FlagValue.null
@@ -17,13 +17,13 @@ package struct JSONParser {
 
     private var lexer: JSONLexer
     private let deepest: Int
-    /// Whether values are built; if not, they are only checked.
+    /// Whether to build values; if not, they are only checked.
     private let builds: Bool
-    /// What is open, the innermost last.
+    /// The open lists and objects, innermost last.
     private var levels: [Level] = []
-    /// What is read of all that is open, the innermost's last.
+    /// The entries read so far of all open lists and objects, the innermost's last.
     private var entries: [Entry] = []
-    /// The fields of those open objects that have too many for their names to be compared one by one.
+    /// The fields of open objects that have too many for a linear search of their names.
     private var largeObjects: [[String: FlagValue]] = []
 
     private init(_ bytes: UnsafeBufferPointer<UInt8>, deepest: Int, builds: Bool) {
@@ -34,15 +34,16 @@ package struct JSONParser {
 
     /// Reads a whole document, with or without a byte order mark.
     ///
-    /// A number becomes an ``FlagValue/int(_:)`` if it is written as digits alone and fits; every other number, `-0` too,
-    /// the nearest `Double`.
+    /// A number becomes an ``FlagValue/int(_:)`` if it is written as digits alone and fits; every other number,
+    /// including `-0`,
+    /// becomes the nearest `Double`.
     ///
     /// - Parameters:
     ///   - bytes: The document.
-    ///   - deepest: How many lists and objects may lie around a value.
-    ///   - builds: Whether the value is built; if not, the document is only checked.
-    /// - Returns: The value, if it is built; otherwise nothing that means anything.
-    /// - Throws: The first thing that is wrong with the document.
+    ///   - deepest: The maximum depth of lists and objects around a value.
+    ///   - builds: Whether to build the value; if not, the document is only checked.
+    /// - Returns: The value if it is built; otherwise a meaningless one.
+    /// - Throws: The first fault in the document.
     package static func document(_ bytes: [UInt8], deepest: Int, builds: Bool = true) throws(JSONFault) -> FlagValue {
         try bytes.withUnsafeBufferPointer { bytes throws(JSONFault) in
             var parser = JSONParser(bytes, deepest: deepest, builds: builds)
@@ -54,7 +55,7 @@ package struct JSONParser {
         lexer.skipByteOrderMark()
         lexer.skipSpace()
         while true {
-            // Here a value begins.
+            // A value begins here.
             guard let value = try beginValue(), let whole = try finish(value) else { continue }
             lexer.skipSpace()
             guard lexer.isAtEnd else { throw lexer.fault("something follows the document") }
@@ -90,7 +91,7 @@ package struct JSONParser {
         levels.append(Level(isObject: isObject, start: entries.count))
     }
 
-    /// Takes the innermost level off the stack, as one value.
+    /// Pops the innermost level and returns it as one value.
     private mutating func close() -> FlagValue {
         guard let level = levels.popLast() else { return .null }
         let count = entries.count - level.start
@@ -98,7 +99,7 @@ package struct JSONParser {
             entries.removeLast(count)
             return level.isLarge ? .object(largeObjects.removeLast()) : .null
         }
-        // Taken off one by one, the last first, nothing is copied.
+        // Removed one by one from the end, nothing is copied.
         if level.isObject {
             var fields: [String: FlagValue] = Dictionary(minimumCapacity: count)
             while entries.count > level.start {
@@ -116,7 +117,7 @@ package struct JSONParser {
         return .array(values)
     }
 
-    /// Reads the name of an object's next field.
+    /// Reads the name of the next field of an object.
     private mutating func name() throws(JSONFault) {
         guard lexer.current == UInt8(ascii: "\"") else { throw lexer.fault("expected a name in quotes") }
         let name = try lexer.text()
@@ -125,9 +126,9 @@ package struct JSONParser {
         guard lexer.take(UInt8(ascii: ":")) else { throw lexer.fault("expected a colon") }
     }
 
-    /// Begins the innermost object's next field, unless the object has one of this name.
+    /// Begins the next field of the innermost object, unless it already has one of this name.
     ///
-    /// Names that Unicode calls equal are the same name to a dictionary, so they count as equal here.
+    /// Names that are canonically equivalent in Unicode are the same key of a dictionary, so they count as equal here.
     private mutating func begin(_ name: String) -> Bool {
         let top = levels.count - 1
         let start = levels[top].start
@@ -150,8 +151,9 @@ package struct JSONParser {
         return true
     }
 
-    /// Puts a finished value into what surrounds it, closing what ends there; returns the outermost value when it is
-    /// complete, and `nil` when another value follows.
+    /// Adds a finished value to its container, and closes the containers that end there; returns the outermost value
+    /// once it is
+    /// complete, and `nil` if another value follows.
     private mutating func finish(_ finished: FlagValue) throws(JSONFault) -> FlagValue? {
         var value = finished
         while let level = levels.last {

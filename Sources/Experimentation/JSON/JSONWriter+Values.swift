@@ -1,19 +1,19 @@
 import Foundation
 
 extension JSONWriter {
-    /// An open list or object, and how much of it is written.
+    /// An open list or object, and how much of it has been written.
     private struct Level {
         let isObject: Bool
         /// A list's values.
         var values: [FlagValue] = []
-        /// An object's fields, in their order.
+        /// An object's fields, in order.
         var fields: [(key: String, value: FlagValue)] = []
         var written = 0
     }
 
     /// Writes a value without recursion.
     ///
-    /// - Throws: ``Refusal``, and what `JSONEncoder` throws where an object is left to it.
+    /// - Throws: ``Refusal``, and what `JSONEncoder` throws for an object that is left to it.
     package mutating func value(_ value: FlagValue) throws {
         guard var innermost = try begin(value, depth: 0) else { return }
         var outer: [Level] = []
@@ -29,7 +29,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a level's values up to the first that opens another level, which is returned; `nil` when all are written.
+    /// Writes a level's values up to the first that opens another level, which is returned; `nil` once all are written.
     private mutating func fill(_ level: inout Level, depth: Int) throws -> Level? {
         let count = level.isObject ? level.fields.count : level.values.count
         while level.written < count {
@@ -46,7 +46,7 @@ extension JSONWriter {
         return nil
     }
 
-    /// Writes a scalar whole, or opens a list or an object and returns it.
+    /// Writes a scalar, or opens a list or object and returns it.
     private mutating func begin(_ value: FlagValue, depth: Int) throws -> Level? {
         switch value {
         case .null: raw("null")
@@ -70,11 +70,11 @@ extension JSONWriter {
         return nil
     }
 
-    /// Puts fields into their order; `nil` if that is for `JSONEncoder` to say.
+    /// Sorts fields; `nil` if the order must be left to `JSONEncoder`.
     private func ordered(_ fields: [String: FlagValue]) -> [(key: String, value: FlagValue)]? {
         if fields.count < 2 { return Array(fields) }
         if fields.keys.allSatisfy({ $0.utf8.allSatisfy { $0 < 0x80 } }) {
-            // The order of texts is that of their bytes here, and found sooner.
+            // Byte order, which is the strings' order here and quicker to compute.
             if leading.isEmpty { return fields.sorted { $0.key < $1.key } }
         } else if form == .asEncoder {
             return nil

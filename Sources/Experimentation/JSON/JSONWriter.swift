@@ -1,20 +1,20 @@
 import Foundation
 
-/// Writes JSON's tokens, one after the other, with nothing between them and nothing escaped that needn't be.
+/// Writes JSON's tokens one by one, without white space or needless escapes.
 package struct JSONWriter {
-    /// In which of two ways values are written that JSON has more than one way for.
+    /// How to write values that JSON allows in more than one way.
     package enum Form: Sendable {
-        /// As `JSONEncoder` writes them with sorted names, byte for byte: a whole `Double` as `100`.
+        /// As `JSONEncoder` writes them with sorted names, byte for byte: an integral `Double` as `100`.
         case asEncoder
-        /// So that a number reads back as one of its kind: a whole `Double` as `100.0`.
+        /// So that a number reads back with its type: an integral `Double` as `100.0`.
         case exact
     }
 
     /// Why a value can't be written.
     package enum Refusal: Error, Equatable {
-        /// A number is infinite or none.
+        /// A number is infinite or not a number.
         case notFinite
-        /// A value lies in more lists and objects than this.
+        /// A value is nested deeper than this in lists and objects.
         case tooDeep(Int)
 
         /// The reason, for a person.
@@ -30,16 +30,16 @@ package struct JSONWriter {
     let leading: [String]
     let deepest: Int
 
-    /// What is written so far.
+    /// The bytes written so far.
     package internal(set) var bytes: [UInt8] = []
 
     /// Creates a writer.
     ///
     /// - Parameters:
-    ///   - form: In which of two ways values are written.
+    ///   - form: How to write values that have several forms.
     ///   - leading: Names that come first in every object, in this order; the others are sorted by their bytes.
-    ///   - deepest: How many lists and objects may lie around a scalar.
-    ///   - capacity: How many bytes will probably be written.
+    ///   - deepest: The maximum depth of lists and objects around a scalar.
+    ///   - capacity: The expected size in bytes.
     package init(
         _ form: Form,
         leading: [String] = [],
@@ -52,18 +52,18 @@ package struct JSONWriter {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Writes JSON text as it is.
+    /// Writes JSON text unchanged.
     package mutating func raw(_ text: StaticString) {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
-    /// Writes JSON that was written before.
+    /// Writes JSON from another writer.
     package mutating func raw(_ written: [UInt8]) { bytes += written }
 
-    /// Writes a whole number.
+    /// Writes an integer.
     package mutating func number(_ number: Int) { bytes += number.description.utf8 }
 
-    /// Writes a number with the fewest digits that read back as the same one.
+    /// Writes a number with the fewest digits that read back as the same number.
     package mutating func number(_ number: Double) throws(Refusal) {
         guard number.isFinite else { throw .notFinite }
         bytes += number.description.utf8
@@ -73,12 +73,12 @@ package struct JSONWriter {
         }
     }
 
-    /// Writes a text in quotes.
+    /// Writes a string in quotes.
     package mutating func text(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         let start = bytes.count
         bytes += text.utf8
-        // Most texts go as they are; only then they are gone through again.
+        // Most strings need no escapes; only the others are walked again.
         if bytes[start...].contains(where: Self.isEscaped) {
             bytes.removeSubrange(start...)
             for byte in text.utf8 { escape(byte) }
@@ -108,7 +108,7 @@ package struct JSONWriter {
         }
     }
 
-    /// Foundation's encoder, for types that it alone knows to take apart: sorted names, slashes as they are.
+    /// Foundation's encoder, for types that only it can take apart: sorted names, unescaped slashes.
     package static func encoder() -> JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,27 +1,27 @@
 /// When events are sent, how many at once, how often, and for how long.
 public struct BatchPolicy: Sendable, Hashable {
-    /// How many events wait before they are sent without waiting for ``interval``; 1 sends each at once.
+    /// How many waiting events trigger a delivery before ``interval`` has passed; 1 sends each at once.
     public var count: Int
-    /// How many events go into one delivery at most.
+    /// The maximum number of events in one delivery.
     public var largest: Int
-    /// How many bytes of stored events go into one delivery at most.
+    /// The maximum size of one delivery in bytes of stored events.
     public var bytes: Int
     /// How long an event waits at most before it is sent.
     public var interval: Duration
-    /// How many attempts an event has that fails for a reason of its own.
+    /// How many attempts an event gets that fails because of itself.
     public var attempts: Int
-    /// How old an event may be when it is sent; `nil` for any age.
+    /// The maximum age of an event when it is sent; `nil` for any age.
     ///
-    /// Older ones are dropped and counted as `expired`.
+    /// Older events are dropped and counted as `expired`.
     public var maximumAge: Duration?
-    /// How fast the adapter sends at most, which it sees to itself; `nil` for no limit.
+    /// The rate limit that the adapter itself keeps; `nil` for none.
     ///
-    /// Known, so that what waits for its turn can be told from what a vendor doesn't answer.
+    /// Stated here so that events waiting for their turn can be told from events that the vendor doesn't answer.
     public var pace: Pace?
 
-    /// So many requests in an interval.
+    /// A number of requests per interval.
     public struct Pace: Sendable, Hashable {
-        /// How many requests fit into ``interval``.
+        /// The number of requests per ``interval``.
         public var requests: Int
         /// The interval.
         public var interval: Duration

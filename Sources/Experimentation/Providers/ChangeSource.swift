@@ -1,17 +1,17 @@
-/// A vendor that tells when what it decides has changed.
+/// A vendor that announces when its decisions have changed.
 ///
-/// It carries no decisions: the client asks for them again.
+/// A notice carries no decisions: the client asks for them again.
 public protocol ChangeSource: Sendable {
-    /// What the vendor tells from now on.
+    /// The vendor's notices from now on.
     ///
-    /// The client asks for it once. Whatever is open for it is closed when the client no longer listens.
+    /// The client calls this once. Whatever it opens is closed when the client no longer listens.
     func notices() -> AsyncStream<ChangeNotice>
 }
 
-/// What a vendor tells of changes.
+/// A vendor's notice of changes.
 public enum ChangeNotice: Sendable, Equatable {
-    /// What it decides may have changed: the client asks again, for every session in use.
+    /// Decisions may have changed: the client asks again, for every session in use.
     case changed
-    /// Changes can't be heard of any more: what is at hand counts as ``Reason/stale``, until there is a new answer.
+    /// Changes can no longer be received: current decisions count as ``Reason/stale`` until there is a new answer.
     case unheard(ExperimentationError)
 }

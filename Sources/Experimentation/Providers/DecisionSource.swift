@@ -1,20 +1,20 @@
-/// A vendor that decides by itself and is asked for each user.
+/// A vendor that makes decisions itself and is asked for each user.
 public protocol DecisionSource: Sendable {
-    /// How long an answer is good, and what follows.
+    /// How long an answer is valid, and what follows.
     var freshness: Freshness { get }
 
-    /// Asks the vendor what it decides for a user.
+    /// Asks the vendor for a user's decisions.
     ///
-    /// The client calls this once for concurrent refreshes of one user. Retries are the implementer's, inside the
-    /// deadline that its settings name.
+    /// The client calls this once for concurrent refreshes of one user. Retries are up to the implementer, within the
+    /// deadline that its settings state.
     ///
-    /// - Parameter context: The user and all that the decision depends on.
-    /// - Returns: The decisions, or that the vendor is switched off.
-    /// - Throws: When there is no good answer. The client keeps the last one.
+    /// - Parameter context: The user and everything else that the decision depends on.
+    /// - Returns: The decisions, or that the vendor's kill switch is on.
+    /// - Throws: Why there is no valid answer. The client keeps the last one.
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer
 }
 
-/// What a vendor answered when it was asked for decisions.
+/// A vendor's answer to a request for decisions.
 public enum DecisionAnswer: Sendable {
     /// The decisions for this user.
     case decided(Decisions)
@@ -24,68 +24,69 @@ public enum DecisionAnswer: Sendable {
 
 /// A vendor that publishes rules, which are evaluated here.
 public protocol RulesetSource: Sendable {
-    /// How long rules are good, and what follows.
+    /// How long rules are valid, and what follows.
     var freshness: Freshness { get }
 
-    /// Fetches the rules, if they have changed.
+    /// Fetches the rules if they have changed.
     ///
-    /// - Parameter validator: What ``RulesetAnswer/replaced(_:validator:raw:)`` gave with the rules that the client has.
-    /// - Returns: New rules, that there are none, or that the vendor is switched off.
-    /// - Throws: When there is no good answer. The client keeps the rules that it has.
+    /// - Parameter validator: The validator that came with the client's current rules in
+    ///   ``RulesetAnswer/replaced(_:validator:raw:)``.
+    /// - Returns: New rules, that they are unchanged, or that the vendor's kill switch is on.
+    /// - Throws: Why there is no valid answer. The client keeps its rules.
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer
 
-    /// Reads rules that an earlier run stored.
+    /// Parses rules that an earlier run stored.
     ///
-    /// - Parameter raw: What ``RulesetAnswer/replaced(_:validator:raw:)`` gave then.
+    /// - Parameter raw: The bytes from ``RulesetAnswer/replaced(_:validator:raw:)``.
     /// - Returns: The rules, ready to decide.
-    /// - Throws: When they can't be read; the client forgets them then.
+    /// - Throws: Why they can't be read; the client then discards them.
     func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset
 }
 
-/// What a vendor answered when it was asked for its rules.
+/// A vendor's answer to a request for rules.
 public enum RulesetAnswer: Sendable {
-    /// The rules are the ones that the validator belongs to.
+    /// The rules that the validator belongs to are current.
     case unchanged
     /// There are new rules.
     ///
     /// - Parameters:
     ///   - ruleset: The rules.
-    ///   - validator: What to ask with next time.
+    ///   - validator: What to pass with the next request.
     ///   - raw: What to store, to be restored in a later run.
     case replaced(any Ruleset, validator: String?, raw: [UInt8])
     /// The vendor's kill switch is on.
     case disabled
 }
 
-/// Rules, ready to decide for any user; immutable, and shared by all of them.
+/// Rules, ready to decide for any user; immutable, and shared by all users.
 public protocol Ruleset: Sendable {
-    /// All flags with every value that they can have.
+    /// All flags with their possible values.
     var catalogue: FlagCatalogue { get }
 
-    /// Decides everything for a user; pure and synchronous.
+    /// Decides all flags for a user; pure and synchronous.
     func decisions(for context: EvaluationContext) -> Decisions
 
-    /// Decides one flag for a user; pure, synchronous, and without keeping anything of the user.
+    /// Decides one flag for a user; pure and synchronous, and keeps nothing of the user.
     ///
     /// - Parameters:
     ///   - flag: The flag's index in ``catalogue``.
     ///   - context: The user.
-    /// - Returns: Which of the flag's values it is, or `nil` if the flag isn't there for this user.
+    /// - Returns: The index of the flag's value, or `nil` if the user doesn't have the flag.
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int?
 }
 
 extension Ruleset {
-    /// Decides everything, to answer for one flag.
+    /// Decides all flags to answer for one.
     ///
-    /// Vendors whose flags can be decided apart do it more cheaply.
+    /// Rulesets that can decide flags independently should implement it more cheaply.
     public func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
         decisions(for: context).outcome(ofFlag: flag)
     }
 }
 
-/// How long decisions are good, when they are fetched again, and what follows when they are overdue.
+/// How long decisions are valid, when they are fetched again, and what follows when they expire.
 public struct Freshness: Sendable, Hashable {
-    /// What a read gives when the decisions are overdue.
+    /// What a read returns once the decisions have expired.
     public enum AfterExpiry: Sendable, Hashable {
         /// The last good value, with reason ``Reason/stale``.
         case stale
@@ -93,15 +94,15 @@ public struct Freshness: Sendable, Hashable {
         case notReady
     }
 
-    /// How long an answer is good; `nil` for as long as there is no other.
+    /// How long an answer is valid; `nil` for as long as there is no other.
     ///
-    /// ``UserSession/refresh(force:)`` asks the vendor only when it is over, and always where this is zero or `nil`.
+    /// ``UserSession/refresh(force:)`` asks the vendor only once this has passed, and always if it is zero or `nil`.
     public var lifetime: Duration?
     /// How often the client asks on its own; `nil` for never.
     ///
     /// Each wait is drawn between nine and eleven tenths of it.
     public var polling: Duration?
-    /// What follows when ``lifetime`` is over.
+    /// What follows once ``lifetime`` has passed.
     public var afterExpiry: AfterExpiry
 
     /// Creates a policy.

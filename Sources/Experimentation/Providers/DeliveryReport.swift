@@ -1,13 +1,14 @@
 /// What became of a batch.
 ///
-/// An event without a verdict got no answer and is retried as after an outage: one whose place the report doesn't have, as
-/// well. Verdicts beyond the end of the batch are of nothing.
+/// An event without a verdict, or beyond the end of the report, got no answer and is retried as after an outage.
+/// Verdicts
+/// beyond the end of the batch are ignored.
 public struct DeliveryReport: Sendable {
-    /// What the vendor said.
+    /// The verdicts on a batch.
     public enum Verdicts: Sendable, Hashable {
-        /// The same of every event.
+        /// The same verdict on every event.
         case all(Verdict)
-        /// Something of each event, in the order of the batch; `nil` where there was no answer.
+        /// A verdict on each event, in the order of the batch; `nil` where there was no answer.
         case each([Verdict?])
     }
 
@@ -18,19 +19,19 @@ public struct DeliveryReport: Sendable {
     /// Whether the vendor said that its kill switch is on.
     public var isDisabled: Bool
 
-    /// Creates a report that says the same of every event.
+    /// Creates a report with the same verdict on every event.
     public init(_ verdict: Verdict, campaigns: [ReceivedCampaign] = [], isDisabled: Bool = false) {
         self.init(.all(verdict), campaigns, isDisabled)
     }
 
-    /// Creates a report that says something of each event, in the order of the batch.
+    /// Creates a report with a verdict on each event, in the order of the batch.
     public init(_ verdicts: [Verdict?], campaigns: [ReceivedCampaign] = [], isDisabled: Bool = false) {
         self.init(.each(verdicts), campaigns, isDisabled)
     }
 
-    /// Creates a report that no event got an answer: where an adapter begins that fills the places in one by one.
+    /// Creates a report in which no event got an answer, for adapters that fill in verdicts one by one.
     ///
-    /// - Parameter count: How many events the batch has.
+    /// - Parameter count: The number of events in the batch.
     public init(noAnswerTo count: Int) {
         self.init(.each(Array(repeating: nil, count: max(count, 0))), [], false)
     }
@@ -41,11 +42,12 @@ public struct DeliveryReport: Sendable {
         self.isDisabled = isDisabled
     }
 
-    /// The verdict on the event at a place of the batch; `nil` if there is none.
+    /// The verdict on the event at a position of the batch; `nil` if there is none.
     ///
-    /// A report that said the same of every event doesn't know how many there are: set to another verdict at one place, it
-    /// says nothing any more of the places behind it, and these events are sent again. Give it the size of the batch
-    /// before, by `report.verdicts = .each(report.verdicts(count: batch.count))`.
+    /// A report with the same verdict on every event doesn't know how many there are: setting one verdict leaves the
+    /// later
+    /// positions without one, and their events are sent again. Give it the size of the batch first, with
+    /// `report.verdicts = .each(report.verdicts(count: batch.count))`.
     public subscript(index: Int) -> Verdict? {
         get {
             switch verdicts {
@@ -60,7 +62,7 @@ public struct DeliveryReport: Sendable {
                 case .all(let verdict): [Verdict?](repeating: verdict, count: index)
                 case .each(let each): each
                 }
-            // Else the list would have two owners, and setting one verdict would copy it.
+            // Otherwise the list would have two owners, and setting one verdict would copy it.
             verdicts = .each([])
             if index >= each.count { each.append(contentsOf: repeatElement(nil, count: index - each.count + 1)) }
             each[index] = newValue
@@ -68,7 +70,7 @@ public struct DeliveryReport: Sendable {
         }
     }
 
-    /// The verdicts on a batch of so many events, in its order; `nil` at places that the report doesn't have.
+    /// The verdicts on a batch of this size, in its order; `nil` at positions that the report doesn't have.
     public func verdicts(count: Int) -> [Verdict?] {
         let count = max(count, 0)
         switch verdicts {
@@ -78,7 +80,7 @@ public struct DeliveryReport: Sendable {
         }
     }
 
-    /// Adds what became of a part of the batch.
+    /// Adds the report on a part of the batch.
     ///
     /// - Parameters:
     ///   - part: The report on the part.
@@ -94,18 +96,19 @@ public struct DeliveryReport: Sendable {
 public enum Verdict: Sendable, Hashable {
     /// The vendor has it.
     case delivered
-    /// The vendor couldn't be reached or asked for patience: try again, at no cost to the event.
+    /// The vendor couldn't be reached or asked for patience: try again, without counting an attempt.
     ///
     /// - Parameters:
-    ///   - after: How long the vendor asks to wait, if it does.
-    ///   - because: Which of these it was; people read it while the event waits.
+    ///   - after: How long the vendor asked to wait, if it did.
+    ///   - because: The reason; shown to people while the event waits.
     case outage(after: Duration? = nil, because: OutageReason = .noAnswer)
     /// The vendor didn't take it, for a reason that may lie in the event: try again, and count the attempt.
     case failed(String)
-    /// The batch was refused as a whole, or the event wasn't sent because an earlier one of its user was refused: try such
-    /// events again in halves, at once and at no cost, to find the one that is to blame.
+    /// The batch was refused as a whole, or the event wasn't sent because an earlier one of its user was refused: try
+    /// such
+    /// events again in halves, at once and without counting an attempt, to find the one at fault.
     ///
-    /// A user one of whose events has to wait keeps the later ones as well.
+    /// When one event of a user has to wait, the user's later events wait too.
     case split(String)
     /// The vendor will never take it.
     case rejected(String)

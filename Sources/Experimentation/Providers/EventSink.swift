@@ -3,35 +3,38 @@ public protocol EventSink: Sendable {
     /// When events are sent, how many at once, and for how long.
     var batching: BatchPolicy { get }
 
-    /// Checks that the vendor has a word for an event, and that the event is one that it would take.
+    /// Checks that the vendor supports an event and would take it.
     ///
-    /// Called before the event is accepted; pure, and quick.
+    /// Called before the event is accepted; must be pure and quick.
     ///
-    /// - Throws: ``ErrorCode/unsupported`` or ``ErrorCode/invalidArgument``; the ledger isn't touched then.
+    /// - Throws: ``ErrorCode/unsupported`` or ``ErrorCode/invalidArgument``; the ledger is then unchanged.
     func check(_ event: TrackingEvent) throws(ExperimentationError)
 
-    /// Sends events, in this order, and says of each what became of it.
+    /// Sends events in this order, and reports what became of each.
     ///
-    /// A user's later event isn't sent behind an earlier one that is to be tried again: the order of each user's events is
-    /// kept, whatever fails.
+    /// A user's later event isn't sent once an earlier one is to be retried: the order of each user's events is kept,
+    /// whatever
+    /// fails.
     ///
-    /// Never retries: the outbox does. It ends by itself: every request in it has a deadline. The task may be cancelled;
-    /// what has no verdict then is retried.
+    /// Don't retry: the outbox does. The call must end by itself, so every request needs a deadline. If the task is
+    /// cancelled,
+    /// events without a verdict are retried.
     ///
-    /// - Parameter batch: The events of one batch, the oldest first.
+    /// - Parameter batch: The events of one batch, oldest first.
     /// - Returns: A verdict on each event, in the order of the batch, and what came back with the answer.
     func deliver(_ batch: [Envelope]) async -> DeliveryReport
 }
 
-/// A destination of events, and how they get there.
+/// A destination and the sink that delivers to it.
 public struct EventRoute: Sendable {
-    /// Whose events they are from then on.
+    /// The destination that the events are owed to.
     public var destination: Destination
-    /// What delivers them.
+    /// The sink that delivers them.
     public var sink: any EventSink
     /// Whether unknown consent holds events back.
     public var needsConsent: Bool
-    /// Whether the provider's kill switch stops deliveries on this route; otherwise the sink has a switch of its own, or none.
+    /// Whether the provider's kill switch stops deliveries on this route; if not, the sink has a switch of its own, or
+    /// none.
     public var heedsKillSwitch = true
 
     /// Creates a route.
@@ -42,31 +45,31 @@ public struct EventRoute: Sendable {
     }
 }
 
-/// How a vendor's anonymous users become known ones, where that takes several remote steps.
+/// Turns a vendor's anonymous users into known ones, where that takes several remote steps.
 public protocol IdentityLinker: Sendable {
-    /// Takes one remote step of a linking and says how far it has come.
+    /// Takes one remote step of a link and returns the progress.
     ///
-    /// The client stores the progress after each step and calls again until it is complete, in a later run if need be.
-    /// So a step must be one that can be taken again.
+    /// The client stores the progress after each step and calls again until it is complete, in a later run if need be,
+    /// so every step must be repeatable.
     ///
-    /// - Throws: When the step wasn't taken; the progress stays where it was.
+    /// - Throws: Why the step failed; the progress stays as it was.
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress
 }
 
-/// How far a linking has come.
+/// The progress of a link.
 public struct LinkProgress: Sendable, Hashable, Codable {
     /// The user before.
     public var from: Identity
-    /// The user after; the linker may change it when the vendor decides which ids survive.
+    /// The user afterwards; the linker may change it if the vendor decides which ids survive.
     public var to: Identity
-    /// Known facts by which the vendor finds the user, where that isn't the id: an address or a customer number, by name.
+    /// Facts by which the vendor finds the user, where that isn't the id, by name: an address or a customer number.
     public var criteria: [String: String]
     /// The linker's own notes, opaque to the client.
     public var notes: [UInt8]
-    /// Whether there is nothing left to do.
+    /// Whether nothing is left to do.
     public var isComplete: Bool
 
-    /// Creates the beginning of a linking.
+    /// Creates the progress of a link that begins.
     public init(
         from: Identity,
         to: Identity,

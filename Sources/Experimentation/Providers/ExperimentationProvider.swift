@@ -1,36 +1,40 @@
-/// A vendor's account, as the client sees it: a name, what it can do, and a start that gives the roles that it plays.
+/// A vendor's account as the client sees it: a name, capabilities, and a start that returns the vendor's roles.
 ///
 /// What is written once for all vendors stays above this seam: cache, validity, polling, coalescing, outbox, exposure
 /// rules, consent, retries of deliveries, hooks. An implementer states policies and translates, and never calls back.
 ///
-/// A provider is a value that holds its configuration. Everything that lives while a client does comes into being in
-/// ``start(in:)``, with the clock, the chance and the store of that client.
+/// A provider is a value that holds its configuration. Everything that lives as long as a client is created in
+/// ``start(in:)``, with that client's clock, chance and store.
 public protocol ExperimentationProvider: Sendable {
     /// The vendor's name as people write it, in lower case.
     var name: String { get }
 
-    /// What tells one account of this vendor from another, for names of files and keys of caches.
+    /// A string that tells one account of this vendor from another, for file names and cache keys.
     ///
-    /// It must differ whenever a cached answer of one must not be used for the other, or an event of one must not be sent
-    /// to the other: another environment, another credential. A store knows the account by a digest of it, so the text
+    /// It must differ whenever a cached answer of one account must not be used for the other, or an event of one must
+    /// not be
+    /// sent to the other: another environment, another credential. A store knows the account by a digest of it, so the
+    /// string
     /// must stay the same from version to version. It may hold a secret; only the digest is ever written.
     var scope: String { get }
 
-    /// The finer points of what is supported, for the matrix and for the conformance suite.
+    /// What the provider supports in detail, for the matrix and for the conformance suite.
     var capabilities: Set<Capability> { get }
 
-    /// Whose the events are, and what is kept between runs: an account named after ``name`` and ``scope``, unless the
-    /// provider stands for another's account.
+    /// The owner of events and of the state kept between runs: an account named after ``name`` and ``scope``, unless
+    /// the
+    /// provider acts for another's account.
     var destination: Destination { get }
 
-    /// Makes what plays the vendor's roles; the client calls it once, before anything else.
+    /// Creates the vendor's roles; the client calls it once, before anything else.
     ///
-    /// Checks the settings and opens what it needs. It doesn't wait for the vendor: that the vendor can't be reached is
-    /// no reason to fail here.
+    /// Checks the settings and opens what the provider needs. It must not wait for the vendor: an unreachable vendor is
+    /// no
+    /// reason to fail here.
     ///
     /// - Parameter context: What the client lends: its environment, and a store of the provider's own.
-    /// - Returns: What the vendor does, as values; fixed from then on.
-    /// - Throws: ``ErrorCode/configuration`` when a setting can't work.
+    /// - Returns: The vendor's roles, as values; fixed from then on.
+    /// - Throws: ``ErrorCode/configuration`` if a setting can't work.
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles
 }
 
@@ -39,11 +43,11 @@ extension ExperimentationProvider {
     public var destination: Destination { Destination(provider: name, scope: scope) }
 }
 
-/// What a vendor does.
+/// The roles of a vendor.
 ///
-/// A role that isn't there is answered with ``ErrorCode/unsupported``, never with silence.
+/// A missing role is answered with ``ErrorCode/unsupported``, never with silence.
 public struct ProviderRoles: Sendable {
-    /// How decisions come about.
+    /// How decisions are made.
     public enum Deciding: Sendable {
         /// The vendor decides; it is asked for each user.
         case asked(any DecisionSource)
@@ -51,43 +55,46 @@ public struct ProviderRoles: Sendable {
         case computed(any RulesetSource)
     }
 
-    /// How decisions come about, if there are any.
+    /// How decisions are made, if there are any.
     public var decisions: Deciding?
     /// How assignments are kept and forced.
     public var assignments = AssignmentPolicy()
-    /// Where events go, if there is such a place.
+    /// Where events go, if the vendor takes any.
     public var events: (any EventSink)?
-    /// Where events go besides: each has its own order, attempts, pauses and accounts.
+    /// Further destinations of events: each has its own order, attempts, pauses and ledger.
     ///
-    /// An event that a further sink's ``EventSink/check(_:)`` refuses isn't owed to it. Where there are ``events``, these
-    /// decide whether an event is accepted at all, and none of the routes leads to the provider's own destination; where there
-    /// are none, an event is accepted that one of the routes takes. Destinations are distinct.
+    /// An event that a further sink's ``EventSink/check(_:)`` refuses isn't owed to it. If there are ``events``, they
+    /// decide
+    /// whether an event is accepted at all, and none of the routes leads to the provider's own destination; if there
+    /// are none,
+    /// an event is accepted if one of the routes takes it. Destinations are distinct.
     public var furtherRoutes: [EventRoute] = []
-    /// How an anonymous user becomes a known one, where that takes more than sending both ids.
+    /// How an anonymous user becomes a known one, if that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
-    /// How the client hears that decisions have changed, if the vendor tells.
+    /// How the client learns that decisions have changed, if the vendor announces it.
     public var changes: (any ChangeSource)?
-    /// The vendor's switch, if it is asked for apart from decisions.
+    /// The vendor's kill switch, if it is asked for separately from decisions.
     public var remoteSwitch: (any RemoteSwitch)?
     /// How campaigns are held, if the vendor answers events with any.
     public var campaigns: CampaignPolicy?
-    /// Whether the vendor needs consent before it may be told anything: if so, unknown consent holds events back.
+    /// Whether the vendor needs consent before it may be told anything; if so, unknown consent holds events back.
     public var needsConsent: Bool
-    /// What only this vendor has, for ``ExperimentationClient/extras``.
+    /// Features that only this vendor has, for ``ExperimentationClient/extras``.
     public var extras: (any Sendable)?
-    /// What only the providers that this one wraps have, for ``ExperimentationClient/extras(as:)``.
+    /// Features that only the wrapped providers have, for ``ExperimentationClient/extras(as:)``.
     public var furtherExtras: [any Sendable] = []
-    /// Told of each flag that a user sees because of a variation, once in a session, where an exposure of each variation isn't
+    /// Called for each flag that a user sees because of a variation, once in a session, if an exposure of each
+    /// variation isn't
     /// enough; `nil` if the provider needn't know.
     ///
-    /// Called while a flag is read, before its exposure is recorded: it must be quick. Reading takes longer with it.
+    /// Called while a flag is read, before its exposure is recorded: it must be quick. It slows reading down.
     public var flagSeen: (@Sendable (FlagSight) -> Void)?
-    /// Removes what the provider keeps of a user by itself, without a trace.
+    /// Removes what the provider itself keeps of a user, without a trace.
     ///
-    /// Called when a user denies consent; after a failure, and in a later run if need be, it is called again until it
-    /// succeeds.
+    /// Called when a user denies consent; after a failure it is called again until it succeeds, in a later run if need
+    /// be.
     public var forget: @Sendable (_ userID: String) async throws(ExperimentationError) -> Void = { _ in }
-    /// Lets go of what the start opened; called once, after the last delivery, with the moment at which the caller stops
+    /// Releases what the start opened; called once, after the last delivery, with the moment at which the caller stops
     /// waiting.
     public var stop: @Sendable (_ deadline: ContinuousClock.Instant) async -> Void = { _ in }
 
@@ -109,7 +116,7 @@ public struct ProviderRoles: Sendable {
 
 /// How a vendor's assignments are kept and forced.
 public struct AssignmentPolicy: Sendable, Hashable {
-    /// Whether a user keeps the variant that they have once been given, over restarts too.
+    /// Whether a user keeps a variation once assigned, over restarts too.
     public var isSticky: Bool
     /// Whether a device may force an assignment.
     public var allowsOverrides: Bool
@@ -121,18 +128,18 @@ public struct AssignmentPolicy: Sendable, Hashable {
     }
 }
 
-/// How the campaigns are held that a vendor answers events with.
+/// How to hold the campaigns with which a vendor answers events.
 public struct CampaignPolicy: Sendable, Hashable {
-    /// How many undelivered campaigns are held for each target of a surface; the newest stay.
+    /// How many undelivered campaigns to hold for each target of a surface; the newest stay.
     public var limitPerTarget: Int
 
     /// Creates a policy.
     public init(limitPerTarget: Int = 1) { self.limitPerTarget = limitPerTarget }
 }
 
-/// One thing that a vendor's adapter can do; declared by the adapter, checked by the conformance suite.
+/// Something that a vendor's adapter supports; declared by the adapter, checked by the conformance suite.
 public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The name as it is written in reports.
+    /// The capability's written form, as in reports.
     public let rawValue: String
     /// Creates a capability from its written form.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -149,15 +156,15 @@ public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomS
     public static let targeting = Capability(rawValue: "targeting")
     /// Decisions are computed on this device from rules.
     public static let localEvaluation = Capability(rawValue: "local-evaluation")
-    /// Decisions outlive a restart without the network.
+    /// Decisions survive a restart without the network.
     public static let offlineStart = Capability(rawValue: "offline-start")
     /// Experiments with variations.
     public static let experiments = Capability(rawValue: "experiments")
-    /// Assignments are kept although the allocation changes.
+    /// Assignments are kept when the allocation changes.
     public static let stickyAssignments = Capability(rawValue: "sticky-assignments")
     /// Holdouts.
     public static let holdouts = Capability(rawValue: "holdouts")
-    /// Control groups that are visible as such.
+    /// Control groups that are identifiable as such.
     public static let controlGroups = Capability(rawValue: "control-groups")
     /// Assignments forced on this device.
     public static let overrides = Capability(rawValue: "overrides")
@@ -165,13 +172,13 @@ public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomS
     public static let exposures = Capability(rawValue: "exposures")
     /// Events are delivered to the vendor.
     public static let tracking = Capability(rawValue: "tracking")
-    /// Views of items, carts and purchases are events with a shape of their own.
+    /// Item views, carts and purchases are events with a shape of their own.
     public static let commerce = Capability(rawValue: "commerce")
     /// Several events travel in one request.
     public static let batching = Capability(rawValue: "batching")
-    /// An event has an id on the wire that a repetition can be told by.
+    /// Events have an id on the wire, by which repetitions can be recognised.
     public static let eventIDs = Capability(rawValue: "event-ids")
-    /// An anonymous user becomes a known one.
+    /// Anonymous users become known ones.
     public static let identityLinking = Capability(rawValue: "identity-linking")
     /// Campaigns come back as answers to events.
     public static let campaigns = Capability(rawValue: "campaigns")
@@ -180,7 +187,7 @@ public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomS
     /// The vendor has a kill switch.
     public static let killSwitch = Capability(rawValue: "kill-switch")
 
-    /// All of them, in the order of the matrix.
+    /// All capabilities, in the order of the matrix.
     public static let all: [Capability] = [
         .flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation, .offlineStart, .experiments,
         .stickyAssignments, .holdouts, .controlGroups, .overrides, .exposures, .tracking, .commerce, .batching,

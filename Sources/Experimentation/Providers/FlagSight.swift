@@ -1,6 +1,6 @@
-/// A user saw a flag because of an experiment's variation; one exposure may cover several of these.
+/// A flag that a user saw because of an experiment's variation; one exposure may cover several of these.
 public struct FlagSight: Sendable, Hashable {
-    /// The user, as they were then.
+    /// The user at that moment.
     public let user: User
     /// What was seen.
     public let exposure: Exposure

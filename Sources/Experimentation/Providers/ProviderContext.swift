@@ -1,19 +1,19 @@
-/// What a client lends to its provider: the same time, chance, ids and log that it goes by itself, and a store.
+/// What a client lends to its provider: its own clock, chance, ids and log, and a store.
 public struct ProviderContext: Sendable {
-    /// Time, chance, ids, and a place for messages.
+    /// The client's clock, chance, ids and log.
     public let environment: ClientEnvironment
-    /// Where the provider keeps its own state between runs, apart from that of all others.
+    /// Where the provider keeps its own state between runs, apart from everyone else's.
     ///
     /// Keys belong to this account of this vendor; nothing of another is seen or written.
     public let state: any StateStore
-    /// The whole of the client's store, of which ``state`` is a part.
+    /// The client's whole store, of which ``state`` is a part.
     private let store: any StateStore
 
-    /// Creates a context that isn't a client's, for tests of a provider by itself.
+    /// Creates a context without a client, for tests of a provider by itself.
     ///
     /// - Parameters:
-    ///   - environment: Time, chance, ids and a place for messages.
-    ///   - state: Where the provider keeps what is its own; lost with the process unless another is named.
+    ///   - environment: Clock, chance, ids and log.
+    ///   - state: Where the provider keeps its own state; by default in memory, and so lost with the process.
     public init(environment: ClientEnvironment = ClientEnvironment(), state: any StateStore = InMemoryStateStore()) {
         self.environment = environment
         self.state = state
@@ -27,7 +27,7 @@ public struct ProviderContext: Sendable {
         state = ScopedStateStore(store, prefix: "\(provider.destination.account.prefix(32))/provider/")
     }
 
-    /// The context of a provider that another one wraps: it finds what it kept under a client of its own.
+    /// Returns the context of a wrapped provider, which finds what it stored under a client of its own.
     package func context(of provider: any ExperimentationProvider) -> ProviderContext {
         ProviderContext(of: provider, in: store, environment)
     }

@@ -1,13 +1,13 @@
 extension ProviderRoles {
-    /// Whether there is anywhere that events could go.
+    /// Whether events have any destination.
     public var takesEvents: Bool { events != nil || !furtherRoutes.isEmpty }
 
-    /// Checks that an event has somewhere to go: pure, and quick.
+    /// Checks that a destination takes an event; pure and quick.
     ///
     /// - Parameters:
     ///   - event: The event.
     ///   - name: The provider's name, for the message.
-    /// - Throws: What ``events`` says of it or, where there are none, the first of the further routes if none takes it.
+    /// - Throws: The error of ``events`` or, if there are none, of the first further route if none takes the event.
     public func check(_ event: TrackingEvent, of name: String) throws(ExperimentationError) {
         if let events { return try events.check(event) }
         var first: ExperimentationError?
@@ -15,7 +15,7 @@ extension ProviderRoles {
             do throws(ExperimentationError) {
                 return try route.sink.check(event)
             } catch {
-                // A fault of the event itself tells more than a destination's lack of a word for it.
+                // A fault of the event itself says more than a destination's lack of support.
                 if first == nil || (first?.code == .unsupported && error.code != .unsupported) { first = error }
             }
         }

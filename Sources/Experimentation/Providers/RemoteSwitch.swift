@@ -1,19 +1,19 @@
-/// A vendor's switch that doesn't come with decisions or deliveries: the client asks for it on its own.
+/// A vendor's kill switch that doesn't come with decisions or deliveries: the client asks for it separately.
 ///
-/// It is asked when a client is made and again after each wait, also while nothing is delivered, so that it is noticed when
-/// the vendor is on again.
+/// It is asked when a client is created and again after each wait, also while nothing is delivered, so that the client
+/// notices when the vendor is back on.
 public protocol RemoteSwitch: Sendable {
-    /// Asks the vendor whether it has switched the application off.
+    /// Asks the vendor whether its kill switch is on.
     ///
-    /// It ends by itself: every request in it has a deadline.
+    /// The call must end by itself, so every request needs a deadline.
     func ask() async -> RemoteSwitchAnswer
 }
 
-/// What a vendor says of its switch.
+/// A vendor's answer about its kill switch.
 public struct RemoteSwitchAnswer: Sendable, Hashable {
-    /// Whether the application is switched off; `nil` if the vendor doesn't say, and then what is known stays.
+    /// Whether the kill switch is on; `nil` if the vendor doesn't say, which leaves the known state as it is.
     public var isOff: Bool?
-    /// How long to wait before the vendor is asked again; at least a second.
+    /// How long to wait before asking again; at least a second.
     public var wait: Duration
 
     /// Creates an answer.

@@ -1,22 +1,21 @@
 import Foundation
 
-/// The rules that evaluations go by, for a vendor that publishes them: fetched when they are due, announced when they
-/// change.
+/// The rules used for evaluation, for a vendor that publishes them: fetched when due, announced when they change.
 final class RulesInUse: Sendable {
     private let keeper: RulesetKeeper
     private let status: StatusBoard
     private let killSwitch: KillSwitch
     private let failed: @Sendable (_ error: ExperimentationError, _ hasDecisions: Bool) -> Void
-    /// The rules at hand for evaluations without a session.
+    /// The current rules for evaluations without a session.
     let published = Lanes(PublishedRules(nil))
 
-    /// Creates a place for rules, with none in it.
+    /// Creates an empty place for rules.
     ///
     /// - Parameters:
     ///   - keeper: Fetches and keeps them.
     ///   - status: Where changes are announced.
-    ///   - killSwitch: What is thrown when the vendor has switched itself off.
-    ///   - failed: Told when the vendor gave no good answer.
+    ///   - killSwitch: The switch to set when the vendor turns it on or off.
+    ///   - failed: Called when the vendor gave no valid answer.
     init(
         keeper: RulesetKeeper,
         status: StatusBoard,
@@ -32,14 +31,14 @@ final class RulesInUse: Sendable {
     /// The last good rules, whatever their age.
     var atHand: RulesetKeeper.Kept? { get async { await keeper.atHand } }
 
-    /// Takes over the rules of an earlier run.
+    /// Restores the rules of an earlier run.
     func restore() async {
         if let restored = await keeper.restore() { publish(restored) }
     }
 
-    /// Fetches rules if need be, and acts on what the vendor says.
+    /// Fetches rules if necessary, and acts on the vendor's answer.
     ///
-    /// - Returns: The rules; `nil` if the vendor has switched itself off.
+    /// - Returns: The rules; `nil` while the vendor's kill switch is on.
     /// - Throws: Why there are no new rules.
     func current(force: Bool) async throws(ExperimentationError) -> RulesetKeeper.Kept? {
         let before = await keeper.atHand
@@ -73,13 +72,13 @@ final class RulesInUse: Sendable {
     }
 }
 
-/// Rules as evaluations without a session read them; `nil` before there are any.
+/// Rules as read by evaluations without a session; `nil` before there are any.
 final class PublishedRules: Sendable {
     let ruleset: (any Ruleset)?
     let catalogue: FlagCatalogue
     let isRestored: Bool
     let kept: RulesetKeeper.Kept?
-    /// Whether a later answer was bad.
+    /// Whether a later answer was invalid.
     let isStale: Bool
 
     init(_ kept: RulesetKeeper.Kept?, isStale: Bool = false) {
@@ -90,7 +89,7 @@ final class PublishedRules: Sendable {
         isRestored = kept?.isRestored ?? false
     }
 
-    /// How old the rules are: by the running clock for those of this run, by the date for those of an earlier one.
+    /// The age of the rules: by the monotonic clock for those of this run, by the date for those of an earlier one.
     func age(at time: any TimeSource) -> Duration? {
         if let instant = kept?.instant { return instant.duration(to: time.instant) }
         return kept.map { .seconds(max(0, time.now.timeIntervalSince($0.date))) }

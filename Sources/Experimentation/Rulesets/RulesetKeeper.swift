@@ -1,6 +1,7 @@
 import Foundation
 
-/// Keeps the rules of a vendor that publishes them: fetches, remembers, restores, and never lets go of the last good ones.
+/// Keeps the rules of a vendor that publishes them: fetches, stores and restores them, and never loses the last good
+/// ones.
 actor RulesetKeeper {
     /// Rules with their age.
     final class Kept: Sendable {
@@ -27,7 +28,7 @@ actor RulesetKeeper {
         }
     }
 
-    /// What a refresh found.
+    /// The outcome of a refresh.
     enum Outcome: Sendable {
         case current(Kept)
         case disabled
@@ -46,7 +47,7 @@ actor RulesetKeeper {
         self.environment = environment
     }
 
-    /// Reads the rules of an earlier run, once.
+    /// Restores the rules of an earlier run, once.
     func restore() async -> Kept? {
         guard !isRestored else { return kept }
         isRestored = true
@@ -67,17 +68,17 @@ actor RulesetKeeper {
         return kept
     }
 
-    /// Returns rules that are good, fetching them if need be.
+    /// Returns valid rules, fetching them if necessary.
     ///
-    /// - Parameter force: Whether to ask the vendor although the rules are good.
-    /// - Returns: The rules, or that the vendor has switched itself off.
+    /// - Parameter force: Whether to ask the vendor even if the rules haven't expired.
+    /// - Returns: The rules, or that the vendor's kill switch is on.
     /// - Throws: Why there are no new rules.
     func current(force: Bool) async throws(ExperimentationError) -> Outcome {
         if !force, let kept, isGood(kept) { return .current(kept) }
         return try await flight(0) { () async throws(ExperimentationError) -> Outcome in try await self.fetch() }
     }
 
-    /// The rules at hand, good or not.
+    /// The current rules, expired or not.
     var atHand: Kept? { kept }
 
     private func isGood(_ kept: Kept) -> Bool {

@@ -1,37 +1,37 @@
 import Synchronization
 
-/// Decisions with what has to be known to say how old they are.
+/// Decisions with what is needed to tell their age.
 struct HeldDecisions: Sendable {
     let decisions: Decisions
     /// When they were made.
     let instant: ContinuousClock.Instant
-    /// When they are overdue, and what follows.
+    /// When they expire, and what follows.
     let expiry: Expiry?
     let afterExpiry: Freshness.AfterExpiry
-    /// Whether a later answer was bad.
+    /// Whether a later answer was invalid.
     var isStale = false
 
-    /// How they are to be read, by what is said of their age.
+    /// How to read them, given their age.
     enum Standing: Sendable, Equatable {
-        /// There is nothing to say.
+        /// They are current.
         case good
         /// They are the last good ones.
         case stale
-        /// They count as not there.
+        /// They count as absent.
         case gone
     }
 
-    /// How they are to be read now.
+    /// How to read them now.
     var standing: Standing {
         if let expiry, expiry.hasPassed { return afterExpiry == .notReady ? .gone : .stale }
         return isStale ? .stale : .good
     }
 }
 
-/// Decisions of the users who were asked about last, for evaluations without a session; bounded in bytes.
+/// A cache of the most recently requested users' decisions, for evaluations without a session; bounded in bytes.
 ///
-/// A small budget is one place, where the one unused for longest goes. From eight megabytes on they stand in eight, so that
-/// threads don't wait for each other, and the one unused for longest of its eighth goes. The one that came last always stays.
+/// A small cache is a single shard, which evicts its least recently used entry. From eight megabytes on there are eight
+/// shards, so that threads don't wait for each other, and each evicts its own. The newest entry always stays.
 final class DecisionCache: Sendable {
     private struct Entry {
         var held: HeldDecisions
@@ -43,14 +43,14 @@ final class DecisionCache: Sendable {
         init(limit: Int) { entries = Mutex(RecentlyUsed(limit: limit)) }
     }
 
-    /// From how many bytes on threads don't share one lock.
+    /// The size in bytes from which threads don't share one lock.
     static let manyBytes = 8_000_000
 
     private let shards: [Shard]
 
     /// Creates an empty cache.
     ///
-    /// - Parameter bytes: How much it may take, roughly.
+    /// - Parameter bytes: The approximate limit.
     init(bytes: Int) {
         let count = bytes < Self.manyBytes ? 1 : 8
         shards = (0..<count).map { _ in Shard(limit: max(bytes, 0) / count) }
@@ -60,10 +60,10 @@ final class DecisionCache: Sendable {
         shards.count == 1 ? shards[0] : shards[Int(UInt(bitPattern: id.hashValue) % UInt(shards.count))]
     }
 
-    /// How many users' decisions are kept.
+    /// The number of users whose decisions are kept.
     var count: Int { shards.reduce(0) { $0 + $1.entries.withLock { $0.count } } }
 
-    /// How many bytes they take, roughly.
+    /// The approximate size in bytes.
     var bytes: Int { shards.reduce(0) { $0 + $1.entries.withLock { $0.weight } } }
 
     /// The decisions for a user with these attributes, or `nil`.
@@ -75,7 +75,7 @@ final class DecisionCache: Sendable {
         }
     }
 
-    /// Keeps decisions, and lets go of the ones unused for longest.
+    /// Keeps decisions, and evicts the least recently used.
     func keep(_ held: HeldDecisions, for user: User) {
         let id = ExactText(user.id)
         let weight = Self.weight(of: held.decisions, user)
@@ -84,22 +84,22 @@ final class DecisionCache: Sendable {
         }
     }
 
-    /// Notes that a later answer for a user was bad.
+    /// Marks a user's decisions as stale after an invalid answer.
     func markStale(_ userID: String) {
         let id = ExactText(userID)
         shard(id).entries.withLock { $0.change(id) { $0.held.isStale = true } }
     }
 
-    /// Forgets all users.
+    /// Removes all users.
     func removeAll() { for shard in shards { shard.entries.withLock { $0.removeAll() } } }
 
-    /// Forgets a user.
+    /// Removes a user.
     func forget(_ userID: String) {
         let id = ExactText(userID)
         shard(id).entries.withLock { $0.remove(id) }
     }
 
-    /// What an entry takes: its place, the user's id and attributes, and the decisions' own tables.
+    /// The size of an entry: its slot, the user's id and attributes, and the decisions' own tables.
     private static func weight(of decisions: Decisions, _ user: User) -> Int {
         256 + user.id.utf8.count + FlagValue.object(user.attributes.values).footprint + decisions.footprint
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A flag's raw value, whatever its type, for readers who decode it themselves.
+/// A flag's raw value, whatever its type, for callers that decode it themselves.
 struct RawFlag: FlagReadable {
     let flagValue: FlagValue
 
@@ -12,7 +12,7 @@ struct RawFlag: FlagReadable {
     static func read(_ value: FlagValue) -> RawFlag? { RawFlag(flagValue: value) }
 }
 
-/// Values of flags that were decoded once, for as long as they stay the same.
+/// Decoded values of flags, kept for as long as the raw values stay the same.
 final class DecodedFlags: Sendable {
     private struct Place: Hashable {
         var key: String
@@ -26,7 +26,7 @@ final class DecodedFlags: Sendable {
 
     private let entries = Mutex<[Place: Entry]>([:])
 
-    /// The value as a type, decoded unless it has been before; ``ErrorCode/typeMismatch`` names the place that doesn't fit.
+    /// Returns the value as a type, decoded once; ``ErrorCode/typeMismatch`` names the part that doesn't fit.
     func value<Value: Decodable & Sendable>(
         _ key: String,
         _ raw: FlagValue,
@@ -47,7 +47,7 @@ final class DecodedFlags: Sendable {
         return decoded
     }
 
-    /// The value as a type, or why it is none.
+    /// Returns the value as a type, or why it can't be.
     static func decoded<Value: Decodable & Sendable>(
         _ raw: FlagValue,
         as type: Value.Type
@@ -65,7 +65,7 @@ final class DecodedFlags: Sendable {
 }
 
 extension DecodingError {
-    /// Where it went wrong and why, without the value.
+    /// The coding path of the error and its reason, without the value.
     fileprivate var placeAndReason: String {
         let (keys, reason): ([any CodingKey], String) =
             switch self {
@@ -81,7 +81,7 @@ extension DecodingError {
 }
 
 extension EvaluationDetails<RawFlag> {
-    /// The details with the value decoded, and whether it was the flag's own.
+    /// Returns the details with the value decoded, and whether it is the flag's own.
     func decoded<Wanted: Decodable & Sendable>(
         default defaultValue: Wanted,
         _ decode: (FlagValue) -> Result<Wanted, ExperimentationError>

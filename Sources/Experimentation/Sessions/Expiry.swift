@@ -1,11 +1,14 @@
 import Foundation
 
-/// The moment at which decisions are overdue, told cheaply enough to be asked at every read.
+/// The moment at which decisions expire, cheap enough to check with every read.
 ///
-/// The continuous clock costs as much as the rest of a read. On Linux the machine's coarse clocks are asked first, which
-/// cost a fifth of it: they stand still for some milliseconds at a time, so that they are believed only when they say
-/// that the moment is still ahead. The monotonic one doesn't count while the machine sleeps, the one of the day does:
-/// as soon as the two have moved apart, only the continuous clock counts. A moment is noticed at most a second late.
+/// The continuous clock costs as much as the rest of a read. On Linux the machine's coarse clocks are checked first, at
+/// a
+/// fifth of the cost. They advance every few milliseconds, so they are trusted only when they say that the moment is
+/// still
+/// ahead. The monotonic clock doesn't count while the machine sleeps; the wall clock does: once the two have drifted
+/// apart,
+/// only the continuous clock counts. Expiry is noticed at most a second late.
 final class Expiry: Sendable {
     /// The moment.
     let instant: ContinuousClock.Instant
@@ -16,11 +19,11 @@ final class Expiry: Sendable {
     init(at instant: ContinuousClock.Instant, by time: any TimeSource) {
         self.instant = instant
         self.time = time
-        // Injected time has nothing to do with the machine's clocks.
+        // An injected time source is unrelated to the machine's clocks.
         coarse = time is SystemTime ? CoarseMoment(in: time.instant.duration(to: instant)) : nil
     }
 
-    /// Whether the moment is over.
+    /// Whether the moment has passed.
     var hasPassed: Bool {
         if let coarse, coarse.isSurelyAhead { return false }
         return time.instant > instant
@@ -34,17 +37,17 @@ struct CoarseMoment: Sendable {
 
         /// Nanoseconds of the monotonic clock at the moment.
         private let monotonic: Int64
-        /// How far the clock of the day is ahead of the monotonic one, in nanoseconds.
+        /// How far the wall clock is ahead of the monotonic one, in nanoseconds.
         private let lead: Int64
 
-        /// Creates the moment that comes after a while, or `nil` where there is nothing to be gained.
+        /// Creates a moment after a duration, or `nil` where this gains nothing.
         ///
         /// - Parameters:
-        ///   - duration: How long from now.
-        ///   - slept: How long the machine is taken to have slept since, in nanoseconds.
+        ///   - duration: The time from now.
+        ///   - slept: How long the machine is assumed to have slept since, in nanoseconds.
         init?(in duration: Duration, slept: Int64 = 0) {
             let (seconds, attoseconds) = duration.components
-            // A century is far enough, and its nanoseconds can be counted.
+            // A century is long enough, and its nanoseconds don't overflow.
             let whole = min(max(seconds, 0), 3_155_760_000) * 1_000_000_000
             let now = Self.read(CLOCK_MONOTONIC_COARSE)
             monotonic = now + whole + (seconds < 0 ? 0 : attoseconds / 1_000_000_000)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Values that this process gives flags in place of the vendor's: looked up only while there are some.
+/// Values that this process gives to flags in place of the vendor's, looked up only while there are any.
 final class FlagOverrides: Sendable {
     private let values = Mutex<[String: FlagValue]>([:])
     private let count = Atomic<Int>(0)
@@ -32,7 +32,7 @@ final class FlagOverrides: Sendable {
 }
 
 extension FlagReader {
-    /// A value that this process gives in place of the vendor's: visible as such, and no exposure.
+    /// Returns a value that overrides the vendor's, with its reason and without an exposure.
     static func overridden<Value: FlagReadable>(
         _ key: String,
         _ defaultValue: Value,

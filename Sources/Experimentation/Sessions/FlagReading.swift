@@ -1,13 +1,13 @@
 /// A type that a flag can be read as.
 ///
-/// Conversions are the neutral contract's: whole and floating-point numbers turn into each other only when nothing is
-/// lost, and a Boolean is never a number.
+/// Conversions follow the neutral contract: integers and floating-point numbers convert only if nothing is lost, and a
+/// Boolean is never a number.
 protocol FlagReadable: Sendable {
-    /// Reads an outcome as this type, or gives `nil` if it is of another one.
+    /// Reads an outcome as this type; `nil` if it has another one.
     static func read(_ outcome: UnsafePointer<FlagCatalogue.Outcome>) -> Self?
-    /// The same value for hooks, which know no types.
+    /// The value without its type, for hooks.
     var flagValue: FlagValue { get }
-    /// Reads what a hook or a resolution holds.
+    /// Reads a hook's or a resolution's value.
     static func read(_ value: FlagValue) -> Self?
 }
 
@@ -66,17 +66,17 @@ extension FlagValue: FlagReadable {
     var flagValue: FlagValue { self }
 }
 
-/// One reading of a flag: what the caller gets, and the place in an experiment that it reveals.
+/// One read of a flag: what the caller gets, and the assignment that it reveals.
 struct FlagReading<Value: Sendable>: Sendable {
     var details: EvaluationDetails<Value>
-    /// The place as an index into the catalogue's assignments; -1 if there is none or it isn't to be recorded.
+    /// The assignment's index in the catalogue; -1 if there is none or it isn't to be recorded.
     var place: Int32
-    /// Whether the variation leaves the value to the caller, so that the default is what the user sees by it.
+    /// Whether the variation leaves the value to the caller, so that the user sees the default because of it.
     var isBlank = false
 }
 
 extension Decisions {
-    /// The outcome that a flag has for this user, or `nil`.
+    /// Returns the flag's outcome for this user, or `nil`.
     @inline(__always)
     func chosen(_ key: String, hash: UInt32? = nil) -> UnsafePointer<FlagCatalogue.Outcome>? {
         let flag = if let hash { catalogue.find(key, hash: hash) } else { catalogue.find(key) }
@@ -87,17 +87,17 @@ extension Decisions {
     }
 }
 
-/// Reads an outcome as a type: the rules of the neutral contract for value, reason and error.
+/// Reads an outcome as a type, by the neutral contract's rules for value, reason and error.
 enum FlagReader {
-    /// Reads with everything that can be told.
+    /// Reads with full details.
     ///
     /// - Parameters:
-    ///   - key: The key that was asked for.
-    ///   - defaultValue: What to give if there is no value.
-    ///   - outcome: What was decided, or `nil` for a flag that isn't there.
-    ///   - reason: What to say instead of the outcome's reason, if the decisions are old.
-    ///   - age: How old they are.
-    /// - Returns: What the caller gets, and the place in an experiment that it reveals.
+    ///   - key: The key as requested.
+    ///   - defaultValue: What to return if there is no value.
+    ///   - outcome: The outcome, or `nil` if the user doesn't have the flag.
+    ///   - reason: The reason that replaces the outcome's if the decisions are old.
+    ///   - age: The age of the decisions.
+    /// - Returns: What the caller gets, and the assignment that it reveals.
     @inline(__always)
     static func details<Value: FlagReadable>(
         _ key: String,
@@ -125,7 +125,7 @@ enum FlagReader {
         return withoutValue(key, defaultValue, outcome, reason, age)
     }
 
-    /// A flag that is there but gives no value of this type.
+    /// Reads a flag that is there but has no value of this type.
     @inline(never)
     private static func withoutValue<Value: FlagReadable>(
         _ key: String,
@@ -141,8 +141,9 @@ enum FlagReader {
             return reading
         }
         if resolution.value == .null {
-            // The vendor has the flag and leaves the value to the caller: a default, not an error. Under an experiment it is
-            // the variation that says so, and seeing the default is seeing the variation.
+            // The vendor has the flag and leaves the value to the caller: a default, not an error. Under an experiment
+            // the variation
+            // says so, and seeing the default is seeing the variation.
             let isDisabled = resolution.reason == .disabled
             return FlagReading(
                 details: EvaluationDetails(
@@ -162,7 +163,7 @@ enum FlagReader {
         return reading
     }
 
-    /// The default, because of an error.
+    /// Returns the default because of an error.
     static func failure<Value: FlagReadable>(
         _ key: String,
         _ defaultValue: Value,
@@ -181,7 +182,7 @@ enum FlagReader {
         )
     }
 
-    /// The default, because the vendor's kill switch is on.
+    /// Returns the default because the vendor's kill switch is on.
     static func disabled<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
         FlagReading(
             details: EvaluationDetails(flagKey: key, value: defaultValue, reason: .disabled),

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Remembers the exposures recorded without a session last, so that each is recorded once in a while; bounded.
+/// Remembers the latest exposures recorded without a session, so that each is recorded once in a while; bounded.
 final class RecentExposures: Sendable {
     private struct State {
         var young: Set<ExposureKey> = []
@@ -12,7 +12,7 @@ final class RecentExposures: Sendable {
 
     init(limit: Int) { self.limit = max(limit, 2) }
 
-    /// Notes an exposure.
+    /// Adds an exposure.
     ///
     /// - Returns: Whether it is new.
     func insert(_ key: ExposureKey) -> Bool {
@@ -21,7 +21,7 @@ final class RecentExposures: Sendable {
             let isNew = !state.old.contains(key)
             state.young.insert(key)
             if state.young.count >= limit / 2 {
-                // Two generations: what hasn't been seen for a whole one is forgotten, at constant cost.
+                // Two generations: what hasn't been seen for a whole generation is forgotten, at constant cost.
                 state.old = state.young
                 state.young = []
             }
@@ -30,13 +30,13 @@ final class RecentExposures: Sendable {
     }
 }
 
-/// What makes two exposures the same, or two sights of a flag.
+/// What identifies an exposure, or a sight of a flag.
 struct ExposureKey: Hashable, Sendable {
     var userID: ExactText
     var experiment: String
     var group: String
     var variation: String
-    /// The flag by which the variation was seen; `nil` for the variation itself.
+    /// The flag through which the variation was seen; `nil` for the variation itself.
     var flag: String?
 
     init(userID: String, assignment: Assignment, flag: String? = nil) {

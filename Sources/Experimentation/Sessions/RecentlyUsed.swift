@@ -1,12 +1,12 @@
-/// Values by key, of which only as many are kept as weigh no more than a limit: the ones that were used last.
+/// A cache that evicts the least recently used values once their total weight exceeds a limit.
 ///
-/// Both looking up and letting go take constant time: the keys form a list in the order of their use.
+/// Looking up and evicting take constant time: the keys form a list in the order of their use.
 package struct RecentlyUsed<Value> {
     private struct Node {
         var key: ExactText
         var value: Value
         var weight: Int
-        /// The place of the one used just after this, and just before it; -1 for none.
+        /// The node used just after this one, and the one just before; -1 for none.
         var newer = -1
         var older = -1
     }
@@ -17,15 +17,15 @@ package struct RecentlyUsed<Value> {
     private var newest = -1
     private var oldest = -1
 
-    /// What all of them weigh.
+    /// The total weight.
     private(set) var weight = 0
 
-    /// Creates an empty collection of values that weigh no more than a limit together; one is always kept.
+    /// Creates an empty cache with a limit on the total weight; one value is always kept.
     package init(limit: Int) { self.limit = limit }
 
     var count: Int { nodes.count }
 
-    /// The value for a key, which is the one used last from now on.
+    /// Returns the value for a key and makes it the most recently used.
     package mutating func use(_ key: ExactText) -> Value? {
         guard let place = places[key] else { return nil }
         unlink(place)
@@ -33,12 +33,12 @@ package struct RecentlyUsed<Value> {
         return nodes[place].value
     }
 
-    /// Changes a value that is there, which doesn't count as a use.
+    /// Changes an existing value; this doesn't count as a use.
     mutating func change(_ key: ExactText, _ change: (inout Value) -> Void) {
         if let place = places[key] { change(&nodes[place].value) }
     }
 
-    /// Keeps a value, as the one used last, and lets go of those unused for longest while there is too much.
+    /// Keeps a value as the most recently used, and evicts others while the limit is exceeded.
     package mutating func keep(_ value: Value, for key: ExactText, weighing weight: Int) {
         if let place = places[key] { remove(at: place) }
         nodes.append(Node(key: key, value: value, weight: weight))
@@ -60,7 +60,7 @@ package struct RecentlyUsed<Value> {
         places[nodes[place].key] = nil
         let last = nodes.removeLast()
         guard place < nodes.count else { return }
-        // The last takes the free place, so that there are no holes.
+        // The last node fills the gap.
         nodes[place] = last
         places[last.key] = place
         if last.newer >= 0 { nodes[last.newer].older = place } else { newest = place }

@@ -3,30 +3,30 @@ import Synchronization
 
 /// What a session reads: the decisions for one user at one moment.
 ///
-/// It is replaced whole and never changed, but for the marks that say which exposures need not be recorded again.
+/// It is replaced as a whole and never changed, except for the marks of exposures that need not be recorded again.
 final class Snapshot: Sendable {
     /// Where the decisions come from.
     enum Origin: Sendable {
-        /// From the vendor, or from its rules, just now.
+        /// Just received from the vendor, or computed from its rules.
         case fresh
         /// From an earlier run.
         case restored
-        /// From the vendor, but a later answer was bad.
+        /// From the vendor, but a later answer was invalid.
         case stale
     }
 
     let decisions: Decisions
     let context: ContextBox
     let origin: Origin
-    /// When the decisions were made, by both clocks.
+    /// When the decisions were made, on both clocks.
     let date: Date
     let instant: ContinuousClock.Instant
-    /// When they are overdue, and what follows.
+    /// When they expire, and what follows.
     let expiry: Expiry?
     let afterExpiry: Freshness.AfterExpiry
     let revision: UInt64
     let marks: AtomicBitSet
-    /// Whether there is nothing to say of the age until the expiry, if there is one.
+    /// Whether the age is irrelevant until the expiry, if there is one.
     private let isPlainUntilExpiry: Bool
 
     init(
@@ -51,7 +51,7 @@ final class Snapshot: Sendable {
         marks = AtomicBitSet(count: decisions.catalogue.assignments.count)
     }
 
-    /// The same decisions with another origin.
+    /// Returns the same decisions with another origin.
     func with(origin: Origin) -> Snapshot {
         Snapshot(
             decisions: decisions,
@@ -65,24 +65,24 @@ final class Snapshot: Sendable {
         )
     }
 
-    /// Whether there is nothing to say of the age: true for nearly every read, and quickly known.
+    /// Whether the age is irrelevant: true for nearly every read, and quick to check.
     @inline(__always)
     var isPlain: Bool { isPlainUntilExpiry && !isOverdue }
 
-    /// Whether the decisions are overdue.
+    /// Whether the decisions have expired.
     @inline(__always)
     var isOverdue: Bool { expiry?.hasPassed ?? false }
 }
 
-/// A context on the heap: handed to hooks without copying what it holds.
+/// A context on the heap, passed to hooks without copying its contents.
 final class ContextBox: Sendable {
     let context: EvaluationContext
     init(_ context: EvaluationContext) { self.context = context }
 }
 
-/// A fixed number of bits that threads set and read without a lock.
+/// A fixed number of bits that threads set and read without locks.
 final class AtomicBitSet: Sendable {
-    // Allocated in the initialiser, freed in the deinitialiser; between them only touched through its atomics.
+    // Allocated in the initialiser, freed in the deinitialiser; in between accessed only through its atomics.
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let wordCount: Int
 
@@ -97,7 +97,7 @@ final class AtomicBitSet: Sendable {
         words.deallocate()
     }
 
-    /// Whether a bit is set; one that isn't there is not.
+    /// Whether a bit is set; `false` for one out of range.
     func contains(_ bit: Int) -> Bool {
         guard bit >= 0, bit >> 6 < wordCount else { return false }
         return words[bit >> 6].load(ordering: .relaxed) & (1 << UInt64(bit & 63)) != 0

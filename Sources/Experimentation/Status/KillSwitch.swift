@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Whether the vendor has switched itself off: seen by the next evaluation, kept over restarts, announced once.
+/// Whether the vendor's kill switch is on: seen by the next evaluation, kept over restarts, announced once.
 final class KillSwitch: Sendable {
     private let isThrown = Atomic<Bool>(false)
     private let kept: KeptState
     private let status: StatusBoard
     private let outbox: Outbox
-    /// What writes the last change down, behind those before it.
+    /// The task that stores the last change, after all earlier ones.
     private let last = Mutex<Task<Void, Never>?>(nil)
 
     init(kept: KeptState, status: StatusBoard, outbox: Outbox) {
@@ -15,10 +15,10 @@ final class KillSwitch: Sendable {
         self.outbox = outbox
     }
 
-    /// Whether the vendor has switched itself off.
+    /// Whether the kill switch is on.
     var isOn: Bool { isThrown.load(ordering: .relaxed) }
 
-    /// Takes over what an earlier run knew.
+    /// Restores the state of an earlier run.
     func restore() async {
         guard await kept.read(Bool.self, .killSwitch) == true else { return }
         isThrown.store(true, ordering: .relaxed)
@@ -26,7 +26,7 @@ final class KillSwitch: Sendable {
         await outbox.set(.disabled, true)
     }
 
-    /// Notes what the vendor says; when this returns, it holds in the next run as well.
+    /// Sets the switch to what the vendor says; when this returns, the next run knows it too.
     func set(_ isOn: Bool) async {
         guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return }
         let task = last.withLock { last in
@@ -40,13 +40,13 @@ final class KillSwitch: Sendable {
         await task.value
     }
 
-    /// Waits until every change so far is written down.
+    /// Waits until every change so far is stored.
     func settle() async { await last.withLock { $0 }?.value }
 
     private func carryOut(_ isOn: Bool) async {
         await outbox.set(.disabled, isOn)
         await kept.write(isOn ? true : nil, .killSwitch)
-        // Announced last, because a listener may end the process. The switch may have been reset meanwhile.
+        // Announced last, because a listener may end the process. The switch may have changed back meanwhile.
         guard self.isOn == isOn else { return }
         if isOn {
             status.announce(.disabled, .disabled)

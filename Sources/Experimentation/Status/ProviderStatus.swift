@@ -2,27 +2,27 @@
 public enum ProviderStatus: String, Sendable, Hashable, Codable {
     /// It has no decisions yet.
     case notReady = "NOT_READY"
-    /// It answers.
+    /// It has valid decisions.
     case ready = "READY"
-    /// Its decisions are overdue; the last good ones are used.
+    /// Its decisions have expired; the last good ones are used.
     case stale = "STALE"
-    /// It fails; it may recover.
+    /// It fails, but may recover.
     case error = "ERROR"
     /// It has failed for good.
     case fatal = "FATAL"
-    /// The vendor has switched itself off; it may come back.
+    /// The vendor's kill switch is on; it may be lifted.
     case disabled = "DISABLED"
 }
 
-/// That something changed with a provider; announced once, in order.
+/// A change of a provider's state; announced once, in order.
 public struct ProviderEvent: Sendable, Equatable {
-    /// What changed.
+    /// The kinds of changes.
     public enum Kind: String, Sendable, Hashable, Codable {
         /// The provider is ready.
         case ready = "PROVIDER_READY"
-        /// The decisions, or the rules behind them, are others now.
+        /// The decisions, or the rules behind them, have changed.
         case configurationChanged = "PROVIDER_CONFIGURATION_CHANGED"
-        /// The decisions are overdue.
+        /// The decisions have expired.
         case stale = "PROVIDER_STALE"
         /// The provider fails.
         case error = "PROVIDER_ERROR"
@@ -30,9 +30,9 @@ public struct ProviderEvent: Sendable, Equatable {
         case reconciling = "PROVIDER_RECONCILING"
         /// The vendor's kill switch is on.
         case disabled = "PROVIDER_DISABLED"
-        /// The store was full and gave up events, for the first time or ten times as many as when this was last said.
+        /// The full store dropped events, for the first time or ten times as many as at the last announcement.
         ///
-        /// The status stays as it is, and late observers aren't told; ``ProviderEvent/error`` says how many.
+        /// The status doesn't change, and late observers aren't told; ``ProviderEvent/error`` says how many.
         case eventsDropped = "EVENTS_DROPPED"
     }
 

@@ -11,10 +11,10 @@ final class StatusBoard: Sendable {
 
     private let state = Mutex(State())
 
-    /// The present status.
+    /// The current status.
     var status: ProviderStatus { state.withLock { $0.latest.status } }
 
-    /// The changes from now on, the present status first.
+    /// The changes from now on, starting with the current status.
     func events() -> AsyncStream<ProviderEvent> {
         let (stream, continuation) = AsyncStream.makeStream(of: ProviderEvent.self)
         state.withLock { state in
@@ -31,7 +31,7 @@ final class StatusBoard: Sendable {
         return stream
     }
 
-    /// Announces a change; one that changes nothing is not announced.
+    /// Announces a change, unless nothing changes.
     ///
     /// - Parameters:
     ///   - kind: What changed.
@@ -47,7 +47,7 @@ final class StatusBoard: Sendable {
         }
     }
 
-    /// Announces something that leaves the status as it is, to those who listen now.
+    /// Announces something that leaves the status unchanged, to current listeners only.
     func mention(_ kind: ProviderEvent.Kind, error: ExperimentationError) {
         state.withLock { state in
             let event = ProviderEvent(kind, status: state.latest.status, error: error)

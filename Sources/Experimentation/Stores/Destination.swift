@@ -1,24 +1,25 @@
 /// Where events go: one account of one vendor.
 ///
-/// Each destination has its own order, attempts, pauses and accounts in a store; nothing of one destination's trouble is
-/// felt by another. A provider has one, named after it and a digest of its scope.
+/// Each destination has its own order, attempts, pauses and ledger in a store; the failures of one don't affect
+/// another. A
+/// provider has one, named after it and a digest of its scope.
 public struct Destination: Sendable, Hashable, Codable {
     /// The provider's name.
     public let provider: String
-    /// A digest that tells this account of the provider from any other; never the account itself.
+    /// A digest that identifies the account; never the account itself.
     public let account: String
 
     /// Creates the destination of a provider's account.
     ///
     /// - Parameters:
     ///   - provider: The provider's name.
-    ///   - scope: The provider's scope, of which only a digest is kept.
+    ///   - scope: The provider's scope; only a digest of it is kept.
     public init(provider: String, scope: String) {
         self.provider = provider
         account = Digest.hex(provider, scope)
     }
 
-    /// Creates a destination that a store has written down.
+    /// Creates a destination that a store has recorded.
     package init(provider: String, account: String) {
         self.provider = provider
         self.account = account

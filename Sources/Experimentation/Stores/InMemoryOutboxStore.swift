@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// An outbox that lives as long as the process: bounded, ordered, with exact accounts, but lost with a crash.
+/// An outbox that lives as long as the process: bounded, ordered and with an exact ledger, but lost with a crash.
 public final class InMemoryOutboxStore: OutboxStore {
     private let rows: Mutex<OutboxRows>
     private let maximumEventBytes: Int
@@ -9,16 +9,17 @@ public final class InMemoryOutboxStore: OutboxStore {
     /// Creates an empty outbox.
     ///
     /// - Parameters:
-    ///   - maximumCount: How many events wait at most; as many as fit unless a number is given.
-    ///   - maximumBytes: How many bytes their written forms take at most, about 400 each; in memory they take some three
-    ///     times as many.
-    ///   - maximumEventBytes: How large one event may be.
+    ///   - maximumCount: How many events may wait; by default as many as fit.
+    ///   - maximumBytes: The maximum size of the waiting events' written forms, about 400 bytes each; in memory they
+    ///     take about
+    ///     three times as much.
+    ///   - maximumEventBytes: The maximum size of one event.
     public init(maximumCount: Int = .max, maximumBytes: Int = 100_000_000, maximumEventBytes: Int = 32_768) {
         rows = Mutex(OutboxRows(maximumCount: maximumCount, maximumBytes: maximumBytes))
         self.maximumEventBytes = maximumEventBytes
     }
 
-    /// Accepts events, in their order.
+    /// Accepts events, in order.
     public func append(
         _ events: [NewEvent],
         now: Date
@@ -40,7 +41,7 @@ public final class InMemoryOutboxStore: OutboxStore {
         }
     }
 
-    /// Carries out what users say of being tracked.
+    /// Carries out changes of consent.
     public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
         rows.withLock { rows in
             var outcome = ConsentOutcome()
@@ -60,7 +61,7 @@ public final class InMemoryOutboxStore: OutboxStore {
         rows.withLock { $0.lease(request) }
     }
 
-    /// Tells whether what was leased may still be sent.
+    /// Returns whether leased events may still be sent.
     public func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool {
         rows.withLock { $0.lane(of: token.destination).isCurrent(token) }
     }
@@ -74,7 +75,7 @@ public final class InMemoryOutboxStore: OutboxStore {
         rows.withLock { $0.settle(settlements, under: token, now: now) }
     }
 
-    /// Lets go of a lane.
+    /// Releases a lane.
     public func release(
         _ token: LeaseToken,
         pause: DeliveryPause?,
@@ -83,7 +84,7 @@ public final class InMemoryOutboxStore: OutboxStore {
         rows.withLock { rows in rows.changeLane(of: token.destination) { $0.release(token, pause: pause, now: now) } }
     }
 
-    /// Drops what is older than a moment and not leased.
+    /// Drops unleased deliveries older than a date.
     public func expire(
         before date: Date,
         owedTo destination: Destination,
@@ -100,10 +101,10 @@ public final class InMemoryOutboxStore: OutboxStore {
         rows.withLock { $0.remove(owedTo: destination, as: account) }
     }
 
-    /// How many deliveries were given up to make room.
+    /// The number of deliveries dropped to make room.
     public var overflowed: Int { rows.withLock { $0.overflowed } }
 
-    /// The destinations that this store has accounts of.
+    /// The destinations that this store has ledgers of.
     public func destinations() async throws(ExperimentationError) -> [Destination] {
         rows.withLock { $0.lanes.map(\.destination) }
     }
@@ -113,12 +114,12 @@ public final class InMemoryOutboxStore: OutboxStore {
         rows.withLock { $0.status(of: destination, now: now) }
     }
 
-    /// The accounts.
+    /// The ledger.
     public func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
         rows.withLock { $0.ledger(of: destination) }
     }
 
-    /// The events that wait, oldest first, page by page.
+    /// A page of the waiting events, oldest first.
     public func waiting(
         after sequence: Int64 = 0,
         limit: Int = 1_000
@@ -126,6 +127,6 @@ public final class InMemoryOutboxStore: OutboxStore {
         rows.withLock { $0.waiting(after: sequence, limit: limit) }
     }
 
-    /// Returns at once: nothing is left of what was removed.
+    /// Returns at once: memory keeps no trace of what was removed.
     public func finishErasing() async throws(ExperimentationError) {}
 }

@@ -32,7 +32,7 @@ public final class InMemoryStateStore: StateStore {
         state.withLock { $0.set(value, for: ExactText(key)) }
     }
 
-    /// Sets or removes a value, if it is still what the caller has seen.
+    /// Sets or removes a value if it is still what the caller has seen.
     public func update(
         _ key: String,
         to value: [UInt8]?,
@@ -46,7 +46,7 @@ public final class InMemoryStateStore: StateStore {
         }
     }
 
-    /// The keys that begin with a text, the least recently written first.
+    /// The keys with a prefix, least recently written first.
     public func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
         state.withLock { state in
             state.entries.filter { $0.key.text.utf8.starts(with: prefix.utf8) }
@@ -54,7 +54,7 @@ public final class InMemoryStateStore: StateStore {
         }
     }
 
-    /// Removes every key that begins with one of some texts.
+    /// Removes every key with one of these prefixes.
     public func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
         state.withLock { state in
             if state.entries.isEmpty { return }
@@ -66,7 +66,7 @@ public final class InMemoryStateStore: StateStore {
 }
 
 extension ClientStore {
-    /// Creates stores that live as long as the process; what waits is lost with it.
+    /// Creates stores that live as long as the process; waiting events are lost with it.
     public static func inMemory() -> ClientStore {
         ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore())
     }

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
 
-/// What the client keeps between runs, in the written form that belongs to this provider's scope alone.
+/// What the client keeps between runs, in a written form that is specific to this provider's scope.
 ///
-/// Each value carries a digest over scope, key and content: what was edited, or copied from another account or user, is
-/// as good as not there.
+/// Each value carries a digest over scope, key and content: a value that was edited, or copied from another account or
+/// user,
+/// counts as missing.
 struct KeptState: Sendable {
     let store: any StateStore
     private let prefix: String
@@ -16,10 +17,10 @@ struct KeptState: Sendable {
     /// Creates the state of an account.
     ///
     /// - Parameters:
-    ///   - store: Where it is kept.
-    ///   - account: Whose it is.
-    ///   - log: Told of what can't be read or written.
-    ///   - forgetElsewhere: Removes what the provider keeps of a user by itself.
+    ///   - store: The underlying store.
+    ///   - account: The owner of the state.
+    ///   - log: Where failures to read or write are logged.
+    ///   - forgetElsewhere: Removes what the provider itself keeps of a user.
     init(
         store: any StateStore,
         of account: Destination,
@@ -33,7 +34,7 @@ struct KeptState: Sendable {
         self.log = log
     }
 
-    /// A place in the store.
+    /// A key of the store.
     struct Key: Sendable {
         let name: String
         static let ruleset = Key(name: "ruleset")
@@ -43,11 +44,11 @@ struct KeptState: Sendable {
         static func assignments(of userID: String) -> Key { Key(name: "assignments/" + Digest.hex(userID)) }
         static func link(of userID: String) -> Key { Key(name: "link/" + Digest.hex(userID)) }
         static func denial(of userID: String) -> Key { Key(name: denials + Digest.hex(userID)) }
-        // As it was named when files were first written.
+        // The name in the first released files.
         static let denials = "withdrawal/"
     }
 
-    /// Reads a value; whatever is wrong with it, there is none then.
+    /// Reads a value; `nil` whatever is wrong with it.
     func read<Value: Decodable>(_ type: Value.Type, _ key: Key) async -> Value? {
         guard let content = await bytes(key) else { return nil }
         return try? JSONDecoder().decode(type, from: Data(content))
@@ -55,7 +56,7 @@ struct KeptState: Sendable {
 
     /// Writes a value, or removes it with `nil`.
     ///
-    /// What can't be written is logged: a failing cache must not stop its caller.
+    /// A failure is logged: a failing cache must not stop its caller.
     func write<Value: Encodable>(_ value: Value?, _ key: Key) async {
         guard let value else { return await write(bytes: nil, key) }
         let encoder = JSONEncoder()
@@ -104,14 +105,14 @@ struct KeptState: Sendable {
         try await forgetElsewhere(userID)
     }
 
-    // MARK: Denials that are owed
+    // MARK: Owed denials
 
-    /// Writes down that a user's denial of consent is still to be carried out.
+    /// Records that a user's denial of consent is still to be carried out.
     func oweDenial(of userID: String) async {
         await write(bytes: Array(userID.utf8), .denial(of: userID))
     }
 
-    /// Removes that note, without a trace.
+    /// Removes that record, without a trace.
     func endDenial(of userID: String) async throws(ExperimentationError) {
         try await store.removeAll(beginningWith: prefix + Key.denial(of: userID).name)
     }
@@ -127,9 +128,9 @@ struct KeptState: Sendable {
         return users
     }
 
-    /// Keeps the values of the users who were written last, and up to an eighth more.
+    /// Keeps the values of the most recently written users, and up to an eighth more.
     ///
-    /// To list what is there for every user who comes costs more than to write them down.
+    /// Listing the values for every new user would cost more than writing them.
     func trim(_ kind: String, to count: Int) async {
         guard trims.isDue(after: count / 8) else { return }
         guard let keys = try? await store.keys(beginningWith: prefix + kind), keys.count > count else { return }
@@ -143,7 +144,7 @@ struct KeptState: Sendable {
     }
 }
 
-/// When something that grows with each write is cut back: with the first, and then after so many.
+/// Decides when to trim something that grows with each write: at the first, and then after every so many.
 private final class Trims: Sendable {
     private let left = Mutex(0)
 
@@ -184,13 +185,13 @@ struct StoredDecisions: Codable, Sendable {
     }
 }
 
-/// A ruleset in its written form: a short head, and the vendor's own bytes.
+/// A ruleset in its written form: a short header, and the vendor's own bytes.
 struct StoredRuleset: Codable, Sendable {
     var validator: String?
     var date: Date
     var raw: [UInt8]
 
-    /// The bytes to store: the head's length, the head, the vendor's bytes.
+    /// The bytes to store: the header's length, the header, the vendor's bytes.
     var written: [UInt8] {
         let head = Array("\(date.timeIntervalSince1970)\n\(validator ?? "")".utf8)
         let length = UInt32(truncatingIfNeeded: head.count)
@@ -203,7 +204,7 @@ struct StoredRuleset: Codable, Sendable {
         self.raw = raw
     }
 
-    /// Reads what ``written`` gave.
+    /// Parses what ``written`` returned.
     init?(written: [UInt8]) {
         guard written.count >= 4 else { return nil }
         let length = Int(written[0]) | Int(written[1]) << 8 | Int(written[2]) << 16 | Int(written[3]) << 24

@@ -1,24 +1,24 @@
 import Foundation
 
-/// What a deliverer wants of a store: whose events, how many batches of which size, and for how long.
+/// A deliverer's request to a store: whose events, how many batches of what size, and for how long.
 public struct LeaseRequest: Sendable, Hashable {
-    /// Whose events.
+    /// The destination of the events.
     public var destination: Destination
-    /// Who asks: a number other than 0 of each deliverer's own, whatever process it is in.
+    /// The deliverer that asks: a number other than 0 that is unique to it across processes.
     public var owner: Int64
-    /// How many batches at most.
+    /// The maximum number of batches.
     public var batches: Int
-    /// How many events a batch has at most.
+    /// The maximum number of events in a batch.
     public var count: Int
-    /// How many stored bytes a batch has at most; one event is always given.
+    /// The maximum size of a batch in stored bytes; one event always fits.
     public var bytes: Int
     /// The time.
     public var now: Date
-    /// When the lease ends by itself.
+    /// When the lease expires.
     public var until: Date
-    /// The lease to go on with, behind what was given under it.
+    /// The lease to continue, behind what was handed out under it.
     ///
-    /// `nil` begins at the front, which takes the lane if it is free.
+    /// `nil` begins at the front and takes the lane if it is free.
     public var token: LeaseToken?
 
     /// Creates a request.
@@ -43,29 +43,29 @@ public struct LeaseRequest: Sendable, Hashable {
     }
 }
 
-/// What a store answers to a request for a lane.
+/// A store's answer to a request for a lane.
 public enum LeaseAnswer: Sendable, Hashable {
-    /// The lane and the next batches, none of them empty; no batches if a lease is gone on with and there is no more.
+    /// The lane and the next batches, none of them empty; no batches if a lease is continued and nothing is left.
     case leased(Lease)
     /// Nothing may be delivered, and the lane is free.
     ///
-    /// - Parameter until: When the next event may be tried, if one waits for that.
+    /// - Parameter until: When the next event may be tried, if one is waiting for that.
     case nothing(until: Date?)
     /// Another deliverer holds the lane.
     ///
-    /// - Parameter until: When its lease ends, if it isn't renewed.
+    /// - Parameter until: When its lease expires, unless renewed.
     case busy(until: Date)
-    /// The vendor asked not to be called.
+    /// The vendor asked for a pause.
     ///
     /// - Parameter until: When it may be called again.
     case paused(until: Date)
-    /// The lease that was to go on isn't current any more.
+    /// The lease that was to be continued is no longer current.
     case lost
 }
 
 /// The right to deliver a destination's events, with the first of them.
 public struct Lease: Sendable, Hashable {
-    /// Names the lease in what follows.
+    /// The lease's token, for later calls.
     public var token: LeaseToken
     /// The batches, oldest first.
     public var batches: [[Envelope]]
@@ -77,15 +77,15 @@ public struct Lease: Sendable, Hashable {
     }
 }
 
-/// Names a lease.
+/// Identifies a lease.
 public struct LeaseToken: Sendable, Hashable {
-    /// Whose lane it is.
+    /// The destination of the lane.
     public var destination: Destination
-    /// Grows whenever the lane changes hands.
+    /// Increases whenever the lane changes hands.
     public var epoch: Int64
-    /// Grows whenever something happens to an event that was given out.
+    /// Increases whenever something happens to an event that was handed out.
     ///
-    /// Consent is denied or granted, an earlier holder settles it late, or it is removed.
+    /// Its consent is denied or granted, an earlier holder settles it late, or it is removed.
     public var revision: Int64
 
     /// Creates a token.
@@ -98,11 +98,11 @@ public struct LeaseToken: Sendable, Hashable {
 
 /// Why deliveries to a destination ended.
 public struct DeliveryPause: Sendable, Hashable {
-    /// Until when the vendor asks not to be called; `nil` if it may be called at any time.
+    /// When the vendor may be called again; `nil` if at any time.
     public var until: Date?
     /// What went wrong.
     public var reason: String
-    /// The last event that was tried in vain, by its ``Envelope/sequence``.
+    /// The last event that was tried unsuccessfully, by its ``Envelope/sequence``.
     public var through: Int64
 
     /// Creates a pause.

@@ -2,35 +2,35 @@
 ///
 /// `accepted == delivered + pending + purged + dropped`, whatever happens.
 public struct Ledger: Sendable, Hashable, Codable {
-    /// Why an event was given up; open to others.
+    /// Why an event was dropped; open to others.
     public struct DropReason: RawRepresentable, Sendable, Hashable, Codable, CodingKeyRepresentable {
-        /// The reason as it is written in reports.
+        /// The reason's written form, as in reports.
         public let rawValue: String
         /// Creates a reason from its written form.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The store was full.
         public static let overflow = DropReason(rawValue: "overflow")
-        /// The event was older than the vendor takes.
+        /// The event was older than the vendor accepts.
         public static let expired = DropReason(rawValue: "expired")
         /// The vendor refused it for good.
         public static let rejected = DropReason(rawValue: "rejected")
-        /// It failed as often as it may.
+        /// It used up its attempts.
         public static let exhausted = DropReason(rawValue: "exhausted")
         /// It couldn't be read back.
         public static let unreadable = DropReason(rawValue: "unreadable")
-        /// Its destination was given up.
+        /// Its destination was closed.
         public static let closed = DropReason(rawValue: "closed")
     }
 
     /// How many events were accepted.
     public var accepted: Int
-    /// How many the vendor has.
+    /// How many were delivered.
     public var delivered: Int
-    /// How many wait, those held for consent included.
+    /// How many are waiting, including those held for consent.
     public var pending: Int
-    /// How many were removed because consent was withdrawn, or by request.
+    /// How many were removed because consent was withdrawn, or on request.
     public var purged: Int
-    /// How many were given up, by reason.
+    /// How many were dropped, by reason.
     public var dropped: [DropReason: Int]
 
     /// Creates a ledger.
@@ -48,12 +48,12 @@ public struct Ledger: Sendable, Hashable, Codable {
         self.dropped = dropped
     }
 
-    /// Whether what came in is what went out and what is left.
+    /// Whether the accepted events equal the delivered, pending, purged and dropped ones.
     public var isBalanced: Bool {
         accepted == delivered + pending + purged + dropped.values.reduce(0, +)
     }
 
-    /// Adds the accounts of another destination.
+    /// Adds the ledger of another destination.
     public static func + (one: Ledger, other: Ledger) -> Ledger {
         Ledger(
             accepted: one.accepted + other.accepted,

@@ -16,10 +16,11 @@ public struct NewEvent: Sendable, Hashable {
 
     /// The event; its id is new.
     public var envelope: Envelope
-    /// The destinations that it is owed to; at least one, and each once.
+    /// The destinations that it is owed to: at least one, and each once.
     public var deliveries: [Delivery]
-    /// Whether its user grants consent with it: a denial ends and held events are released, in the same transaction and
-    /// before this event.
+    /// Whether its user grants consent with it: in the same transaction and before this event, a denial ends and held
+    /// events
+    /// are released.
     public var grantsConsent: Bool
 
     /// Creates an event.
@@ -44,9 +45,9 @@ public struct NewEvent: Sendable, Hashable {
     }
 }
 
-/// What a user says of being tracked.
+/// A change of a user's consent.
 public struct ConsentChange: Sendable, Hashable {
-    /// Whose consent it is.
+    /// The id of the user.
     public var userID: String
     /// Whether it is granted; otherwise it is denied.
     public var isGranted: Bool
@@ -58,7 +59,7 @@ public struct ConsentChange: Sendable, Hashable {
     }
 }
 
-/// What changes of consent did to what was waiting.
+/// The effect of changes of consent on waiting events.
 public struct ConsentOutcome: Sendable, Hashable {
     /// How many deliveries were removed.
     public var removed: Int

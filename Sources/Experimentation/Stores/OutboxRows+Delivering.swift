@@ -1,6 +1,6 @@
 import Foundation
 
-/// Leases, settles and removes.
+/// Leasing, settling and removing.
 extension OutboxRows {
     mutating func lease(_ request: LeaseRequest) -> LeaseAnswer {
         let place = place(of: request.destination)
@@ -91,7 +91,7 @@ extension OutboxRows {
         return low < rows.count && rows[low].envelope.sequence == sequence ? low : nil
     }
 
-    /// Removes the events that all their destinations are done with, as far as a place.
+    /// Removes the events before a position that are settled at all their destinations.
     mutating func removeDelivered(before end: Int) {
         let left = rows[..<end].filter { row in
             if row.deliveries.isEmpty { bytes -= row.bytes }
@@ -130,7 +130,7 @@ extension OutboxRows {
 
     /// Removes deliveries for a caller that counts them.
     ///
-    /// - Returns: How many.
+    /// - Returns: How many were removed.
     mutating func remove(_ takes: (Row, Int, inout [OutboxLane]) -> Bool) -> Int {
         var count = 0
         for index in rows.indices {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Says what waits.
+/// Inspecting what waits.
 extension OutboxRows {
     func status(of destination: Destination?, now: Date) -> OutboxStatus {
         var status = OutboxStatus()
@@ -53,7 +53,7 @@ extension OutboxRows {
 }
 
 extension OutboxLane {
-    /// A delivery that waits.
+    /// A waiting delivery.
     package struct Waiting {
         package var sequence: Int64
         package var isHeld: Bool
@@ -61,7 +61,7 @@ extension OutboxLane {
         package var reason: String?
     }
 
-    /// Why an event waits that was tried in vain with all that the vendor didn't answer.
+    /// Why an event waits that was tried along with everything that the vendor didn't answer.
     package func reason(for sequence: Int64, isHeld: Bool) -> String? {
         !isHeld && sequence <= tried ? reason : nil
     }
@@ -85,12 +85,12 @@ extension OutboxLane {
 }
 
 extension ExperimentationError {
-    /// The user denies consent.
+    /// The error for an event of a user who denies consent.
     package static let consentDenied = ExperimentationError(
         .consentDenied,
         "The user has denied consent; the event was not accepted."
     )
 
-    /// An event has no destination.
+    /// The error for an event without a destination.
     package static let owedToNobody = ExperimentationError(.invalidArgument, "The event is owed to no destination.")
 }

@@ -1,8 +1,9 @@
 import Foundation
 
-/// What an outbox in memory holds: events, their deliveries, the lanes of their destinations, and who denies consent.
+/// The contents of an outbox in memory: events, their deliveries, the lanes of their destinations, and who denies
+/// consent.
 ///
-/// Pure: it knows no lock and no clock.
+/// Pure: it uses no lock and no clock.
 struct OutboxRows {
     struct Delivery {
         var isHeld: Bool
@@ -14,7 +15,7 @@ struct OutboxRows {
     struct Row {
         var envelope: Envelope
         var bytes: Int
-        /// By the place of the destination's lane.
+        /// By the index of the destination's lane.
         var deliveries: [Int: Delivery]
 
         var user: ExactText { ExactText(envelope.identity.id) }
@@ -26,7 +27,7 @@ struct OutboxRows {
     var denied: Set<ExactText> = []
     var nextSequence: Int64 = 1
     var bytes = 0
-    /// How many deliveries were given up to make room.
+    /// The number of deliveries dropped to make room.
     var overflowed = 0
     let maximumCount: Int
     let maximumBytes: Int
@@ -52,9 +53,9 @@ struct OutboxRows {
         return lanes.count - 1
     }
 
-    // MARK: Accepting
+    // MARK: Acceptance
 
-    /// Takes an event in, or says why not.
+    /// Accepts an event, or returns why not.
     mutating func append(_ event: NewEvent, bytes size: Int) -> ExperimentationError? {
         if event.deliveries.isEmpty { return .owedToNobody }
         let user = ExactText(event.envelope.identity.id)
@@ -85,12 +86,12 @@ struct OutboxRows {
             }
             bytes -= rows[index].bytes
         }
-        // In one go: each removal by itself would move everything behind it.
+        // In one pass: each removal by itself would move everything behind it.
         let kept = rows.indices.filter { !victims.contains($0) }
         rows = kept.map { rows[$0] }
     }
 
-    /// As many of the oldest of the least important events as are too many, without those that are leased.
+    /// Returns the surplus of events, oldest of the least important first, without leased ones.
     func victims(at now: Date) -> Set<Int> {
         var victims: Set<Int> = []
         var (count, size) = (rows.count, bytes)
@@ -105,7 +106,7 @@ struct OutboxRows {
         return victims
     }
 
-    /// Whether an event is leased to none: a leased one would be counted as lost although its vendor may have it.
+    /// Whether an event isn't leased: a leased one would be counted as lost although its vendor may have it.
     func isFree(_ row: Row, at now: Date) -> Bool {
         !row.deliveries.contains { place, delivery in
             !delivery.isHeld && lanes[place].hasGivenOut(row.envelope.sequence, at: now)

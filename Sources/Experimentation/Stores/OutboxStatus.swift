@@ -2,21 +2,21 @@ import Foundation
 
 /// What waits in an outbox.
 public struct OutboxStatus: Sendable, Hashable, Codable {
-    /// How many events could be delivered now.
+    /// The number of events that could be delivered now.
     public var ready: Int
-    /// How many wait for consent.
+    /// The number of events held for consent.
     public var held: Int
-    /// How many wait after a failure, their own or the vendor's.
+    /// The number of events that wait after a failure, their own or the vendor's.
     public var delayed: Int
-    /// How many are in a deliverer's hands.
+    /// The number of leased events.
     public var leased: Int
-    /// How many bytes the waiting events take.
+    /// The size of the waiting events in bytes.
     public var bytes: Int
-    /// When the first of them, in the order of acceptance, happened.
+    /// When the first waiting event, in the order of acceptance, happened.
     public var oldest: Date?
-    /// When the next delayed one may be tried.
+    /// When the next delayed event may be tried.
     public var nextAttempt: Date?
-    /// The last reasons for failure, with how many events they belong to.
+    /// The latest reasons for failure, with the number of events for each.
     public var failures: [String: Int]
 
     /// Creates a status.
@@ -40,6 +40,6 @@ public struct OutboxStatus: Sendable, Hashable, Codable {
         self.failures = failures
     }
 
-    /// How many wait for nothing but their delivery.
+    /// The number of events that wait only for delivery.
     public var deliverable: Int { ready + delayed + leased }
 }

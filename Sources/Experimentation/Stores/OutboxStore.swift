@@ -2,22 +2,23 @@ import Foundation
 
 /// Where accepted events are kept until each of their destinations has them.
 ///
-/// Every method is one transaction: it is carried out whole or not at all, and when it returns, its outcome survives
-/// whatever the store promises to survive. The accounts of each destination are part of those transactions, so they
-/// balance after any crash. All methods may be called from any task, and any number of processes may share a store that
-/// says so.
+/// Every method is one transaction: it is carried out as a whole or not at all, and when it returns, its outcome
+/// survives
+/// whatever the store promises to survive. The ledger of each destination is part of those transactions, so it balances
+/// after any crash. All methods may be called from any task, and any number of processes may share a store that
+/// documents it.
 ///
-/// A store reads no clock: the caller says what time it is. It has no memory of who leases what beyond what it has
-/// written down.
+/// A store reads no clock: the caller passes the time. It knows who leases what only from what it has written.
 ///
-/// `OutboxStoreContract` in ConformanceKit has the rules below as cases to run over a store of one's own. To change a few
-/// methods of a store that is there, use ``OutboxStoreDecorator``.
+/// `OutboxStoreContract` in ConformanceKit has these rules as cases to run against a store of your own. To change a few
+/// methods of an existing store, use ``OutboxStoreDecorator``.
 public protocol OutboxStore: Sendable {
-    /// Accepts events, in their order.
+    /// Accepts events, in order.
     ///
-    /// Whether a user denies consent is asked in the same transaction: then the event is refused, unless it is the
-    /// consent signal itself. When the store is full, the oldest of the least important events make room and are counted
-    /// as ``Ledger/DropReason/overflow`` at each destination that hadn't got them; events in the hands of a live lease
+    /// Whether a user denies consent is checked in the same transaction: the event is then refused, unless it is the
+    /// consent signal itself. When the store is full, the oldest of the least important events make room and are
+    /// counted
+    /// as ``Ledger/DropReason/overflow`` at each destination that hadn't received them; events under a live lease
     /// are spared.
     ///
     /// - Parameters:
@@ -25,48 +26,54 @@ public protocol OutboxStore: Sendable {
     ///   - now: The time.
     /// - Returns: For each event why it was refused, or `nil` if it was accepted: ``ErrorCode/consentDenied``,
     ///   ``ErrorCode/tooLarge``, ``ErrorCode/invalidArgument``.
-    /// - Throws: ``ErrorCode/store`` when none was accepted.
+    /// - Throws: ``ErrorCode/store``; none was accepted then.
     func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?]
 
-    /// Carries out what users say of being tracked.
+    /// Carries out changes of consent.
     ///
-    /// Denied: the user's waiting events are removed at all destinations and count as purged, and a mark stays (a digest,
+    /// Denied: the user's waiting events are removed at all destinations and count as purged, and a mark stays (a
+    /// digest,
     /// never the id) by which ``append(_:now:)`` refuses further ones. Only the consent signal itself is left. Granted:
-    /// the mark goes, and held events may be delivered, with their times and in their order. A lease that has such an
-    /// event in its hands is no longer current.
+    /// the mark goes, and held events may be delivered, with their times and in their order. A lease that covers such
+    /// an event
+    /// is no longer current.
     ///
-    /// - Parameter changes: The changes; of several about one user all are carried out, the last one decides what is so
-    ///   from now on.
+    /// - Parameter changes: The changes; of several about one user all are carried out, and the last one decides the
+    ///   outcome.
     /// - Returns: How many deliveries were removed, and how many released.
     /// - Throws: ``ErrorCode/store``; nothing has changed then.
     func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome
 
     /// Takes a destination's lane and its next batches, oldest first.
     ///
-    /// A lane has one holder at a time. Its events are given in the order of acceptance, but for those that are held,
-    /// that may not be tried yet, and that come behind such a one of the same user. Nothing is written to the events
-    /// themselves: the holder of the lane has them, until the lease ends or they are settled.
+    /// A lane has one holder at a time. Its events are handed out in the order of acceptance, except for those that are
+    /// held,
+    /// those that may not be tried yet, and those behind such an event of the same user. Nothing is written to the
+    /// events
+    /// themselves: the holder of the lane has them until the lease expires or they are settled.
     ///
     /// - Parameter request: Who asks, for which destination, for how much, and behind which earlier lease.
     /// - Returns: The batches, or why there are none.
-    /// - Throws: ``ErrorCode/store``; the lane may have been taken all the same, and asking again gives it.
+    /// - Throws: ``ErrorCode/store``; the lane may have been taken nevertheless, and asking again returns it.
     func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer
 
-    /// Tells whether what was leased may still be sent: no other holds the lane, and nothing has happened to an event that
-    /// was given out.
+    /// Returns whether leased events may still be sent: the lane has no other holder, and nothing has happened to an
+    /// event that
+    /// was handed out.
     ///
-    /// Cheap enough to be asked before each request.
+    /// Must be cheap enough to be called before each request.
     func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool
 
-    /// Writes down what became of leased events.
+    /// Records what became of leased events.
     ///
-    /// What was delivered counts, even if the lane has another holder by now; everything else is left out if the lane has another
-    /// holder. What isn't mentioned stays as it is. An event that is no longer there counts for nothing, so settling twice
-    /// is harmless.
+    /// A delivered event counts even if the lane has another holder by now; any other outcome is then ignored. Events
+    /// that
+    /// aren't mentioned stay as they are. An event that no longer exists counts for nothing, so settling twice is
+    /// harmless.
     ///
     /// - Parameters:
     ///   - settlements: What became of events.
-    ///   - token: The lease that they were given under.
+    ///   - token: The lease under which they were handed out.
     ///   - now: The time.
     /// - Returns: Whether the lease is still current, as ``isCurrent(_:)`` has it.
     /// - Throws: ``ErrorCode/store``.
@@ -76,16 +83,16 @@ public protocol OutboxStore: Sendable {
         now: Date
     ) async throws(ExperimentationError) -> Bool
 
-    /// Lets go of a lane; what wasn't settled can be leased again at once.
+    /// Releases a lane; what wasn't settled can be leased again at once.
     ///
     /// - Parameters:
     ///   - token: The lease; if the lane has another holder by now, nothing changes.
-    ///   - pause: Why deliveries end, and until when none begins; `nil` if nothing forbids one.
+    ///   - pause: Why deliveries end, and when the next may begin; `nil` if nothing forbids one.
     ///   - now: The time.
     /// - Throws: ``ErrorCode/store``.
     func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) async throws(ExperimentationError)
 
-    /// Drops what is older than a moment and not leased, and counts it as ``Ledger/DropReason/expired``.
+    /// Drops unleased deliveries older than a date, and counts them as ``Ledger/DropReason/expired``.
     ///
     /// - Returns: How many deliveries were dropped.
     func expire(before date: Date, owedTo destination: Destination, now: Date) async throws(ExperimentationError) -> Int
@@ -93,66 +100,66 @@ public protocol OutboxStore: Sendable {
     /// Removes everything that is owed to a destination.
     ///
     /// - Parameters:
-    ///   - destination: Whose deliveries.
-    ///   - account: How they are counted; signals of consent stay if they count as purged, because they are owed to the
+    ///   - destination: The destination.
+    ///   - account: How to count them; if they count as purged, signals of consent stay, because they are owed to the
     ///     users.
     /// - Returns: How many deliveries were removed.
     /// - Throws: ``ErrorCode/store``.
     func remove(owedTo destination: Destination, as account: RemovalAccount) async throws(ExperimentationError) -> Int
 
-    /// The destinations that this store has accounts of, in the order in which they were first named.
+    /// The destinations that this store has ledgers of, in the order in which they were first named.
     func destinations() async throws(ExperimentationError) -> [Destination]
 
     /// What waits.
     ///
     /// - Parameters:
-    ///   - destination: For whom; for all together if `nil`, an event that two wait for counted twice.
+    ///   - destination: The destination; `nil` for all together, where an event owed to two counts twice.
     ///   - now: The time.
     /// - Returns: What waits.
     /// - Throws: ``ErrorCode/store``.
     func status(of destination: Destination?, now: Date) async throws(ExperimentationError) -> OutboxStatus
 
-    /// The accounts of one destination, or of all together if `nil`.
+    /// The ledger of one destination, or of all together if `nil`.
     func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger
 
-    /// The events that wait, oldest first, page by page; they stay as they are.
+    /// A page of the waiting events, oldest first; they stay in the store.
     ///
     /// - Parameters:
-    ///   - sequence: The ``Envelope/sequence`` at which the last page ended; 0 at the beginning.
-    ///   - limit: How many at most.
+    ///   - sequence: The ``Envelope/sequence`` at which the last page ended; 0 for the first page.
+    ///   - limit: The size of the page.
     /// - Returns: The next events; none at the end.
-    /// - Throws: ``ErrorCode/store``; ``ErrorCode/unsupported`` by a store that can't be looked into.
+    /// - Throws: ``ErrorCode/store``; ``ErrorCode/unsupported`` if the store can't list its events.
     func waiting(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent]
 
-    /// How many deliveries this store has given up to make room since it was made or opened; never fewer than before.
+    /// The number of deliveries dropped to make room since this store was created or opened; never decreases.
     ///
-    /// Asked after every acceptance, so it must be quick; 0 for a store that doesn't say.
+    /// Read after every acceptance, so it must be quick; 0 for a store that doesn't report it.
     var overflowed: Int { get }
 
-    /// Waits until nothing is left, wherever it was kept, of what was removed.
+    /// Waits until no trace is left, in any file, of what was removed.
     ///
-    /// A store that may erase later than it removes does so now. The end of a client waits for it, up to its deadline.
+    /// A store that erases later than it removes does so now. A client's shutdown waits for it, up to its deadline.
     ///
     /// - Throws: ``ErrorCode/store`` if it can't be erased now.
     func finishErasing() async throws(ExperimentationError)
 }
 
-/// How removed deliveries are counted.
+/// How to count removed deliveries.
 public enum RemovalAccount: Sendable, Hashable {
-    /// As ``Ledger/purged``: they were to be forgotten by request.
+    /// As ``Ledger/purged``: they were removed by request.
     case purged
-    /// As ``Ledger/dropped``, for a reason.
+    /// As ``Ledger/dropped``, with a reason.
     case dropped(Ledger.DropReason)
 }
 
 extension OutboxStore {
-    /// Nothing is said of it.
+    /// Returns 0: not reported.
     public var overflowed: Int { 0 }
 
-    /// The accounts of all destinations together.
+    /// The ledger of all destinations together.
     public func ledger() async throws(ExperimentationError) -> Ledger { try await ledger(of: nil) }
 
-    /// What waits for all destinations together; an event that two wait for is counted twice.
+    /// What waits for all destinations together; an event owed to two counts twice.
     public func status(now: Date) async throws(ExperimentationError) -> OutboxStatus {
         try await status(of: nil, now: now)
     }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// An outbox that is another one but for what it does differently.
+/// An outbox that forwards to another one, except for what it does differently.
 ///
-/// A type that adopts this names the store beneath and writes down only the methods that it changes; every other one is
-/// passed on. It is the way to wrap a store: a method that is added to ``OutboxStore`` is passed on by all of them at once.
+/// A conforming type names the underlying store and implements only the methods that it changes; all others are
+/// forwarded. Wrap stores this way: every wrapper then forwards methods that are added to ``OutboxStore`` later.
 ///
 /// ```swift
 /// struct CountingOutbox: OutboxStoreDecorator {
@@ -17,19 +17,19 @@ import Foundation
 /// }
 /// ```
 public protocol OutboxStoreDecorator: OutboxStore, StoreDecorator {
-    /// The store beneath.
+    /// The underlying store.
     var base: any OutboxStore { get }
 }
 
-/// What the decorators of both stores have in common.
+/// What the decorators of both stores share.
 public protocol StoreDecorator: Sendable {
-    /// Passes an operation on: called around every one that isn't written down otherwise.
+    /// Forwards an operation: called around each one that isn't implemented otherwise.
     ///
     /// - Parameters:
-    ///   - operation: Which one.
-    ///   - body: Does it.
-    /// - Returns: What it gives.
-    /// - Throws: What it throws, or anything in its place.
+    ///   - operation: The operation.
+    ///   - body: Performs it.
+    /// - Returns: What it returns.
+    /// - Throws: What it throws, or any other error instead.
     func pass<Value: Sendable>(
         _ operation: StoreOperation,
         _ body: () async throws(ExperimentationError) -> Value
@@ -37,14 +37,14 @@ public protocol StoreDecorator: Sendable {
 }
 
 extension StoreDecorator {
-    /// Does it.
+    /// Performs the operation.
     public func pass<Value: Sendable>(
         _ operation: StoreOperation,
         _ body: () async throws(ExperimentationError) -> Value
     ) async throws(ExperimentationError) -> Value { try await body() }
 }
 
-/// The operations of the two stores, as they are named there.
+/// The operations of the two stores, by their names there.
 public enum StoreOperation: String, Sendable, CaseIterable {
     case append, setConsent, lease, isCurrent, settle, release, expire, remove, destinations, status, ledger, waiting
     case finishErasing
@@ -52,7 +52,7 @@ public enum StoreOperation: String, Sendable, CaseIterable {
 }
 
 extension OutboxStoreDecorator {
-    /// Passes the events on.
+    /// Forwards to the underlying store.
     public func append(
         _ events: [NewEvent],
         now: Date
@@ -60,22 +60,22 @@ extension OutboxStoreDecorator {
         try await pass(.append) { () async throws(ExperimentationError) in try await base.append(events, now: now) }
     }
 
-    /// Passes the changes on.
+    /// Forwards to the underlying store.
     public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
         try await pass(.setConsent) { () async throws(ExperimentationError) in try await base.setConsent(changes) }
     }
 
-    /// Passes the request on.
+    /// Forwards to the underlying store.
     public func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
         try await pass(.lease) { () async throws(ExperimentationError) in try await base.lease(request) }
     }
 
-    /// Passes the question on.
+    /// Forwards to the underlying store.
     public func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool {
         try await pass(.isCurrent) { () async throws(ExperimentationError) in try await base.isCurrent(token) }
     }
 
-    /// Passes the settlements on.
+    /// Forwards to the underlying store.
     public func settle(
         _ settlements: [Settlement],
         under token: LeaseToken,
@@ -86,7 +86,7 @@ extension OutboxStoreDecorator {
         }
     }
 
-    /// Passes the lane on.
+    /// Forwards to the underlying store.
     public func release(
         _ token: LeaseToken,
         pause: DeliveryPause?,
@@ -97,7 +97,7 @@ extension OutboxStoreDecorator {
         }
     }
 
-    /// Passes the moment on.
+    /// Forwards to the underlying store.
     public func expire(
         before date: Date,
         owedTo destination: Destination,
@@ -108,10 +108,10 @@ extension OutboxStoreDecorator {
         }
     }
 
-    /// What the store beneath says.
+    /// The underlying store's count.
     public var overflowed: Int { base.overflowed }
 
-    /// Passes the removal on.
+    /// Forwards to the underlying store.
     public func remove(
         owedTo destination: Destination,
         as account: RemovalAccount
@@ -121,56 +121,56 @@ extension OutboxStoreDecorator {
         }
     }
 
-    /// Asks the store beneath.
+    /// Forwards to the underlying store.
     public func destinations() async throws(ExperimentationError) -> [Destination] {
         try await pass(.destinations) { () async throws(ExperimentationError) in try await base.destinations() }
     }
 
-    /// Asks the store beneath.
+    /// Forwards to the underlying store.
     public func status(of destination: Destination?, now: Date) async throws(ExperimentationError) -> OutboxStatus {
         try await pass(.status) { () async throws(ExperimentationError) in
             try await base.status(of: destination, now: now)
         }
     }
 
-    /// Asks the store beneath.
+    /// Forwards to the underlying store.
     public func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
         try await pass(.ledger) { () async throws(ExperimentationError) in try await base.ledger(of: destination) }
     }
 
-    /// Asks the store beneath.
+    /// Forwards to the underlying store.
     public func waiting(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
         try await pass(.waiting) { () async throws(ExperimentationError) in
             try await base.waiting(after: sequence, limit: limit)
         }
     }
 
-    /// Waits for the store beneath.
+    /// Forwards to the underlying store.
     public func finishErasing() async throws(ExperimentationError) {
         try await pass(.finishErasing) { () async throws(ExperimentationError) in try await base.finishErasing() }
     }
 }
 
-/// A state store that is another one but for what it does differently; see ``OutboxStoreDecorator``.
+/// A state store that forwards to another one, except for what it does differently; see ``OutboxStoreDecorator``.
 public protocol StateStoreDecorator: StateStore, StoreDecorator {
-    /// The store beneath.
+    /// The underlying store.
     var baseState: any StateStore { get }
 }
 
 extension StateStoreDecorator {
-    /// Asks the store beneath.
+    /// Forwards to the underlying store.
     public func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
         try await pass(.value) { () async throws(ExperimentationError) in try await baseState.value(for: key) }
     }
 
-    /// Passes the value on.
+    /// Forwards to the underlying store.
     public func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
         try await pass(.setValue) { () async throws(ExperimentationError) in
             try await baseState.setValue(value, for: key)
         }
     }
 
-    /// Passes the update on.
+    /// Forwards to the underlying store.
     public func update(
         _ key: String,
         to value: [UInt8]?,
@@ -181,13 +181,13 @@ extension StateStoreDecorator {
         }
     }
 
-    /// Asks the store beneath.
+    /// Forwards to the underlying store.
     public func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
         try await pass(.keys) { () async throws(ExperimentationError) in try await baseState.keys(beginningWith: prefix)
         }
     }
 
-    /// Passes the removal on.
+    /// Forwards to the underlying store.
     public func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
         try await pass(.removeAll) { () async throws(ExperimentationError) in
             try await baseState.removeAll(beginningWith: prefixes)

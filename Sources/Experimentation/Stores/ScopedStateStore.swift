@@ -1,4 +1,4 @@
-/// A part of a store: keys that begin with a prefix, which its user never sees.
+/// A part of a store: keys with a prefix that its user never sees.
 struct ScopedStateStore: StateStore {
     private let base: any StateStore
     private let prefix: String
@@ -7,7 +7,7 @@ struct ScopedStateStore: StateStore {
     ///
     /// - Parameters:
     ///   - base: The whole store.
-    ///   - prefix: What its keys begin with.
+    ///   - prefix: The prefix of its keys.
     init(_ base: any StateStore, prefix: String) {
         self.base = base
         self.prefix = prefix

@@ -6,20 +6,20 @@ public struct Settlement: Sendable, Hashable {
     public enum Outcome: Sendable, Hashable {
         /// The vendor has it.
         case delivered
-        /// It is tried again from a moment on.
+        /// It is retried later.
         ///
         /// - Parameters:
-        ///   - at: When it may be tried again.
-        ///   - attempts: How many attempts have counted against it.
+        ///   - at: When it may be retried.
+        ///   - attempts: How many attempts have been counted.
         ///   - reason: Why it wasn't delivered.
         case retry(at: Date, attempts: Int, reason: String)
-        /// It is given up.
+        /// It is dropped.
         case dropped(Ledger.DropReason, detail: String)
     }
 
     /// The event's id.
     public var id: String
-    /// The event's place in the store, ``Envelope/sequence``; the store finds it by this.
+    /// The event's position in the store, ``Envelope/sequence``, by which the store finds it.
     public var sequence: Int64
     /// What became of it.
     public var outcome: Outcome

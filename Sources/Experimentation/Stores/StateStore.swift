@@ -1,15 +1,17 @@
-/// Where the client keeps what is not an event: decisions, rules, sticky assignments, overrides, progress of linkings.
+/// Where the client keeps what is not an event: decisions, rules, sticky assignments, overrides, progress of links.
 ///
-/// Keys are the client's, made of digests where a part comes from outside. A value that can't be read is as good as none.
+/// The client chooses the keys, and uses digests for any part that comes from outside. An unreadable value counts as
+/// missing.
 public protocol StateStore: Sendable {
     /// The value of a key, or `nil`.
     func value(for key: String) async throws(ExperimentationError) -> [UInt8]?
     /// Sets or, with `nil`, removes a value; when this returns, a crash doesn't undo it.
     func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError)
-    /// Sets or, with `nil`, removes a value, if it is still what the caller has seen; both in one transaction.
+    /// Sets or, with `nil`, removes a value if it is still what the caller has seen; both in one transaction.
     ///
-    /// With `nil` expected, this puts a value where there is none. Of several that decide at once, in whatever process,
-    /// one succeeds, and the others learn what it has written.
+    /// With `nil` expected, this sets a value only where there is none. Of several concurrent callers, in any process,
+    /// one
+    /// succeeds, and the others learn what it has written.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -22,24 +24,24 @@ public protocol StateStore: Sendable {
         to value: [UInt8]?,
         if expected: [UInt8]?
     ) async throws(ExperimentationError) -> StateUpdate
-    /// The keys that begin with a text, the least recently written first.
+    /// The keys with a prefix, least recently written first.
     func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String]
-    /// Removes every key that begins with one of some texts, without a trace; all of them in one transaction.
+    /// Removes every key with one of these prefixes, without a trace, in one transaction.
     func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError)
 }
 
 extension StateStore {
-    /// Removes every key that begins with a text, without a trace.
+    /// Removes every key with a prefix, without a trace.
     public func removeAll(beginningWith prefix: String) async throws(ExperimentationError) {
         try await removeAll(beginningWith: [prefix])
     }
 }
 
-/// How a conditional change of a value ended.
+/// The outcome of a conditional update.
 public enum StateUpdate: Sendable, Hashable {
-    /// The value is set.
+    /// The value was set.
     case updated
-    /// Something else is there; `nil` if nothing is.
+    /// Another value is there; `nil` if none is.
     case conflict([UInt8]?)
 }
 
@@ -51,7 +53,7 @@ public enum StateUpdate: Sendable, Hashable {
 public struct ClientStore: Sendable {
     /// Where events wait.
     public var outbox: any OutboxStore
-    /// Where the rest is kept.
+    /// Where everything else is kept.
     public var state: any StateStore
 
     /// Creates a pair of stores.

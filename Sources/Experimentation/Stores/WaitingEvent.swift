@@ -6,7 +6,7 @@ public struct WaitingEvent: Sendable, Hashable {
         public var destination: Destination
         /// Whether it waits for consent.
         public var isHeld: Bool
-        /// How many attempts have failed for a reason that lies in the event.
+        /// The number of attempts that failed because of the event itself.
         public var attempts: Int
         /// Why the last attempt failed, if there was one.
         public var reason: String?
@@ -22,7 +22,7 @@ public struct WaitingEvent: Sendable, Hashable {
 
     /// The event, with the attempts of the destination that has tried most often.
     public var envelope: Envelope
-    /// The destinations that haven't got it, in the order in which the store first knew them.
+    /// The destinations that haven't received it, in the order in which the store first knew them.
     public var deliveries: [Delivery]
 
     /// Creates a waiting event.
@@ -31,8 +31,8 @@ public struct WaitingEvent: Sendable, Hashable {
         self.deliveries = deliveries
     }
 
-    /// Whether it waits for consent, wherever it goes.
+    /// Whether it is held for consent at all its destinations.
     public var isHeld: Bool { deliveries.allSatisfy(\.isHeld) }
-    /// Why the last attempt failed, at the first destination at which there was one.
+    /// Why the last attempt failed, at the first destination that made one.
     public var reason: String? { deliveries.lazy.compactMap(\.reason).first }
 }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// A thing in a shop's or a publisher's catalogue: a product, an article, a category, a tag.
+/// An entry in a shop's or publisher's catalogue: a product, an article, a category, a tag.
 public struct CatalogItem: Sendable, Hashable, Codable {
-    /// What kind of thing an item is; open to others.
+    /// The kind of an item; open to others.
     public struct Kind: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByStringLiteral {
-        /// The kind as it is written.
+        /// The kind's written form.
         public let rawValue: String
         /// Creates a kind from its written form.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// Creates a kind from its written form.
         public init(stringLiteral value: String) { rawValue = value }
-        /// Something that can be bought.
+        /// Something for sale.
         public static let product: Kind = "product"
-        /// A text that is edited.
+        /// An editorial text.
         public static let article: Kind = "article"
-        /// A text of a blog.
+        /// A blog post.
         public static let blog: Kind = "blog"
         /// A group of items.
         public static let category: Kind = "category"
@@ -24,17 +24,17 @@ public struct CatalogItem: Sendable, Hashable, Codable {
 
     /// The id in the catalogue.
     public var id: String
-    /// What kind of thing it is.
+    /// The kind of the item.
     public var kind: Kind
     /// The name, or the title of a text.
     public var name: String?
-    /// The price of one, in units of ``currency``.
+    /// The unit price, in ``currency``.
     public var price: Decimal?
-    /// The currency, by its ISO 4217 code.
+    /// The currency's ISO 4217 code.
     public var currency: String?
-    /// The ids of the categories that it is in.
+    /// The ids of its categories.
     public var categories: [String]
-    /// What else is known of it.
+    /// Further attributes.
     public var attributes: Attributes
 
     /// Creates an item.
@@ -57,45 +57,45 @@ public struct CatalogItem: Sendable, Hashable, Codable {
     }
 }
 
-/// Some of one item, in a cart or an order.
+/// A quantity of one item, in a cart or an order.
 public struct LineItem: Sendable, Hashable, Codable {
     /// The item.
     public var item: CatalogItem
-    /// How many.
+    /// The number of units.
     public var quantity: Int
 
     /// Creates a line.
     ///
     /// - Parameters:
     ///   - item: The item.
-    ///   - quantity: How many; what is below one is refused when it is tracked.
+    ///   - quantity: The number of units; below one it is refused when tracked.
     public init(item: CatalogItem, quantity: Int = 1) {
         self.item = item
         self.quantity = quantity
     }
 }
 
-/// What was bought.
+/// A completed purchase.
 public struct Order: Sendable, Hashable, Codable {
-    /// The order's id; the vendors that can count an order once by it.
+    /// The order's id, by which some vendors count an order only once.
     public var id: String?
-    /// What was bought.
+    /// The purchased items.
     public var lines: [LineItem]
-    /// What was paid in all; the sum of the lines if `nil`.
+    /// The total paid; the sum of the lines if `nil`.
     public var total: Decimal?
-    /// The currency, by its ISO 4217 code.
+    /// The currency's ISO 4217 code.
     public var currency: String?
-    /// The shop, or the part of it.
+    /// The shop, or a part of it.
     public var affiliation: String?
-    /// The part that is shipping.
+    /// The shipping costs included.
     public var shipping: Decimal?
-    /// The part that is tax.
+    /// The tax included.
     public var tax: Decimal?
-    /// The code of a coupon.
+    /// The coupon code.
     public var coupon: String?
-    /// How it was paid.
+    /// The payment method.
     public var paymentMethod: String?
-    /// How it is sent.
+    /// The shipping method.
     public var shippingMethod: String?
 
     /// Creates an order.
@@ -126,13 +126,13 @@ public struct Order: Sendable, Hashable, Codable {
 
 /// A user's review of an item.
 public struct Review: Sendable, Hashable, Codable {
-    /// From 1 to 100.
+    /// The rating, from 1 to 100.
     public var rating: Int?
     /// The headline.
     public var title: String?
     /// The text.
     public var content: String?
-    /// The name shown beside it.
+    /// The displayed name of the author.
     public var author: String?
     /// When it was written.
     public var date: Date?
@@ -157,13 +157,13 @@ public struct Review: Sendable, Hashable, Codable {
     }
 }
 
-/// What a notification said and carried.
+/// The text and payload of a notification.
 public struct NotificationContent: Sendable, Hashable, Codable {
     /// The text shown.
     public var message: String?
-    /// What the button says.
+    /// The button's label.
     public var callToAction: String?
-    /// The payload as it arrived.
+    /// The payload as received.
     public var payload: [String: FlagValue]
 
     /// Creates a notification's content.
@@ -174,10 +174,10 @@ public struct NotificationContent: Sendable, Hashable, Codable {
     }
 }
 
-// MARK: - Reading what people write
+// MARK: - Lenient decoding
 
 extension CatalogItem {
-    /// Decodes an item of which only `id` must be there; it is a product unless `kind` says otherwise.
+    /// Decodes an item; only `id` is required, and `kind` defaults to a product.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -193,7 +193,7 @@ extension CatalogItem {
 }
 
 extension LineItem {
-    /// Decodes a line; one of the item unless `quantity` says otherwise.
+    /// Decodes a line; `quantity` defaults to one.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -204,7 +204,7 @@ extension LineItem {
 }
 
 extension Order {
-    /// Decodes an order, of which nothing must be there.
+    /// Decodes an order; no field is required.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -223,7 +223,7 @@ extension Order {
 }
 
 extension NotificationContent {
-    /// Decodes a notification's content, of which nothing must be there.
+    /// Decodes a notification's content; no field is required.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(

@@ -1,12 +1,12 @@
-/// That a user saw the variation that an experiment gave.
+/// A user's encounter with an experiment's variation.
 public struct Exposure: Sendable, Hashable, Codable {
-    /// The place in the experiment.
+    /// The assignment that was exposed.
     public var assignment: Assignment
-    /// The flag whose reading was the exposure; `nil` for one that was recorded by hand.
+    /// The flag whose read was the exposure; `nil` for one that was recorded explicitly.
     public var flagKey: String?
-    /// The value that was read; `nil` where the variation has none for the flag, and the user saw the default.
+    /// The value that was read; `nil` if the variation has none for the flag, and the user saw the default.
     public var value: FlagValue?
-    /// The default that the reader named.
+    /// The default given by the caller.
     public var defaultValue: FlagValue?
 
     /// Creates an exposure.
@@ -25,12 +25,13 @@ public struct Exposure: Sendable, Hashable, Codable {
 
 /// When the reading of a flag counts as an exposure.
 ///
-/// A flag without a value of its own counts too where an experiment's variation says so: the user saw the default because of it.
-/// A flag that isn't there, or is of another type than the one asked for, never counts.
+/// A flag without a value of its own counts too if an experiment's variation says so: the user saw the default because
+/// of
+/// it. A missing flag, or one of another type than requested, never counts.
 public enum ExposurePolicy: String, Sendable, Hashable, Codable {
-    /// Once per user, experiment and variation in a session. The default.
+    /// Once per user, experiment and variation in a session; the default.
     case oncePerSession
-    /// With every read that finds the flag, unless it is of another type.
+    /// With every read that finds the flag with the requested type.
     case everyRead
     /// Only by ``UserSession/expose(_:)``.
     case manual

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The written form: one flat object whose `type` is the kind in lower camel case, beside the kind's own fields.
+/// The written form: one flat object whose `type` is the kind in lower camel case, with the kind's own fields.
 ///
-/// It is what the store keeps and what the command line reads, so names and meaning only ever grow.
+/// The store keeps it and the command line reads it, so names and meanings are only ever added.
 extension TrackingEvent: Codable {
     private enum Key: String, CodingKey {
         case type, attributes, name, value, url, item, line, lines, order, review, seconds, notification, campaign
         case exposure, granted, native
     }
 
-    /// The kind's name as it is written.
+    /// The kind's written name.
     public var type: String {
         switch kind {
         case .custom: "custom"
@@ -43,7 +43,7 @@ extension TrackingEvent: Codable {
         }
     }
 
-    /// The names of all kinds, as they are written, in the order of the documentation.
+    /// The written names of all kinds, in the order of the documentation.
     public static let types = [
         "custom", "screenView", "pageView", "goalCompleted", "goalAbandoned", "viewItem", "viewItemDetail",
         "viewCategory", "viewTag", "addToCart", "removeFromCart", "replaceCart", "purchase", "review", "share",

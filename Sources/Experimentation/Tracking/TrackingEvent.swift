@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something that happened, in neutral words.
+/// Something that happened, in vendor-neutral words.
 ///
 /// ```swift
 /// try await session.track(.purchase(order))
@@ -8,12 +8,12 @@ import Foundation
 /// ```
 ///
 /// An adapter translates it into its vendor's words; what the vendor has no word for is refused when it is tracked,
-/// with ``ErrorCode/unsupported``, and never dropped in silence.
+/// with ``ErrorCode/unsupported``, and never silently dropped.
 public struct TrackingEvent: Sendable, Hashable {
-    /// What kind of thing happened, with its own fields.
+    /// The kind of the event, with its own fields.
     public var kind: Kind
 
-    /// What else is to be known of it.
+    /// Further attributes.
     public var attributes: Attributes
 
     /// Creates an event.
@@ -24,7 +24,7 @@ public struct TrackingEvent: Sendable, Hashable {
 
     /// The kinds of events.
     public enum Kind: Sendable, Hashable {
-        /// An event that only this application knows.
+        /// An event that only this application defines.
         case custom(name: String, value: Double?)
         /// A screen was seen.
         case screenView(name: String)
@@ -32,7 +32,7 @@ public struct TrackingEvent: Sendable, Hashable {
         case pageView(url: String)
         /// A goal was reached.
         case goalCompleted(name: String)
-        /// A goal was given up.
+        /// A goal was abandoned.
         case goalAbandoned(name: String)
         /// An item was seen in passing, in a list or a teaser; `nil` ends the view.
         case viewItem(CatalogItem?)
@@ -42,11 +42,11 @@ public struct TrackingEvent: Sendable, Hashable {
         case viewCategory(CatalogItem?)
         /// A tag was seen; `nil` ends the view.
         case viewTag(CatalogItem?)
-        /// Something was put in the cart.
+        /// Something was added to the cart.
         case addToCart(LineItem)
-        /// Something was taken out of the cart.
+        /// Something was removed from the cart.
         case removeFromCart(LineItem)
-        /// The cart is now just these lines.
+        /// The cart now holds exactly these lines.
         case replaceCart([LineItem])
         /// An order was placed.
         case purchase(Order)
@@ -74,24 +74,24 @@ public struct TrackingEvent: Sendable, Hashable {
         case campaignDismissal(Campaign)
         /// A campaign was clicked.
         case campaignClick(Campaign)
-        /// A user saw the variation that an experiment gave.
+        /// A user saw the variation of an experiment.
         case exposure(Exposure)
         /// Consent was given or withdrawn.
         case consentChanged(granted: Bool)
-        /// Something that only one vendor has, made by the typed extras of its adapter.
+        /// Something that only one vendor has, created by its adapter's typed extras.
         case native(NativeEvent)
     }
 }
 
-/// An event that only one vendor has: a word of that vendor and what belongs to it.
+/// An event that only one vendor has: that vendor's word for it, and a payload.
 ///
-/// The typed extras of an adapter make these; the core carries, orders and stores them like any other.
+/// The typed extras of an adapter create these; the core carries, orders and stores them like any other event.
 public struct NativeEvent: Sendable, Hashable, Codable {
-    /// The vendor's word.
+    /// The vendor's word for it.
     public var type: String
-    /// What belongs to it, in the adapter's own shape.
+    /// The payload, in the adapter's own shape.
     public var payload: [String: FlagValue]
-    /// What is lost last when the store is full.
+    /// The priority when the store is full.
     public var priority: Priority
 
     /// Creates an event.
@@ -102,15 +102,15 @@ public struct NativeEvent: Sendable, Hashable, Codable {
     }
 }
 
-/// What is dropped last when the store is full.
+/// The importance of an event: what is dropped last when the store is full.
 ///
-/// What is delivered first is not up to it: events go out in the order in which they were accepted.
+/// It doesn't change the order of delivery, which is that of acceptance.
 public enum Priority: Int, Sendable, Hashable, Codable, Comparable, CaseIterable {
-    /// Views and other things in great number.
+    /// Frequent events such as views.
     case low = 0
-    /// What is neither in great number nor dear.
+    /// Events that are neither frequent nor critical.
     case normal = 1
-    /// Exposures, purchases, consent: without them a result is wrong.
+    /// Exposures, purchases, consent: without them results are wrong.
     case high = 2
 
     /// Orders by importance.
@@ -118,7 +118,7 @@ public enum Priority: Int, Sendable, Hashable, Codable, Comparable, CaseIterable
 }
 
 extension TrackingEvent {
-    /// How dear this event is.
+    /// The event's priority.
     public var priority: Priority {
         switch kind {
         case .purchase, .exposure, .consentChanged, .campaignImpression, .campaignClick, .campaignDismissal,
@@ -131,10 +131,10 @@ extension TrackingEvent {
     }
 }
 
-// MARK: - Ease of writing
+// MARK: - Shorthand
 
 extension TrackingEvent {
-    /// An event that only this application knows.
+    /// An event that only this application defines.
     public static func custom(_ name: String, value: Double? = nil, attributes: Attributes = [:]) -> Self {
         Self(.custom(name: name, value: value), attributes: attributes)
     }
@@ -150,7 +150,7 @@ extension TrackingEvent {
     public static func goalCompleted(_ name: String, attributes: Attributes = [:]) -> Self {
         Self(.goalCompleted(name: name), attributes: attributes)
     }
-    /// A goal was given up.
+    /// A goal was abandoned.
     public static func goalAbandoned(_ name: String, attributes: Attributes = [:]) -> Self {
         Self(.goalAbandoned(name: name), attributes: attributes)
     }
@@ -170,15 +170,15 @@ extension TrackingEvent {
     public static func viewTag(_ tag: CatalogItem?, attributes: Attributes = [:]) -> Self {
         Self(.viewTag(tag), attributes: attributes)
     }
-    /// Something was put in the cart.
+    /// Something was added to the cart.
     public static func addToCart(_ line: LineItem, attributes: Attributes = [:]) -> Self {
         Self(.addToCart(line), attributes: attributes)
     }
-    /// Something was taken out of the cart.
+    /// Something was removed from the cart.
     public static func removeFromCart(_ line: LineItem, attributes: Attributes = [:]) -> Self {
         Self(.removeFromCart(line), attributes: attributes)
     }
-    /// The cart is now just these lines.
+    /// The cart now holds exactly these lines.
     public static func replaceCart(_ lines: [LineItem], attributes: Attributes = [:]) -> Self {
         Self(.replaceCart(lines), attributes: attributes)
     }

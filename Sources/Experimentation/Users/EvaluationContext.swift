@@ -2,27 +2,27 @@ import Foundation
 
 /// Everything that decisions for one user depend on, at one moment.
 ///
-/// The client makes it: the application's attributes under the user's, the assignments to honour, the overrides of
+/// The client creates it: the application's attributes beneath the user's, the assignments to honour, the overrides of
 /// this device. Adapters read it and never keep it.
 public struct EvaluationContext: Sendable, Hashable {
     /// The user, with attributes merged from the client, the session and the call.
     public var user: User
 
-    /// Variation ids by variation group, as earlier decisions gave them.
+    /// Variation ids by variation group, from earlier decisions.
     ///
     /// A ruleset honours them for as long as its vendor promises stickiness.
     public var earlierAssignments: [String: String]
 
-    /// What this device forces, in the order in which it was asked for.
+    /// The overrides of this device, in the order in which they were requested.
     public var overrides: [AssignmentOverride]
 
     /// When each attribute was last set, for vendors whose attributes age.
     public var attributeDates: [String: Date]
 
-    /// The moment to decide for.
+    /// The time to decide for.
     public var date: Date
 
-    /// Counts up with each change that may change a decision; equal numbers of one session mean equal contexts.
+    /// Increases with each change that may affect a decision; equal numbers in one session mean equal contexts.
     public var revision: UInt64
 
     /// Creates a context.

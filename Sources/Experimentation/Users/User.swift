@@ -1,20 +1,20 @@
-/// The person, or the device, that decisions are made for.
+/// The person or device that decisions are made for.
 public struct User: Sendable, Hashable, Codable {
     /// The id that the vendor decides by.
     ///
     /// Each adapter's README gives the vendor's own term.
     public var id: String
 
-    /// The id from before the user was known, if there was such a time.
+    /// The id from before the user was known, if any.
     public var anonymousID: String?
 
     /// Whether ``id`` names a signed-in person rather than a device or a visit.
     public var isAuthenticated: Bool
 
-    /// What is known of the user.
+    /// The user's attributes.
     public var attributes: Attributes
 
-    /// Whether the user lets this application track.
+    /// The user's consent to tracking.
     public var consent: Consent
 
     /// Creates a user.
@@ -23,8 +23,8 @@ public struct User: Sendable, Hashable, Codable {
     ///   - id: The id that the vendor decides by; not empty.
     ///   - anonymousID: The id from before the user was known.
     ///   - isAuthenticated: Whether `id` names a signed-in person.
-    ///   - attributes: What is known of the user.
-    ///   - consent: Whether the user lets this application track.
+    ///   - attributes: The user's attributes.
+    ///   - consent: The user's consent to tracking.
     public init(
         id: String,
         anonymousID: String? = nil,
@@ -46,12 +46,12 @@ public struct User: Sendable, Hashable, Codable {
 }
 
 extension User {
-    /// Compares users; ids are equal only byte by byte, however Unicode would have it.
+    /// Compares users; ids are compared byte by byte, not by Unicode equivalence.
     public static func == (one: User, other: User) -> Bool {
         one.identity == other.identity && one.consent == other.consent && one.attributes == other.attributes
     }
 
-    /// Hashes what is compared.
+    /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(identity)
         hasher.combine(consent)
@@ -59,7 +59,7 @@ extension User {
     }
 }
 
-/// Who did something: a user's ids at one moment.
+/// A user's ids at one moment.
 public struct Identity: Sendable, Hashable, Codable {
     /// The id that the vendor decides by.
     public var id: String
@@ -75,7 +75,7 @@ public struct Identity: Sendable, Hashable, Codable {
         self.isAuthenticated = isAuthenticated
     }
 
-    /// Compares ids byte by byte: two that Unicode calls equal can be two people's.
+    /// Compares ids byte by byte: two that are equivalent in Unicode may belong to different people.
     public static func == (one: Identity, other: Identity) -> Bool {
         one.isAuthenticated == other.isAuthenticated && ExactText(one.id) == ExactText(other.id)
             && one.anonymousID.map(ExactText.init) == other.anonymousID.map(ExactText.init)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A type whose values are attributes as they are: texts, numbers, dates, lists and optionals of those.
+/// A type whose values can be attributes directly: strings, numbers, dates, and lists and optionals of those.
 ///
 /// ```swift
 /// var attributes = Attributes(of: ["plan": user.plan, "age": user.age, "since": user.since])
 /// attributes.set(basket.count, for: "basket")
 /// ```
 public protocol AttributeConvertible {
-    /// The value as an attribute; ``FlagValue/null`` where there is none.
+    /// The value as an attribute; ``FlagValue/null`` if there is none.
     var attributeValue: FlagValue { get }
 }
 
@@ -16,11 +16,11 @@ extension FlagValue: AttributeConvertible {
     public var attributeValue: FlagValue { self }
 }
 extension Bool: AttributeConvertible {
-    /// The Boolean.
+    /// The Boolean value.
     public var attributeValue: FlagValue { .bool(self) }
 }
 extension Int: AttributeConvertible {
-    /// The whole number.
+    /// The integer.
     public var attributeValue: FlagValue { .int(self) }
 }
 extension Double: AttributeConvertible {
@@ -32,21 +32,21 @@ extension Float: AttributeConvertible {
     public var attributeValue: FlagValue { .double(Double(self)) }
 }
 extension String: AttributeConvertible {
-    /// The text.
+    /// The string.
     public var attributeValue: FlagValue { .string(self) }
 }
 extension Date: AttributeConvertible {
-    /// The moment by ISO 8601, in UTC with milliseconds: `2026-11-21T10:00:00.000Z`.
+    /// The date in ISO 8601, in UTC with milliseconds: `2026-11-21T10:00:00.000Z`.
     public var attributeValue: FlagValue {
         .string(iso8601Milliseconds)
     }
 }
 extension URL: AttributeConvertible {
-    /// The address as a text.
+    /// The URL as a string.
     public var attributeValue: FlagValue { .string(absoluteString) }
 }
 extension UUID: AttributeConvertible {
-    /// The id as a text.
+    /// The UUID as a string.
     public var attributeValue: FlagValue { .string(uuidString) }
 }
 extension Optional: AttributeConvertible where Wrapped: AttributeConvertible {
@@ -63,7 +63,7 @@ extension Dictionary: AttributeConvertible where Key == String, Value: Attribute
 }
 
 extension Attributes {
-    /// Creates attributes of values as an application has them; those that are `nil` are left out.
+    /// Creates attributes from an application's values, leaving out those that are `nil`.
     ///
     /// Of two equal names the later wins.
     public init(of values: KeyValuePairs<String, any AttributeConvertible>) {
@@ -79,14 +79,14 @@ extension Attributes {
 }
 
 extension FlagValue {
-    /// Creates the value that a type of one's own has in JSON.
+    /// Creates the value that corresponds to the JSON encoding of a custom type.
     ///
     /// - Throws: What the value's own encoding throws.
     public init(encoding value: some Encodable) throws {
         self = try JSONDecoder().decode(FlagValue.self, from: JSONEncoder().encode(value))
     }
 
-    /// Reads the value as a type of one's own.
+    /// Decodes the value as a custom type.
     ///
     /// - Throws: What the type's own decoding throws.
     public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {

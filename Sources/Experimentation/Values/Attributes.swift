@@ -1,4 +1,4 @@
-/// What is known of a user, by name.
+/// A user's attributes by name.
 ///
 /// ```swift
 /// let attributes: Attributes = ["vip": true, "age": 41, "plan": "pro"]
@@ -16,10 +16,10 @@ public struct Attributes: Sendable, Hashable {
         set { values[name] = newValue }
     }
 
-    /// Whether there are none.
+    /// Whether there are no attributes.
     public var isEmpty: Bool { values.isEmpty }
 
-    /// Returns these attributes with others laid over them; of two equal names the other's wins.
+    /// Returns these attributes with others laid over them; of two equal names the others' wins.
     public func merging(_ others: Attributes) -> Attributes {
         if others.isEmpty { return self }
         if isEmpty { return others }

@@ -1,21 +1,24 @@
 import Foundation
 
 extension FlagValue {
-    /// Creates a value from one without a type, as vendors' SDKs and property lists have them: dictionaries by text, lists,
-    /// Booleans, numbers, texts and null.
+    /// Creates a value from an untyped one, as in vendors' SDKs and property lists: dictionaries with string keys,
+    /// lists,
+    /// Booleans, numbers, strings and null.
     ///
-    /// A boxed Boolean stays a Boolean and a boxed number a number. Whole numbers beyond `Int` become floating-point ones.
+    /// A boxed Boolean stays a Boolean and a boxed number a number. Integers beyond `Int` become floating-point
+    /// numbers.
     ///
     /// - Parameter any: The value.
-    /// - Throws: ``ErrorCode/invalidArgument`` for anything else, such as a date, naming its type; the values themselves may be
+    /// - Throws: ``ErrorCode/invalidArgument`` for anything else, such as a date, with its type; the values themselves
+    ///   may be
     ///   personal.
     public init(any: Any) throws(ExperimentationError) {
         self = try Self.value(any, depth: 0)
     }
 
-    /// The same without a type: `[String: Any]`, `[Any]`, `Bool`, `Int`, `Double`, `String` or `NSNull`.
+    /// The untyped value: `[String: Any]`, `[Any]`, `Bool`, `Int`, `Double`, `String` or `NSNull`.
     ///
-    /// To be cast: `value.any as? [String: Any]`. (Casting a ``FlagValue`` itself compiles and never succeeds.)
+    /// Cast this property: `value.any as? [String: Any]`. (Casting a ``FlagValue`` itself compiles but never succeeds.)
     public var any: Any {
         switch self {
         case .null: NSNull()
@@ -32,7 +35,7 @@ extension FlagValue {
         guard depth < 512 else {
             throw ExperimentationError(.invalidArgument, "The value is nested deeper than 512 levels.")
         }
-        // Kinds of their own first: a boxed Boolean also passes for a number.
+        // Our own kinds first: a boxed Boolean also passes for a number.
         switch any {
         case let value as FlagValue: return value
         case is NSNull: return .null
@@ -53,7 +56,7 @@ extension FlagValue {
         return number
     }
 
-    /// What has a form of a dictionary's members.
+    /// Returns the members of a dictionary that can be represented.
     fileprivate static func members(_ dictionary: [AnyHashable: Any], depth: Int) -> [String: FlagValue] {
         var members: [String: FlagValue] = [:]
         for (name, member) in dictionary {
@@ -75,7 +78,7 @@ extension FlagValue {
 
     private static func number(_ any: Any) -> FlagValue? {
         if let number = any as? NSNumber, type(of: any) is NSNumber.Type {
-            // There are two boxes of Booleans in a process, and every boxed Boolean is one of them.
+            // A process has two boxed Booleans, and every boxed Boolean is one of them.
             if number === NSNumber(value: true) || number === NSNumber(value: false) { return .bool(number.boolValue) }
             if let whole = Int(exactly: number) { return .int(whole) }
             return .double(number.doubleValue)
@@ -90,26 +93,27 @@ extension FlagValue {
 }
 
 extension [String: FlagValue] {
-    /// Creates values from what a notification carries, taken as it is.
+    /// Creates values from a notification's user info.
     ///
-    /// What has no form here (dates, bytes, names that are no texts) is left out, at any depth: a notification is told all the
-    /// same.
+    /// What can't be represented (dates, bytes, keys that aren't strings) is left out, at any depth, so that the
+    /// notification is
+    /// reported nevertheless.
     ///
     /// - Parameter userInfo: The `userInfo` of the notification.
     public init(userInfo: [AnyHashable: Any]) { self = FlagValue.members(userInfo, depth: 0) }
 
-    /// The same without types; casting the dictionary itself compiles, and leaves values that can't be cast.
+    /// The untyped dictionary; casting this dictionary itself compiles, but leaves values that can't be cast.
     public var any: [String: Any] { mapValues(\.any) }
 }
 
 extension Attributes {
-    /// Creates attributes from a dictionary without types; see ``FlagValue/init(any:)``.
+    /// Creates attributes from an untyped dictionary; see ``FlagValue/init(any:)``.
     ///
-    /// - Throws: ``ErrorCode/invalidArgument`` for a value that has no form here.
+    /// - Throws: ``ErrorCode/invalidArgument`` for a value that can't be represented.
     public init(any: [String: Any]) throws(ExperimentationError) {
         self.init(try FlagValue(any: any).objectValue ?? [:])
     }
 
-    /// The same without types.
+    /// The untyped dictionary.
     public var any: [String: Any] { values.any }
 }

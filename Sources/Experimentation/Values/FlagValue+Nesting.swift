@@ -1,11 +1,13 @@
-// What the compiler would write for nested values calls itself once a level, and a value nested ten thousand times then ends the
-// process, on a thread with half a megabyte of stack already at some hundreds. Nothing here recurses further than a few levels.
+// Synthesised conformances for nested values recurse once per level: a value nested ten thousand times would end the
+// process, on a thread with half a megabyte of stack even one with some hundreds. Nothing here recurses further than a
+// few
+// levels.
 
 extension FlagValue: Hashable {
-    /// How deep a value may lie and still be encoded.
+    /// The maximum depth at which a value can be encoded.
     package static let deepestWritten = 128
 
-    /// Compares by kind and value; a whole number is never equal to one with a fraction.
+    /// Compares by kind and value; an integer never equals a floating-point number.
     public static func == (one: FlagValue, other: FlagValue) -> Bool {
         if let isEqual = areEqualScalars(one, other) { return isEqual }
         var pairs = [(one, other)]
@@ -36,7 +38,7 @@ extension FlagValue: Hashable {
         return true
     }
 
-    /// Whether two values are equal; `nil` if both are lists, or both objects.
+    /// Whether two values are equal; `nil` if both are lists, or both are objects.
     private static func areEqualScalars(_ one: FlagValue, _ other: FlagValue) -> Bool? {
         switch (one, other) {
         case (.null, .null): true
@@ -49,7 +51,7 @@ extension FlagValue: Hashable {
         }
     }
 
-    /// Hashes the kind and the value; of nested values only the uppermost levels count.
+    /// Hashes the kind and the value; of nested values only the outermost levels count.
     public func hash(into hasher: inout Hasher) { hash(into: &hasher, levels: 4) }
 
     private func hash(into hasher: inout Hasher, levels: Int) {
@@ -76,7 +78,7 @@ extension FlagValue: Hashable {
             hasher.combine(6)
             hasher.combine(fields.count)
             guard levels > 0 else { return }
-            // Objects have no order, so their fields' hashes are joined by what has none either.
+            // Objects have no order, so their fields' hashes are combined by a commutative operation.
             var sum = 0
             for (key, value) in fields {
                 var inner = Hasher()
@@ -90,7 +92,7 @@ extension FlagValue: Hashable {
 }
 
 extension FlagValue: CustomStringConvertible {
-    /// The value in JSON-like form with sorted names, for people; what lies very deep is left out.
+    /// The value in a JSON-like form with sorted names, for people; deeply nested values are left out.
     public var description: String { description(levels: 32) }
 
     private func description(levels: Int) -> String {

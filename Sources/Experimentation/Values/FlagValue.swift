@@ -1,20 +1,20 @@
-/// A value of a flag, of an attribute or of an event's field: one of JSON's kinds, with whole numbers told apart.
+/// The value of a flag, an attribute or an event's field: one of JSON's kinds, with integers kept apart.
 ///
-/// Literals make it easy to write: `["vip": true, "age": 41, "plan": "pro"]`.
+/// It can be written as a literal: `["vip": true, "age": 41, "plan": "pro"]`.
 public enum FlagValue: Sendable {
     /// No value.
     case null
-    /// True or false; never read as a number.
+    /// A Boolean; never read as a number.
     case bool(Bool)
-    /// A whole number.
+    /// An integer.
     case int(Int)
     /// A number with a fraction, or too large for ``int(_:)``.
     case double(Double)
-    /// A text.
+    /// A string.
     case string(String)
     /// A list.
     case array([FlagValue])
-    /// Values by name.
+    /// An object: values by name.
     case object([String: FlagValue])
 }
 
@@ -23,11 +23,11 @@ extension FlagValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, E
 {
     /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// Creates a whole number.
+    /// Creates an integer.
     public init(integerLiteral value: Int) { self = .int(value) }
     /// Creates a number.
     public init(floatLiteral value: Double) { self = .double(value) }
-    /// Creates a text.
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
     /// Creates a list.
     public init(arrayLiteral elements: FlagValue...) { self = .array(elements) }
@@ -35,7 +35,7 @@ extension FlagValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, E
     public init(dictionaryLiteral elements: (String, FlagValue)...) {
         self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
     }
-    /// Creates the absent value.
+    /// Creates ``null``.
     public init(nilLiteral: ()) { self = .null }
 }
 
@@ -45,7 +45,7 @@ extension FlagValue {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The whole number, also when it is written as a floating-point one without a fraction; never a Boolean.
+    /// The integer, also from a floating-point number without a fraction; never from a Boolean.
     public var intValue: Int? {
         switch self {
         case .int(let value): value
@@ -54,7 +54,7 @@ extension FlagValue {
         }
     }
 
-    /// The number, unless a whole number would lose digits as a `Double`; never a Boolean.
+    /// The number, unless an integer would lose digits as a `Double`; never from a Boolean.
     public var doubleValue: Double? {
         switch self {
         case .double(let value): value
@@ -63,7 +63,7 @@ extension FlagValue {
         }
     }
 
-    /// The text, if this is one.
+    /// The string, if this is one.
     public var stringValue: String? {
         if case .string(let value) = self { value } else { nil }
     }
@@ -78,14 +78,14 @@ extension FlagValue {
         if case .object(let value) = self { value } else { nil }
     }
 
-    /// How many lists and objects lie around the deepest value, at most `limit + 1`.
+    /// Returns how many lists and objects surround the deepest value, at most `limit + 1`.
     ///
     /// Values from a caller are measured before they are encoded, because encoders recurse.
     ///
     /// - Parameter limit: Where to stop counting.
     /// - Returns: The count; 0 for a scalar.
     public func depth(upTo limit: Int) -> Int {
-        // Breadth first, a level a round: a value nested ten thousand times must not use the stack.
+        // Breadth first, one level per iteration: a value nested ten thousand times must not use up the stack.
         var level = [self]
         var depth = 0
         while true {
@@ -128,7 +128,7 @@ extension FlagValue {
 }
 
 extension FlagValue: Codable {
-    /// Decodes any JSON value; whole numbers that fit become ``int(_:)``.
+    /// Decodes any JSON value; integers that fit become ``int(_:)``.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -148,9 +148,9 @@ extension FlagValue: Codable {
         }
     }
 
-    /// Encodes the value as JSON has it.
+    /// Encodes the value as JSON.
     ///
-    /// - Throws: What the encoder throws, and an `EncodingError` for a value nested deeper than any encoder's stack can bear.
+    /// - Throws: What the encoder throws, and an `EncodingError` for a value nested too deep for an encoder's stack.
     public func encode(to encoder: any Encoder) throws {
         if isContainer, encoder.codingPath.count > Self.deepestWritten {
             throw EncodingError.invalidValue(
