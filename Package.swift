@@ -186,13 +186,18 @@ let package = Package(
         ),
         .testTarget(
             name: "ExperimentationMigrationTests",
-            dependencies: ["ExperimentationMigration", "Experimentation", "ExperimentationTesting"],
+            dependencies: [
+                "ExperimentationMigration", "Experimentation", "ExperimentationSQLite", "ExperimentationTesting",
+            ],
             exclude: ["Fixtures"]
         ),
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(
             name: "ConformanceKitTests",
-            dependencies: ["ConformanceKit", "ConformanceSubjects", "ExperimentationTesting", "ChildProcesses"],
+            dependencies: [
+                "ConformanceKit", "ConformanceSubjects", "ExperimentationMigration", "ExperimentationTesting",
+                "ChildProcesses",
+            ],
             exclude: ["OpenFeature/gherkin"]
         ),
         .testTarget(
