@@ -221,11 +221,11 @@ public final class Probe: Sendable {
             if status.ready + status.delayed + status.leased == 0 { break }
             time.push(by: step)
         }
-        return try await client.ledger()
+        return try await stage.ledger(of: client)
     }
 
     /// The accounts.
-    public func ledger() async throws -> Ledger { try await client().ledger() }
+    public func ledger() async throws -> Ledger { try await stage.ledger(of: client()) }
 
     // MARK: The vendor
 

@@ -19,6 +19,7 @@ struct ConformCommand: AsyncParsableCommand {
               xp conform --format junit --output conformance.xml
               xp conform --config flagship.json --live
               xp conform --subject http://127.0.0.1:8080/
+              xp conform --subject 'sigma>flagship-bucketing@live'
             """
     )
 
@@ -47,8 +48,8 @@ struct ConformCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The endpoint of an adapter in another process, to check in place of the vendors.",
-            valueName: "url"
+            "In place of the vendors: the endpoint of an adapter in another process, or a move at one of its stages, as flagship-bucketing>sigma@live; moves for all of them.",
+            valueName: "url|move"
         )
     )
     var subject: String?
@@ -98,6 +99,8 @@ struct ConformCommand: AsyncParsableCommand {
             do { try await subject.reach() } catch let error as ExperimentationError { throw Failure(error) }
             return [subject]
         }
+        if subject == "moves" { return MigratingSubject.all }
+        if let subject, let move = MigratingSubject.all.first(where: { $0.name == subject }) { return [move] }
         if let subject {
             do { return [try await RemoteSubject.connect(to: subject)] } catch let error as ExperimentationError
                 where error.code == .configuration
@@ -107,7 +110,7 @@ struct ConformCommand: AsyncParsableCommand {
                 throw Failure(.unavailable, "\(subject): \(error)")
             }
         }
-        return try Chosen.subjects(vendors, orElse: Vendor.everySubject)
+        return try Chosen.subjects(vendors, orElse: Vendor.everySubject + MigratingSubject.few)
     }
 
     private func listing(_ cases: [ConformanceCase]) -> String {
