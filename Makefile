@@ -41,7 +41,7 @@ format:          ## Formats the sources
 
 bench: setup     ## Measures, in release mode, and prints the figures beside their bars
 	@$(SWIFT) build -c release --product xp
-	@export XP="$$($(SWIFT) build -c release --show-bin-path)/xp"; cd Benchmarks && for each in reading composition parsing transport delivery sessions flagship sigma engage evergage agreement; do \
+	@export XP="$$($(SWIFT) build -c release --show-bin-path)/xp"; cd Benchmarks && for each in reading composition migration parsing transport delivery sessions flagship sigma engage evergage agreement; do \
 	  if grep -q "\"bench-$$each\"" Package.swift; then $(SWIFT) run -q -c release "bench-$$each" || exit 1; fi; \
 	done
 

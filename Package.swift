@@ -196,14 +196,16 @@ let package = Package(
         ),
         .testTarget(
             name: "ExperimentationMigrationTests",
-            dependencies: ["ExperimentationMigration", "Experimentation", "ExperimentationTesting"],
+            dependencies: [
+                "ExperimentationMigration", "Experimentation", "ExperimentationSQLite", "ExperimentationTesting",
+            ],
             exclude: ["Fixtures"]
         ),
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
         .testTarget(
             name: "ConformanceKitTests",
             dependencies: [
-                "AdapterKit", "ConformanceKit", "ConformanceStages", "ConformanceSubjects", "ExperimentationTesting",
+                "AdapterKit", "ConformanceKit", "ConformanceStages", "ConformanceSubjects", "ExperimentationMigration", "ExperimentationTesting",
                 "ChildProcesses", "FlagshipAdapter", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["OpenFeature/gherkin"]

@@ -51,6 +51,16 @@ let package = Package(
             ]
         ),
         .executableTarget(
+            name: "bench-migration",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ExperimentationMigration", package: "swift-experimentation"),
+                .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
+                .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+            ]
+        ),
+        .executableTarget(
             name: "bench-reading",
             dependencies: [
                 "BenchmarkHarness",

@@ -61,6 +61,89 @@ struct ImportTests {
         #expect(report.refused["no variation \"z\" of \"e0\" is mapped"] == 1)
     }
 
+    @Test("an import that is cut goes on where it was, and ends as if it hadn't been")
+    func resumes() async throws {
+        let lines = ["unit,experiment,variant"] + (0..<2_000).map { "u\($0),e0,\($0 % 2 == 0 ? "a" : "b")" }
+        let moves = Moves()
+        let work = AssignmentImport(moves.plan, as: .csv, from: moves.old, into: moves.store.state)
+        struct Cut: Error {}
+        var rest = lines[...]
+        await #expect(throws: Cut.self) {
+            try await work.run(named: "file.csv") {
+                if rest.count < 700 { throw Cut() }
+                return rest.popFirst().map { Array($0.utf8) }
+            }
+        }
+        rest = lines[...]
+        let report = try await work.run(named: "file.csv") { rest.popFirst().map { Array($0.utf8) } }
+        #expect(report.lines == 2_001)
+        #expect(report.resumedAfter == 1_025)
+        #expect([report.taken, report.known] == [976, 0])
+        #expect(try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state).people == 2_000)
+        rest = lines[...]
+        let again = try await work.run(named: "file.csv") { rest.popFirst().map { Array($0.utf8) } }
+        #expect([again.resumedAfter, again.taken, again.known] == [0, 0, 2_000])
+    }
+
+    @Test("of several places in one experiment the first counts, in one batch as over several")
+    func firstCounts() async throws {
+        let moves = Moves()
+        let report = try await Self.run(["unit,experiment,variant", "u,e0,b", "u,e0,a"], .csv, moves)
+        #expect([report.users, report.taken, report.known] == [1, 1, 1])
+        let client = try await moves.client { plan in
+            plan.stage = .live
+            plan.share = 1
+        }
+        #expect(try await Moves.color("u", by: client) == "green")
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("of several versions of a sticky document's buckets the newest counts, however they are ordered")
+    func newestVersion() throws {
+        for versions in [["10", "9"], ["9", "10"]] {
+            let members = versions.map { #""e0__\#($0)":"\#($0 == "10" ? "b" : "a")""# }.joined(separator: ",")
+            var reader = AssignmentReader(.growthbook)
+            let line = #"{"attributeName":"id","attributeValue":"u","assignments":{\#(members)}}"#
+            #expect(try reader.read(Array(line.utf8)) == [.init(user: "u", variations: ["e0": "b"])])
+        }
+    }
+
+    @Test("a table holds what lines say, and a user who isn't written down yet begins with it")
+    func table() async throws {
+        let moves = Moves(experiments: 2)
+        let lines =
+            ["unit,experiment,variant"]
+            + (0..<500).flatMap { ["u\($0),e0,\($0 % 2 == 0 ? "a" : "b")", "u\($0),e1,b", "u\($0),e0,a"] }
+            + ["u1,gone,a", "u1,e0,z", "cut"]
+        var rest = lines[...]
+        let (table, report) = try await AssignmentImport.table(moves.plan, as: .csv) {
+            rest.popFirst().map { Array($0.utf8) }
+        }
+        #expect(table.count == 500)
+        #expect([report.users, report.taken, report.known] == [500, 1_000, 500])
+        #expect(report.refused.values.reduce(0, +) == 3)
+        for number in 0..<500 {
+            #expect(table.variations(of: "u\(number)") == ["e0": number % 2 == 0 ? "a" : "b", "e1": "b"])
+            #expect(table.variation(of: "u\(number)", inExperiment: 1) == "b")
+        }
+        #expect(table.variations(of: "nobody") == [:])
+        #expect(table.variation(of: "nobody", inExperiment: 0) == nil)
+        #expect(table.variation(of: "u1", inExperiment: 7) == nil)
+        var plan = moves.plan
+        (plan.stage, plan.share) = (.live, 1)
+        var provider = MigratingProvider(from: moves.old, to: moves.new, plan: plan)
+        provider.imported = table
+        let client = try await ExperimentationClient(
+            provider: provider,
+            store: moves.store,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        for number in 0..<20 {
+            #expect(try await Moves.color("u\(number)", by: client) == (number % 2 == 0 ? "grey" : "green"))
+        }
+        await client.shutdown(within: .zero)
+    }
+
     @Test(
         "a file of another format is refused at its first line, and nothing is taken",
         arguments: AssignmentFormat.allCases

@@ -133,6 +133,56 @@ struct MovingTests {
         await brave.shutdown()
     }
 
+    @Test(
+        "a mapping that the vendors' own rules contradict is refused at the start of live, with every fault",
+        arguments: [
+            (
+                ExperimentMapping(old: .init("e0"), new: .init("gone"), variations: ["a": "A", "b": "B"]),
+                "no experiment"
+            ),
+            (ExperimentMapping(old: .init("e0"), new: .init("x0"), variations: ["a": "A", "b": "Z"]), "no variation"),
+            (ExperimentMapping(old: .init("e0"), new: .init("x0"), variations: ["a": "A"]), "isn't mapped"),
+            (ExperimentMapping(old: .init("e0"), new: .init("x0"), variations: ["a": "B", "b": "A"]), "another value"),
+        ]
+    )
+    func mappingFaultsAtStart(mapped: ExperimentMapping, problem: String) async throws {
+        let moves = Moves()
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await moves.client { plan in
+                plan.stage = .live
+                plan.mapping = Mapping([mapped])
+            }
+        }
+        #expect(error?.code == .configuration)
+        #expect(error?.message.contains(problem) == true, "\(error?.message ?? "")")
+        #expect(try await moves.store.state.keys(beginningWith: "").allSatisfy { !$0.contains("people") })
+    }
+
+    @Test("a move is rolled back from every stage: users keep their variations, and the old vendor its events")
+    func rollBack() async throws {
+        for (stage, share) in [(MigrationStage.dualWrite, 0.0), (.shadow, 0), (.live, 0.5), (.live, 1), (.rampDown, 1)]
+        {
+            let moves = Moves()
+            let client = try await moves.client()
+            let migration = try Moves.migration(of: client)
+            var seen: [String] = []
+            for user in Self.users { seen.append(try await Moves.color(user, by: client)) }
+            try await migration.move(to: stage, share: share)
+            for user in Self.users { _ = try await Moves.color(user, by: client) }
+            try await migration.move(to: .off)
+            var now: [String] = []
+            for user in Self.users { now.append(try await Moves.color(user, by: client)) }
+            #expect(now == seen, "back from \(stage) \(share)")
+            let session = client.session(for: User(id: "late", consent: .granted))
+            try await session.track(.custom("after"))
+            try await client.flush()
+            #expect(moves.old.delivered.contains(.custom("after")))
+            #expect(!moves.new.delivered.contains(.custom("after")))
+            #expect(try await client.ledgers().values.map(\.isBalanced) == Array(repeating: true, count: 2))
+            await client.shutdown()
+        }
+    }
+
     @Test("two vendors that are one account are refused")
     func sameAccount() async throws {
         let vendor = InMemoryProvider()

@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationMigration
 import ExperimentationTesting
 import Testing
+import Waiting
 
 /// Random orders of stages, shares, log-ins, restarts and instances, from one seed each.
 @Suite("Random moves")
@@ -9,6 +10,41 @@ struct RandomMovesTests {
     @Test("nobody sees another variation, whatever the order: 200 seeds")
     func nobodyChanges() async throws {
         for seed in 0..<200 { try await play(UInt64(seed)) }
+    }
+
+    @Test("nobody of a crowd changes variation, and books balance: 1,000,000 users × 20 experiments under soak")
+    func crowd() async throws {
+        // In waves, each with a store of its own, so that memory stays bounded.
+        let (waves, users, experiments) = isSoak ? (50, 20_000, 20) : (2, 100, 20)
+        var chance = RatioTests.Seeded(state: 77)
+        for wave in 0..<waves {
+            let moves = Moves(experiments: experiments)
+            var client = try await moves.client()
+            var seen = [[String]?](repeating: nil, count: users)
+            for visit in 0..<4 {
+                let stage = visit == 0 ? .off : MigrationStage.allCases.randomElement(using: &chance) ?? .off
+                let share = Double.random(in: 0...1, using: &chance)
+                try? await Moves.migration(of: client).move(to: stage, share: share)
+                if visit == 2 { client = try await moves.client() }
+                for user in 0..<users where visit == 0 || Bool.random(using: &chance) {
+                    let session = client.session(for: User(id: "user-\(wave)-\(user)", consent: .granted))
+                    try await session.refresh()
+                    let now = (0..<experiments).map { session.string("f\($0)", default: "none") }
+                    if let before = seen[user], before != now {
+                        Issue.record("wave \(wave), visit \(visit), user \(user): \(before), then \(now)")
+                    }
+                    seen[user] = now
+                }
+            }
+            #expect(try Moves.migration(of: client).report.changed == 0)
+            try await eventually("everything is delivered") {
+                moves.time.advance(by: .seconds(600))
+                _ = try await client.flush(within: .seconds(5), retrying: false)
+                return try await client.ledger().pending == 0
+            }
+            for ledger in try await client.ledgers().values { #expect(ledger.isBalanced && ledger.dropped == [:]) }
+            await client.shutdown(within: .zero)
+        }
     }
 
     private func play(_ seed: UInt64) async throws {

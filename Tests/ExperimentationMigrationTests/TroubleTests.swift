@@ -1,8 +1,9 @@
 import Experimentation
-import ExperimentationMigration
 import ExperimentationTesting
 import Testing
 import Waiting
+
+@testable import ExperimentationMigration
 
 @Suite("Moves with trouble")
 struct TroubleTests {
@@ -91,6 +92,83 @@ struct TroubleTests {
             moves.old.delivered.contains(.custom("goal")) && moves.new.delivered.contains(.custom("goal"))
         }
         await client.shutdown(within: .zero)
+    }
+
+    @Test(
+        "a flag of either vendor steers the move, whoever answers users",
+        arguments: MigrationSide.allCases,
+        ["shadow", "live:0.25"]
+    )
+    func stageFlag(side: MigrationSide, text: String) async throws {
+        let moves = Moves()
+        let client = try await moves.client { $0.stageFlag = .init(of: side, key: "stage") }
+        let migration = try Moves.migration(of: client)
+        _ = try await Moves.color("ada", by: client)
+        #expect(migration.stage == .off)
+        let vendor = side == .old ? moves.old : moves.new
+        vendor.set(InMemoryFlag("stage", .string(text)))
+        moves.time.advance(by: .seconds(11))
+        _ = try await Moves.color("ada", by: client)
+        try await eventually("it goes there") { migration.stage != .off }
+        #expect(migration.stage == (text == "shadow" ? .shadow : .live))
+        #expect(migration.share == (text == "shadow" ? 0 : 0.25))
+        // Whoever opens the store next finds it there.
+        #expect(
+            try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state).stage == migration.stage
+        )
+        await client.shutdown(within: .zero)
+    }
+
+    @Test(
+        "a flag that names no stage, or no share, steers nothing",
+        arguments: [nil, "", "begun", "live:", "live:half", "live:nan", "live:1.5", "live:-1", ":0.5"] as [String?]
+    )
+    func oddStageFlag(text: String?) { #expect(Migration.place(text) == nil) }
+
+    @Test("a stage that is written into the store from outside is followed, and a refused one changes nothing")
+    func movedFromOutside() async throws {
+        let moves = Moves()
+        let client = try await moves.client()
+        let migration = try Moves.migration(of: client)
+        for number in 0..<10 { _ = try await Moves.color("user-\(number)", by: client) }
+        let provider = MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan)
+        func move(_ stage: MigrationStage, _ share: Double?) async throws -> MigrationRecord {
+            let environment = ClientEnvironment(time: moves.time)
+            return try await MigrationRecord.move(
+                to: stage,
+                share: share,
+                with: provider,
+                in: moves.store.state,
+                environment: environment
+            )
+        }
+        let record = try await move(.live, 0.5)
+        #expect(record.stage == .live && record.share == 0.5 && record.people == 10)
+        moves.time.advance(by: .seconds(3))
+        _ = try await Moves.color("late", by: client)
+        #expect(migration.stage == .live && migration.share == 0.5)
+        await #expect(throws: ExperimentationError.self) { try await move(.live, .nan) }
+        let after = try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state)
+        #expect(after.stage == .live && after.share == 0.5)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a vendor that switched itself off is left alone by the next process too, and the other one isn't")
+    func switchIsKept() async throws {
+        let moves = Moves()
+        let first = try await moves.client { $0.stage = .rampDown }
+        moves.new.setDisabled(true)
+        let session = first.session(for: User(id: "ada", consent: .granted))
+        try? await session.refresh()
+        #expect(session.status == .disabled)
+        await first.shutdown(within: .zero)
+        moves.new.setFailure(ExperimentationError(.transport, "away"))
+        let second = try await moves.client { $0.stage = .rampDown }
+        try await second.session(for: User(id: "ben", consent: .granted)).track(.custom("goal"))
+        _ = try await second.flush(within: .seconds(1), retrying: false)
+        #expect(moves.new.record.batches.isEmpty)
+        try await eventually("the old vendor has it") { moves.old.delivered.contains(.custom("goal")) }
+        await second.shutdown(within: .zero)
     }
 
     @Test("the stage outlives the process, and another plan counts over it")

@@ -299,6 +299,8 @@ extension ConformanceCase {
 extension Probe {
     /// How long this vendor's events wait at most.
     public func interval() async throws -> Duration {
-        try await roles().events?.batching.interval ?? .zero
+        let roles = try await roles()
+        let sinks = [roles.events].compactMap { $0 } + roles.furtherRoutes.map(\.sink)
+        return sinks.map(\.batching.interval).max() ?? .zero
     }
 }

@@ -90,8 +90,10 @@ struct Attempt: Sendable {
 extension Probe {
     /// Checks what holds at the end of every case: the ledger balances, and no secret has been logged.
     func checkWhatAlwaysHolds() async {
-        if let client = state.withLock({ $0.client }), let ledger = try? await client.ledger() {
-            expect(ledger.isBalanced, "the ledger doesn't balance: \(ledger)")
+        if let client = state.withLock({ $0.client }), let ledgers = try? await client.ledgers() {
+            for (destination, ledger) in ledgers {
+                expect(ledger.isBalanced, "the ledger of \(destination) doesn't balance: \(ledger)")
+            }
         }
         let text = log.text
         for secret in stage.secrets where secret.count >= 4 {

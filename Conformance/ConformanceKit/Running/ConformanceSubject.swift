@@ -26,6 +26,10 @@ public protocol ConformanceSubject: Sendable {
 
     /// What ``Received/type`` says of events that the wire can't tell from others: `["goalCompleted": "custom"]`.
     var wireTypes: [String: String] { get }
+    /// What others can do that stand behind this subject beside the one that answers; empty for a single vendor.
+    ///
+    /// It isn't promised, since the one who answers can't do it, and not refused either, since another one can.
+    var capabilitiesOfOthers: Set<Capability> { get }
 
     /// The deviations from the neutral contract that are known.
     var knownDeviations: [KnownDeviation] { get }
@@ -60,6 +64,8 @@ extension ConformanceSubject {
     public var wireReasons: [Received.Field: String] { [:] }
     /// Every type is told.
     public var wireTypes: [String: String] { [:] }
+    /// None.
+    public var capabilitiesOfOthers: Set<Capability> { [] }
     /// None.
     public var knownDeviations: [KnownDeviation] { [] }
     /// None.
@@ -122,6 +128,11 @@ public protocol SubjectStage: Sendable {
     /// The exchanges from the one with an index on.
     func exchanges(from index: Int) async throws -> [Exchange]
 
+    /// The accounts of a client with this vendor.
+    ///
+    /// All that the client has, unless a subject stands for several vendors with books of their own.
+    func ledger(of client: ExperimentationClient) async throws -> Ledger
+
     /// Ends the stand-in; called once.
     func close() async
 }
@@ -131,6 +142,8 @@ extension SubjectStage {
     public var gaps: [WorldGap] { get async { [] } }
     /// None.
     public var secrets: [String] { [] }
+    /// All accounts together.
+    public func ledger(of client: ExperimentationClient) async throws -> Ledger { try await client.ledger() }
 }
 
 /// A deviation from the neutral contract that is known and written down.

@@ -232,7 +232,7 @@ public final class Probe: Sendable {
             if status.ready + status.delayed + status.leased == 0 { break }
             time.push(by: step)
         }
-        return try await client.ledger()
+        return try await stage.ledger(of: client)
     }
 
     /// How long the client waits before it tries again what has failed since a moment.
@@ -250,7 +250,7 @@ public final class Probe: Sendable {
     }
 
     /// The accounts.
-    public func ledger() async throws -> Ledger { try await client().ledger() }
+    public func ledger() async throws -> Ledger { try await stage.ledger(of: client()) }
 
     // MARK: The vendor
 

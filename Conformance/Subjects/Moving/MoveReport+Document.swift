@@ -9,7 +9,7 @@ extension MoveReport {
             "from": .string(old), "to": .string(new), "users": .int(users),
             "experiments": .array(experiments.map { .string($0) }),
             "changedVariant": .int(changedVariant), "unassigned": .int(unassigned),
-            "changes": .array(changes.map { .string($0) }),
+            "leftOut": .array(leftOut.map { .string($0) }), "changes": .array(changes.map { .string($0) }),
             "exposures": .object(exposures.mapValues(\.document)),
             "ledgers": .object(ledgers.mapValues(\.document)),
             "unsupported": .object(unsupported.mapValues { .int($0) }),

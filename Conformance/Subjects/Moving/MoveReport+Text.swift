@@ -90,6 +90,10 @@ extension MoveReport {
         ]
     }
 
+    private var lists: [(String, [String])] {
+        [("Changes", changes), ("Left out", leftOut)].filter { !$0.1.isEmpty }
+    }
+
     private func percent(_ share: Double) -> String { share > 0 ? "\(Int((share * 100).rounded())) %" : "" }
 
     /// The report as text.
@@ -120,7 +124,7 @@ extension MoveReport {
                 lines.append(("  " + cells.joined(separator: "  ")).trimmingEnd)
             }
         }
-        lines += changes.isEmpty ? [] : ["", "Changes"] + changes.map { "  " + $0 }
+        for (title, items) in lists { lines += ["", title] + items.map { "  " + $0 } }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -132,7 +136,7 @@ extension MoveReport {
             lines.append("|" + String(repeating: " --- |", count: table.columns.count))
             lines += table.rows.map { "| " + $0.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |" }
         }
-        lines += changes.isEmpty ? [] : ["", "## Changes", ""] + changes.map { "- " + $0 }
+        for (title, items) in lists { lines += ["", "## \(title)", ""] + items.map { "- " + $0 } }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -148,6 +152,9 @@ extension MoveReport {
                 <tbody>\(body.joined(separator: "\n"))</tbody></table></div></section>
                 """
         }
+        let ends = lists.map { title, items in
+            "<section><h2>\(title)</h2><ul>\(items.map { "<li>\(HTML.escaped($0))</li>" }.joined())</ul></section>"
+        }
         let title = "Moving from \(HTML.escaped(old)) to \(HTML.escaped(new))"
         return """
             <!DOCTYPE html>
@@ -155,7 +162,7 @@ extension MoveReport {
             <title>\(title)</title><style>\(HTMLStyle.sheet)</style></head>
             <body><header><p class="kicker">A move, played on mock vendors</p><h1>\(title)</h1>
             <p class="lead">\(HTML.escaped(headline)).</p></header><main>
-            \(sections.joined(separator: "\n"))
+            \((sections + ends).joined(separator: "\n"))
             </main></body></html>
 
             """

@@ -66,6 +66,8 @@ public struct MoveReport: Sendable {
     public var users: Int
     /// The experiments that ran.
     public var experiments: [String] = []
+    /// What wasn't played, and why.
+    public var leftOut: [String] = []
     /// How often a user saw another variation than before.
     public var changedVariant = 0
     /// How often a user who had had a place in an experiment had none.

@@ -11,6 +11,7 @@ struct MoveRun {
     private var process: Process?
     private var told: [MoveReport.Stage] = []
     private var reports: [MigrationReport] = []
+    private var leftOut: [String] = []
     private var destinations: [Destination] = []
     /// Runs as it does, and is pushed on where somebody waits for minutes.
     private let time = SuiteTime()
@@ -44,9 +45,11 @@ struct MoveRun {
             }
             entry.reached = process.migration.stage
             if let away = step.away { try await stage(away).setReachable(false) }
+            try await inject(number)
             let before = watch.counts
             let visitors = await visit(number, process, progress)
             if let away = step.away { try await stage(away).setReachable(true) }
+            for stage in stages { try await stage.clearFaults() }
             let after = watch.counts
             entry.users = visitors
             entry.changedVariant = after.changed - before.changed
@@ -61,6 +64,15 @@ struct MoveRun {
             await settle(process)
             reports.append(process.migration.report)
             await process.client.shutdown()
+        }
+    }
+
+    private func inject(_ step: Int) async throws {
+        for side in MigrationSide.allCases {
+            let faults = simulation.faults.filter { $0.befalls(side, inStep: step) }.map(\.fault)
+            do { try await stage(side).inject(faults) } catch SubjectError.unsupported(let reason) {
+                throw ExperimentationError(.invalidArgument, "a fault can't be played at the \(side) vendor: \(reason)")
+            }
         }
     }
 
@@ -92,6 +104,11 @@ struct MoveRun {
         guard let migration = client.extras(as: Migration.self) else {
             throw SubjectError.broken("the migrating provider has no migration")
         }
+        if leftOut.isEmpty, !migration.canTell(.old) {
+            leftOut = [
+                "log-ins: \(simulation.old.name) decides by itself and can't be told a user's place, so it deals anew whenever a user signs in, moved or not"
+            ]
+        }
         let process = Process(client: client, migration: migration, cut: cut)
         self.process = process
         return process
@@ -120,7 +137,7 @@ struct MoveRun {
     ) async -> Int {
         var visitors = 0
         var next = 0
-        let (watch, client, world) = (watch, process.client, simulation.world)
+        let (watch, client, world) = (watch, process.client, simulation.worlds[.old] ?? .movingShop)
         // A vendor that decides by itself and can't be told deals anew when a user signs in, whoever is moved where.
         let signsIn = process.migration.canTell(.old)
         await withTaskGroup(of: Void.self) { group in
@@ -157,7 +174,8 @@ struct MoveRun {
 
     func report() async throws -> MoveReport {
         var report = MoveReport(old: simulation.old.name, new: simulation.new.name, users: simulation.users)
-        report.experiments = simulation.world.experiments.filter(\.isRunning).map(\.id)
+        report.experiments = (simulation.worlds[.old] ?? .movingShop).experiments.filter(\.isRunning).map(\.id)
+        report.leftOut = leftOut
         report.stages = told
         let counts = watch.counts
         report.changedVariant = counts.changed

@@ -39,14 +39,16 @@ public struct MoveSimulation: Sendable {
     public var old: any ConformanceSubject
     /// The vendor that is moved to.
     public var new: any ConformanceSubject
-    /// What both vendors hold.
-    public var world: World
+    /// What each vendor holds.
+    public var worlds: [MigrationSide: World]
     /// How the move is to go; its stage and share are those of the steps.
     public var plan: MigrationPlan
     /// How many users there are.
     public var users: Int
     /// The story.
     public var steps: [Step]
+    /// What goes wrong besides.
+    public var faults: [MoveFault] = []
     /// The store that outlives the processes.
     public var store: ClientStore
     /// How many users are in the shop at once.
@@ -57,10 +59,19 @@ public struct MoveSimulation: Sendable {
         self.old = old
         self.new = new
         self.users = users
-        world = .movingShop
+        worlds = [.old: .movingShop, .new: .movingShop]
         plan = MigrationPlan(mapping: World.movingShop.ownMapping)
         steps = Self.story
         store = .inMemory()
+    }
+
+    /// Has a plan of one's own played: its experiments under the names that each vendor has for them, or those of the shop if
+    /// it maps none.
+    public mutating func play(_ plan: MigrationPlan) {
+        self.plan = plan
+        self.plan.mapping = plan.mapping.playable
+        guard !plan.mapping.experiments.isEmpty else { return }
+        for side in MigrationSide.allCases { worlds[side] = plan.mapping.world(at: side) }
     }
 
     /// Forth, back, forth again, and out.
@@ -96,7 +107,9 @@ public struct MoveSimulation: Sendable {
     /// - Returns: What came of it.
     /// - Throws: When a mock can't be started, or the plan can't work at all.
     public func run(_ progress: @Sendable (Progress) -> Void = { _ in }) async throws -> MoveReport {
-        let stages = [try await old.open(world), try await new.open(world)]
+        let stages = [
+            try await old.open(worlds[.old] ?? .movingShop), try await new.open(worlds[.new] ?? .movingShop),
+        ]
         var run = MoveRun(self, stages)
         do {
             try await run.play(progress)

@@ -46,3 +46,63 @@ extension World {
         )
     }
 }
+
+extension Mapping {
+    /// The mapping as mock vendors can hold it: there an experiment's group is the experiment itself.
+    var playable: Mapping {
+        Mapping(
+            experiments.map { experiment in
+                var experiment = experiment
+                experiment.old = .init(experiment.old.experiment)
+                experiment.new = .init(experiment.new.experiment)
+                return experiment
+            }
+        )
+    }
+
+    /// A world with this mapping's experiments under the names that one vendor has for them, each with a flag of its own.
+    func world(at side: MigrationSide) -> World {
+        World.shop.changing { world in
+            world.name = "plan-\(side.rawValue)"
+            world.summary = "The experiments of a plan"
+            world.experiments = experiments.map { experiment in
+                let old = experiment.variations.keys.sorted()
+                return World.Experiment(
+                    experiment.place(at: side).experiment,
+                    name: experiment.old.experiment,
+                    variations: old.enumerated().map { index, id in
+                        World.Experiment.Variation(
+                            side == .old ? id : experiment.variations[id] ?? id,
+                            name: id,
+                            weight: Self.percent(experiment, old)[index],
+                            isControl: index == 0
+                        )
+                    },
+                    isSticky: true
+                )
+            }
+            world.flags = experiments.enumerated().map { index, experiment in
+                World.Flag(
+                    "flag-\(index + 1)",
+                    "none",
+                    experiment: experiment.place(at: side).experiment,
+                    variations: Dictionary(
+                        uniqueKeysWithValues: experiment.variations.map { old, new in
+                            (side == .old ? old : new, .string(old))
+                        }
+                    )
+                )
+            }
+        }
+    }
+
+    /// Weights as whole shares of a hundred, equal ones where none are given; what rounding leaves goes to the first.
+    private static func percent(_ experiment: ExperimentMapping, _ arms: [String]) -> [Int] {
+        let weights = arms.map { experiment.weights.isEmpty ? 1 : experiment.weights[$0] ?? 0 }
+        let sum = weights.reduce(0, +)
+        guard sum > 0, !arms.isEmpty else { return arms.map { _ in 0 } }
+        var shares = weights.map { Int(($0 / sum * 100).rounded(.down)) }
+        shares[0] += 100 - shares.reduce(0, +)
+        return shares
+    }
+}

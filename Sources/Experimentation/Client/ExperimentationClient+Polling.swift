@@ -3,15 +3,16 @@ import Synchronization
 /// What a client does on its own: polls rules, asks for the kill switch, and listens to the provider's notices.
 extension ExperimentationClient {
     func startPolling() {
-        let freshness: Freshness? =
+        let (freshness, isComputed): (Freshness?, Bool) =
             switch core.roles.decisions {
-            case .computed(let source): source.freshness
-            case .asked(let source): source.freshness
-            default: nil
+            case .computed(let source): (source.freshness, true)
+            case .asked(let source): (source.freshness, false)
+            default: (nil, false)
             }
         guard let interval = freshness?.polling else { return }
         let task = Task { [weak core] in
-            await core?.poll()
+            // Nobody is there yet to be asked for; a session that comes meanwhile would be refreshed twice.
+            if isComputed { await core?.poll() }
             guard interval > .zero else { return }
             while !Task.isCancelled {
                 guard let environment = core?.environment else { return }

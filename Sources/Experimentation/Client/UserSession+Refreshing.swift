@@ -88,6 +88,12 @@ extension UserSession {
         let stored = StoredDecisions(decisions, date: context.date)
         await core.kept.write(stored, .decisions(of: context.user.id))
         await core.kept.trim("decisions/", to: core.options.cachedUsers)
+        // A denial that came while the vendor was asked has removed what was kept before, but not this.
+        if isForgotten(context.user.id) { try? await core.kept.forget(userID: context.user.id) }
+    }
+
+    private func isForgotten(_ userID: String) -> Bool {
+        state.withLock { $0.user.id == userID && $0.user.consent == .denied }
     }
 
     /// Whether this user's data may be stored.

@@ -4,8 +4,15 @@ import Foundation
 /// What a move remembers of its users, in the state store; of several that write at once, the first wins.
 struct People: Sendable {
     private let state: any StateStore
+    private let imported: Imported?
 
-    init(in state: any StateStore) { self.state = state }
+    /// Places at the old vendor that are known from elsewhere: variations by group, for a stable key.
+    typealias Imported = @Sendable (_ user: String) -> [String: String]
+
+    init(in state: any StateStore, imported: Imported? = nil) {
+        self.state = state
+        self.imported = imported
+    }
 
     static let prefix = "migration/people/"
     private static let aliases = "migration/aliases/"
@@ -30,7 +37,45 @@ struct People: Sendable {
                 return Found(person: Self.read(written), written: written, digest: first)
             }
         }
-        return Found(person: Person(), written: nil, digest: own)
+        var person = Person()
+        if let imported {
+            for (group, variation) in imported(StableKey(identity).text) {
+                person.places["old/\(group)"] = Person.Place(variation: variation, by: .old)
+            }
+        }
+        return Found(person: person, written: nil, digest: own)
+    }
+
+    /// Whether any user was ever found by another id than the one that names the record.
+    func hasAliases() async throws(ExperimentationError) -> Bool {
+        try await !state.keys(beginningWith: Self.aliases).isEmpty
+    }
+
+    /// Adds places to a user who is known by one id; those that are there stay.
+    ///
+    /// - Parameters:
+    ///   - places: The places, by ``Person/key(ofGroup:at:in:)``.
+    ///   - user: The id.
+    ///   - mayHaveAlias: Whether the user may be written down under another one.
+    /// - Returns: How many were added.
+    /// - Throws: ``ErrorCode/store``.
+    func add(
+        _ places: [String: Person.Place],
+        of user: String,
+        mayHaveAlias: Bool
+    ) async throws(ExperimentationError) -> Int {
+        let identity = Identity(id: user)
+        // Most users of an import are new: they are put down without being looked up first.
+        var found = Found(person: Person(), written: nil, digest: StableKey(identity).digest)
+        if mayHaveAlias { found = try await find(identity) }
+        while true {
+            var person = found.person
+            person.places.merge(places) { present, _ in present }
+            let added = person.places.count - found.person.places.count
+            if added == 0 { return 0 }
+            if try await write(person, over: found, of: identity) { return added }
+            found = try await find(identity)
+        }
     }
 
     /// Writes a user down, if nobody else has done so since.

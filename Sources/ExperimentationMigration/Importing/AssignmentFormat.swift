@@ -82,12 +82,16 @@ public struct AssignmentReader: Sendable {
             throw ImportFault("\"attributeValue\": expected an id")
         }
         var variations: [String: String] = [:]
+        var newest: [String: Int] = [:]
         for (key, variation) in try texts(members["assignments"], "assignments") {
-            // The key ends in the version of the buckets; the newest comes last by its number.
-            guard let end = key.range(of: "__", options: .backwards) else {
+            // The key ends in the version of the buckets; of several the newest counts.
+            guard let end = key.range(of: "__", options: .backwards), let version = Int(key[end.upperBound...]) else {
                 throw ImportFault("\"\(key)\": expected a version")
             }
-            variations[String(key[..<end.lowerBound])] = variation
+            let experiment = String(key[..<end.lowerBound])
+            if let known = newest[experiment], known > version { continue }
+            newest[experiment] = version
+            variations[experiment] = variation
         }
         return ImportedAssignments(user: user, variations: variations)
     }

@@ -71,7 +71,7 @@ public struct Mapping: Sendable, Hashable {
         return side == .old ? experiments[index].variations[variation] : back[index][variation]
     }
 
-    private func index(ofGroup group: String, at side: MigrationSide) -> Int? {
+    func index(ofGroup group: String, at side: MigrationSide) -> Int? {
         side == .old ? byOldGroup[group] : byNewGroup[group]
     }
 }

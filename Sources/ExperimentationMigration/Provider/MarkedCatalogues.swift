@@ -74,3 +74,12 @@ extension Envelope {
         return copy
     }
 }
+
+extension FlagSight {
+    /// The sight without the mark, as the vendor is to get it.
+    var withoutMark: FlagSight {
+        var exposure = exposure
+        exposure.assignment.metadata[MarkedCatalogues.key] = nil
+        return FlagSight(user: user, exposure: exposure, isRecorded: isRecorded)
+    }
+}

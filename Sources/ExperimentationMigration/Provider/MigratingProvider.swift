@@ -18,6 +18,8 @@ public struct MigratingProvider: ExperimentationProvider {
     public let new: any ExperimentationProvider
     /// How the move is to go.
     public let plan: MigrationPlan
+    /// Places of users at the old vendor that live elsewhere, for those who aren't written down yet.
+    public var imported: AssignmentTable?
 
     /// Creates a provider.
     ///
@@ -42,15 +44,24 @@ public struct MigratingProvider: ExperimentationProvider {
 
     /// What whoever leads in the plan's stage can do: both, where both do.
     ///
-    /// Decisions aren't told to be made on this device: who decides can change at any time.
+    /// Events are told of whoever takes them.
     public var capabilities: Set<Capability> {
-        let capabilities: Set<Capability> =
-            switch plan.stage.leader {
-            case .old: old.capabilities
-            case .new: new.capabilities
-            case nil: old.capabilities.intersection(new.capabilities)
-            }
-        return capabilities.subtracting([.localEvaluation])
+        Self.capabilities(at: plan.stage, old: old.capabilities, new: new.capabilities)
+    }
+
+    /// What a move between two vendors can do at a stage.
+    package static func capabilities(
+        at stage: MigrationStage,
+        old: Set<Capability>,
+        new: Set<Capability>
+    ) -> Set<Capability> {
+        let (leader, other) = stage.leader == .old ? (old, new) : (new, old)
+        // While users are of both vendors, a switch turns only those off whom its vendor leads.
+        let decided = stage.leader == nil ? old.intersection(new).subtracting([.killSwitch]) : leader
+        guard stage.sendsEvents(to: .old), stage.sendsEvents(to: .new) else { return decided }
+        let told: Set<Capability> = [.tracking, .commerce, .batching, .eventIDs, .consentSignal]
+        let teller = leader.contains(.tracking) ? leader : other
+        return decided.subtracting(told).union(teller.intersection(told))
     }
 
     /// Starts both vendors.
@@ -66,13 +77,16 @@ public struct MigratingProvider: ExperimentationProvider {
         }
         let oldParty = try await Party(old, .old, in: context)
         let newParty = try await Party(new, .new, in: context)
-        let migration = Migration(plan, old: oldParty, new: newParty, in: context)
+        let migration = Migration(plan, old: oldParty, new: newParty, in: context, imported: imported)
         let planned = migration.standing
         var start = planned
         start.stage = .off
         let reasons = await migration.objections(to: plan.stage, from: start)
-        if let reason = reasons.first {
-            throw ExperimentationError(.configuration, "The plan: \"stage\": \(plan.stage) is held: \(reason)")
+        if !reasons.isEmpty {
+            throw ExperimentationError(
+                .configuration,
+                "The plan: \"stage\": \(plan.stage) is held: " + reasons.joined(separator: "; ")
+            )
         }
         return roles(of: migration)
     }
@@ -94,8 +108,8 @@ public struct MigratingProvider: ExperimentationProvider {
             if let sink = party.roles.events {
                 let own = MigratingSink(migration: migration, side: party.side, sink: sink)
                 var route = EventRoute(to: party.destination, by: own, needsConsent: roles.needsConsent)
-                // The new vendor's events go on while the old one is off.
-                route.heedsKillSwitch = party.side == .old
+                // Each has a switch of its own: one vendor's events go on while the other one is off.
+                route.heedsKillSwitch = false
                 roles.furtherRoutes.append(route)
             }
             roles.furtherRoutes += party.roles.furtherRoutes
@@ -104,6 +118,16 @@ public struct MigratingProvider: ExperimentationProvider {
         if !linkers.isEmpty { roles.identity = MigratingLinker(linkers: linkers) }
         if parties.contains(where: { $0.roles.remoteSwitch != nil }) {
             roles.remoteSwitch = MigratingSwitch(migration: migration)
+        }
+        if parties.contains(where: { $0.roles.changes != nil }) {
+            roles.changes = MigratingChanges(migration: migration)
+        }
+        let sights = Dictionary(uniqueKeysWithValues: parties.map { ($0.side, $0.roles.flagSeen) })
+        if sights.values.contains(where: { $0 != nil }) {
+            roles.flagSeen = { sight in
+                guard let side = MarkedCatalogues.side(of: sight.exposure.assignment) else { return }
+                sights[side]??(sight.withoutMark)
+            }
         }
         roles.campaigns = migration.old.roles.campaigns ?? migration.new.roles.campaigns
         roles.extras = migration

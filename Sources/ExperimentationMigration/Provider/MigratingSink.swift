@@ -26,11 +26,11 @@ struct MigratingSink: EventSink {
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         let party = migration.party(side)
         let stage = migration.stage
-        // A vendor that is off and doesn't lead everybody is left alone by itself: the client goes on with the other.
-        if party.isOff, stage.leader != side { return DeliveryReport(.outage(after: .seconds(30))) }
+        // A vendor that is off is left alone by itself: the client goes on with the other.
+        if party.isOff { return DeliveryReport(.outage(after: .seconds(30), because: .disabled)) }
         var report = await sink.deliver(batch.map(\.withoutMark))
         if report.isDisabled {
-            party.isOff = true
+            await party.setOff(true)
             report.isDisabled = stage.leader == side
         }
         if !stage.mayLead(side) { report.campaigns = [] }

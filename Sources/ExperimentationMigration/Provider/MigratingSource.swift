@@ -35,7 +35,7 @@ struct MigratingSource: DecisionSource {
             migration.tally.add(latency: answer.latency, of: side)
             if side == .new, allocated.keys.contains(where: { $0.hasPrefix("old/") }) { await migration.noteDealt() }
             noteChanges(before, dealt, side)
-            heedStageFlag(answer.decisions, side)
+            heedStageFlag(answer.decisions, side, tell(side.other, person, context).0)
             submitShadow(answer, side, person, context, told, standing)
             return .decided(party.marked.mark(answer.decisions, carried: carried.groups))
         }
@@ -121,15 +121,15 @@ struct MigratingSource: DecisionSource {
         Decisions(flags: party.lastKeys.map { ($0, Resolution(.null, reason: .disabled)) })
     }
 
-    private func heedStageFlag(_ decisions: Decisions, _ side: MigrationSide) {
-        guard let flag = plan.stageFlag, flag.side == side, let text = decisions[flag.key]?.value.stringValue else {
-            return
+    /// Moves to where the plan's flag says; where its vendor doesn't answer this user, it is asked now and then beside.
+    private func heedStageFlag(_ decisions: Decisions, _ side: MigrationSide, _ told: EvaluationContext) {
+        guard let flag = plan.stageFlag else { return }
+        if flag.side == side { return migration.heed(decisions[flag.key]?.value.stringValue) }
+        guard migration.party(flag.side).roles.decisions != nil, migration.isStageFlagDue() else { return }
+        migration.shadows.submit { [migration] in
+            let answer = try? await migration.party(flag.side).answer(for: told, isShadow: true)
+            migration.heed(answer?.decisions[flag.key]?.value.stringValue)
         }
-        let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
-        guard let stage = parts.first.flatMap({ MigrationStage(rawValue: $0) }) else { return }
-        let share = parts.count > 1 ? Double(parts[1]) : nil
-        guard stage != migration.stage || (share.map { $0 != migration.share } ?? false) else { return }
-        Task { [migration] in try? await migration.move(to: stage, share: share) }
     }
 
     private func submitShadow(

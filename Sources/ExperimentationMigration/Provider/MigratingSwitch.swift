@@ -11,7 +11,7 @@ struct MigratingSwitch: RemoteSwitch {
             guard let answer = await party.roles.remoteSwitch?.ask() else { continue }
             result.wait = min(result.wait, answer.wait)
             guard let isOff = answer.isOff else { continue }
-            party.isOff = isOff
+            await party.setOff(isOff)
             if migration.stage.leader == side { result.isOff = isOff }
         }
         return result

@@ -20,6 +20,7 @@ public final class Migration: Sendable {
     private struct State {
         var standing: Standing
         var read: ContinuousClock.Instant?
+        var flagRead: ContinuousClock.Instant?
         var held: [String] = []
         var seen: [MigrationSide: [VendorExperiment]] = [:]
         var watchers: [Int: AsyncStream<MigrationReport>.Continuation] = [:]
@@ -40,12 +41,22 @@ public final class Migration: Sendable {
     /// How long a stage that was read is taken for the store's.
     private static let patience = Duration.seconds(2)
 
-    init(_ plan: MigrationPlan, old: Party, new: Party, in context: ProviderContext) {
+    init(
+        _ plan: MigrationPlan,
+        old: Party,
+        new: Party,
+        in context: ProviderContext,
+        imported: AssignmentTable? = nil
+    ) {
         self.plan = plan
         self.old = old
         self.new = new
         store = context.state
-        people = People(in: context.state)
+        if let imported {
+            people = People(in: context.state) { user in imported.variations(of: user) }
+        } else {
+            people = People(in: context.state)
+        }
         tally = Tally(plan)
         shadows = ShadowQueue(plan.shadow)
         environment = context.environment
@@ -77,6 +88,16 @@ public final class Migration: Sendable {
         }
         if isDue { try await reread(now) }
         return standing
+    }
+
+    /// Whether the flag of the vendor that doesn't answer is to be read by now; if so, it counts as read.
+    func isStageFlagDue(every interval: Duration) -> Bool {
+        let now = environment.time.instant
+        return state.withLock { state in
+            if let before = state.flagRead, before.advanced(by: interval) > now { return false }
+            state.flagRead = now
+            return true
+        }
     }
 
     /// What a store has of the stage.
@@ -145,49 +166,6 @@ public final class Migration: Sendable {
         encoder.outputFormatting = .sortedKeys
         guard let data = try? encoder.encode(standing) else { return }
         try await store.setValue(Array(data), for: Self.key)
-    }
-
-    /// What stands against a stage.
-    func objections(to stage: MigrationStage, from before: Standing) async -> [String] {
-        var reasons: [String] = []
-        let isForward = stage.order > before.stage.order
-        if isForward, plan.holdsOnAlarm, tally.isAlarming {
-            reasons.append("users don't fall where they should: the sample-ratio test alarms")
-        }
-        guard plan.reassignment == .refused else { return reasons }
-        if stage.mayLead(.new), isForward || before.stage == stage, !before.stage.mayLead(.new) || isForward {
-            reasons += await objectionsToLeading()
-        }
-        let isBack = before.stage.leader == .new && stage.mayLead(.old)
-        if isBack, before.hasDealt, !old.canBeTold {
-            reasons.append(
-                "\(old.name) can't be told which variations users have got from \(new.name) since; accept reassignment, or stay"
-            )
-        }
-        return reasons
-    }
-
-    private func objectionsToLeading() async -> [String] {
-        guard old.roles.decisions != nil else { return [] }
-        if new.roles.decisions == nil { return ["\(new.name) decides nothing"] }
-        let known = await experiments(of: .old)
-        let open = plan.mapping.unmapped(of: known)
-        var reasons: [String] = []
-        if !open.isEmpty {
-            reasons.append(
-                "not mapped; map or finish first: " + open.map(\.experiment.id).sorted().joined(separator: ", ")
-            )
-        }
-        if !new.canBeTold, !plan.mapping.experiments.isEmpty {
-            let running = plan.mapping.experiments.map(\.old.experiment).sorted().joined(separator: ", ")
-            reasons.append(
-                "\(new.name) can't be told which variations users have; finish first, or accept reassignment: \(running)"
-            )
-        }
-        if reasons.isEmpty {
-            reasons = plan.mapping.faults(old: known, new: await experiments(of: .new)).map(\.description)
-        }
-        return reasons
     }
 
     // MARK: Experiments

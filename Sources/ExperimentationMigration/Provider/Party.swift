@@ -17,6 +17,7 @@ final class Party: Sendable {
     let roles: ProviderRoles
     private let rules: PartyRules?
     private let time: any TimeSource
+    private let state: any StateStore
     private let isOffNow = Atomic<Bool>(false)
     private let keys = Mutex<[String]>([])
     /// The vendor's catalogue with its name in every assignment.
@@ -27,6 +28,7 @@ final class Party: Sendable {
         throws(ExperimentationError)
     {
         let context = context.context(of: provider)
+        state = context.state
         let roles = try await provider.start(in: context)
         self.side = side
         self.roles = roles
@@ -39,12 +41,18 @@ final class Party: Sendable {
         } else {
             rules = nil
         }
+        isOffNow.store((try? await state.value(for: Self.switchKey)) ?? nil != nil, ordering: .relaxed)
     }
 
-    /// Whether the vendor has switched itself off.
-    var isOff: Bool {
-        get { isOffNow.load(ordering: .relaxed) }
-        set { isOffNow.store(newValue, ordering: .relaxed) }
+    private static let switchKey = "migration/off"
+
+    /// Whether the vendor has switched itself off, in this run or the last one that heard of it.
+    var isOff: Bool { isOffNow.load(ordering: .relaxed) }
+
+    /// Notes what the vendor says of its switch, so that the next run begins with it.
+    func setOff(_ isOff: Bool) async {
+        guard isOffNow.exchange(isOff, ordering: .relaxed) != isOff else { return }
+        try? await state.setValue(isOff ? [1] : nil, for: Self.switchKey)
     }
 
     /// The flags that the vendor last had for anybody.
@@ -69,10 +77,13 @@ final class Party: Sendable {
         }
     }
 
-    /// The experiments of the rules at hand; none where the vendor is asked for each user.
+    /// The experiments of the rules at hand, fetched if there are none; none where the vendor is asked for each user, or
+    /// doesn't answer.
     func experiments() async -> [VendorExperiment] {
-        guard let ruleset = await rules?.atHand() else { return [] }
-        return VendorExperiment.all(in: ruleset.catalogue)
+        guard let rules else { return [] }
+        var ruleset = await rules.atHand()
+        if ruleset == nil { ruleset = try? await rules.current(for: "", isForced: true)?.ruleset }
+        return ruleset.map { VendorExperiment.all(in: $0.catalogue) } ?? []
     }
 
     /// Asks the vendor what it decides.
@@ -80,12 +91,17 @@ final class Party: Sendable {
     /// - Parameters:
     ///   - context: The user, with the places that the vendor is told.
     ///   - isForced: Whether rules are fetched whatever their age.
+    ///   - isShadow: Whether it is for a comparison alone.
     /// - Returns: What it decided; `nil` if it is switched off.
     /// - Throws: Why there is no answer.
-    func answer(for context: EvaluationContext, isForced: Bool = false) async throws(ExperimentationError) -> Answer? {
+    func answer(
+        for context: EvaluationContext,
+        isForced: Bool = false,
+        isShadow: Bool = false
+    ) async throws(ExperimentationError) -> Answer? {
         let start = time.instant
-        let found = try await ask(context, isForced)
-        isOff = found == nil
+        let found = try await ask(context, isForced, isShadow)
+        await setOff(found == nil)
         if let found { keys.withLock { $0 = found.0.catalogue.keys } }
         return found.map {
             Answer(decisions: $0.0, version: $0.1, age: $0.2, latency: start.duration(to: time.instant))
@@ -94,14 +110,16 @@ final class Party: Sendable {
 
     private func ask(
         _ context: EvaluationContext,
-        _ isForced: Bool
+        _ isForced: Bool,
+        _ isShadow: Bool
     ) async throws(ExperimentationError) -> (Decisions, String?, Duration?)? {
         switch roles.decisions {
         case .asked(let source):
             guard case .decided(let decisions) = try await source.decisions(for: context) else { return nil }
             return (decisions, nil, nil)
         case .computed:
-            guard let known = try await rules?.current(for: context.user.id, isForced: isForced) else { return nil }
+            let rules = try await rules?.current(for: context.user.id, isForced: isForced, isShadow: isShadow)
+            guard let known = rules else { return nil }
             return (known.ruleset.decisions(for: context), known.version, known.age)
         case nil: throw ExperimentationError(.unsupported, "\(name) has no flags or experiments.")
         }

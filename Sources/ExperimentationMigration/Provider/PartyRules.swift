@@ -39,9 +39,11 @@ actor PartyRules {
     /// - Parameters:
     ///   - user: Whom they are for.
     ///   - isForced: Whether they are fetched whatever their age.
+    ///   - isShadow: Whether they are for a comparison alone, where a failure is one.
     /// - Returns: The rules; `nil` if the vendor has switched itself off.
     /// - Throws: Why there is no good answer.
-    func current(for user: String, isForced: Bool) async throws(ExperimentationError) -> Known? {
+    func current(for user: String, isForced: Bool, isShadow: Bool = false) async throws(ExperimentationError) -> Known?
+    {
         let asked = time.instant
         let key = ExactText(user)
         if !isForced, let held, isGood(held), served.use(key).map({ $0 < held.fetched }) ?? true {
@@ -52,7 +54,14 @@ actor PartyRules {
         // Whoever waited for another's request takes its answer.
         if let held, held.fetched > asked { return serve(held, to: key) }
         await restore()
-        switch try await source.ruleset(ifNot: held?.validator) {
+        let answer: RulesetAnswer
+        do throws(ExperimentationError) {
+            answer = try await source.ruleset(ifNot: held?.validator)
+        } catch {
+            if isShadow { throw error }
+            return try stopgap(for: key, or: error)
+        }
+        switch answer {
         case .disabled: return nil
         case .unchanged:
             guard held != nil else {
@@ -68,6 +77,13 @@ actor PartyRules {
             try? await state.setValue(raw, for: Self.key)
         }
         return held.map { serve($0, to: key) }
+    }
+
+    /// Rules that have expired, for a user who has had none yet; whoever has had some keeps what they have, and is told why
+    /// there is nothing newer.
+    private func stopgap(for user: ExactText, or error: ExperimentationError) throws(ExperimentationError) -> Known {
+        guard let held, served.use(user) == nil else { throw error }
+        return serve(held, to: user)
     }
 
     /// Rules of this or an earlier run, whatever their age, without asking the vendor.

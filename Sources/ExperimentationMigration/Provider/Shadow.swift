@@ -63,7 +63,7 @@ struct Shadow: Sendable {
         let race = AsyncRace<Look>()
         let asking = Task {
             do throws(ExperimentationError) {
-                let answer = try await party.answer(for: context, isForced: isForced)
+                let answer = try await party.answer(for: context, isForced: isForced, isShadow: true)
                 race.finish(with: answer.map { .answer($0) } ?? .failed(.disabled))
             } catch {
                 race.finish(with: .failed(error.code == .timeout ? .transport : error.code))

@@ -148,10 +148,9 @@ enum Chosen {
         orElse all: [any ConformanceSubject]
     ) throws -> [any ConformanceSubject] {
         guard !names.isEmpty else { return all }
-        let known = Vendor.everySubject
         return try names.map { name in
-            guard let subject = known.first(where: { $0.name == name }) else {
-                let list = known.map(\.name).joined(separator: ", ")
+            guard let subject = Vendor.played(name) else {
+                let list = Vendor.everySubject.map(\.name).joined(separator: ", ")
                 throw Failure(.usage, "there is no vendor \"\(name)\"; expected one of \(list)")
             }
             return subject

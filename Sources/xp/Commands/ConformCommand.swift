@@ -22,6 +22,7 @@ struct ConformCommand: AsyncParsableCommand {
               xp conform --subject http://127.0.0.1:8080/
               xp conform --subject http://127.0.0.1:8080/ --record later.txt
               xp conform --subject http://127.0.0.1:8080/ --skip-from later.txt
+              xp conform --subject 'sigma>flagship-bucketing@live'
             """
     )
 
@@ -52,8 +53,8 @@ struct ConformCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The endpoint of an adapter in another process, to check in place of the vendors.",
-            valueName: "url"
+            "In place of the vendors: the endpoint of an adapter in another process, or a move at one of its stages, as flagship-bucketing>sigma@live; moves for all of them.",
+            valueName: "url|move"
         )
     )
     var subject: String?
@@ -148,6 +149,8 @@ struct ConformCommand: AsyncParsableCommand {
             do { try await subject.reach() } catch let error as ExperimentationError { throw Failure(error) }
             return [subject]
         }
+        if subject == "moves" { return MigratingSubject.all }
+        if let subject, let move = MigratingSubject.all.first(where: { $0.name == subject }) { return [move] }
         if let subject {
             do { return [try await RemoteSubject.connect(to: subject)] } catch let error as ExperimentationError
                 where error.code == .configuration
@@ -157,7 +160,7 @@ struct ConformCommand: AsyncParsableCommand {
                 throw Failure(.unavailable, "\(subject): \(error)")
             }
         }
-        return try Chosen.subjects(vendors, orElse: Vendor.everySubject)
+        return try Chosen.subjects(vendors, orElse: Vendor.everySubject + MigratingSubject.few)
     }
 
     private func listing(_ cases: [ConformanceCase]) -> String {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ComparisonKit
 import ConformanceKit
 import ConformanceSubjects
 import Experimentation
@@ -17,7 +18,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
             How a move goes, stage by stage, is in docs/moving.md.
             """,
-        subcommands: [Plan.self, Import.self, Status.self, Simulate.self]
+        subcommands: [Plan.self, Import.self, Move.self, Status.self, Simulate.self]
     )
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, markdown, json, html }
@@ -34,17 +35,31 @@ struct MigrateCommand: AsyncParsableCommand {
                 EXAMPLES
                   xp migrate simulate --from flagship --to sigma
                   xp migrate simulate --from sigma --to flagship-bucketing --users 5000 --format json
+                  xp migrate simulate --plan plan.json --faults faults.json
                 """
         )
 
-        @Option(help: ArgumentHelp("The vendor that is left.", valueName: "name"))
-        var from: String
+        @Option(help: ArgumentHelp("The vendor that is left; the plan's unless it is named.", valueName: "name"))
+        var from: String?
 
-        @Option(help: ArgumentHelp("The vendor that is moved to.", valueName: "name"))
-        var to: String
+        @Option(help: ArgumentHelp("The vendor that is moved to; the plan's unless it is named.", valueName: "name"))
+        var to: String?
 
-        @Option(help: ArgumentHelp("A plan; one that carries everything unless it is named.", valueName: "file"))
+        @Option(
+            help: ArgumentHelp(
+                "A plan, whose experiments are played; the shop's, all carried along, unless it is named.",
+                valueName: "file"
+            )
+        )
         var plan: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "What goes wrong besides, as docs/schemas/move-faults.schema.json has it.",
+                valueName: "file"
+            )
+        )
+        var faults: String?
 
         @Option(help: ArgumentHelp("How many users there are.", valueName: "n"))
         var users: Int = 1_000
@@ -59,20 +74,47 @@ struct MigrateCommand: AsyncParsableCommand {
             guard (1...10_000_000).contains(users) else {
                 throw ValidationError("--users: expected a number from 1 to 10000000")
             }
-            guard from != to else { throw ValidationError("--from and --to: expected two vendors") }
+            guard plan != nil || (from != nil && to != nil) else {
+                throw ValidationError("expected --plan, or --from and --to")
+            }
+            guard from == nil || from != to else { throw ValidationError("--from and --to: expected two vendors") }
         }
 
-        func run() async throws {
-            let subjects = try Chosen.subjects([from, to], orElse: [])
-            for subject in subjects where !subject.capabilities.contains(.flags) {
+        private func simulation() throws -> MoveSimulation {
+            let file = try plan.map { try PlanFile(at: $0) }
+            func subject(_ name: String?, _ member: String) throws -> any ConformanceSubject {
+                if let name { return try Chosen.subjects([name], orElse: [])[0] }
+                guard let file else { throw Failure(.usage, "expected --plan, or --from and --to") }
+                return try file.subject(member)
+            }
+            let (old, new) = (try subject(from, "from"), try subject(to, "to"))
+            for subject in [old, new] where !subject.capabilities.contains(.flags) {
                 throw Failure(
                     .usage,
                     "\(subject.name) decides nothing that could be moved; expected a vendor with flags"
                 )
             }
+            guard old.name != new.name else { throw Failure(.usage, "expected two vendors, found \(old.name) twice") }
+            var simulation = MoveSimulation(from: old, to: new, users: users)
+            if let file { simulation.play(file.plan) }
+            if let faults {
+                let document = try InputFile.document(faults)
+                do throws(DocumentError) {
+                    simulation.faults = try MoveFault.all(
+                        in: document.value,
+                        named: faults,
+                        steps: simulation.steps.count
+                    )
+                } catch {
+                    throw Failure(error)
+                }
+            }
+            return simulation
+        }
+
+        func run() async throws {
+            let simulation = try simulation()
             try OutputFile.expectWritable(output)
-            var simulation = MoveSimulation(from: subjects[0], to: subjects[1], users: users)
-            if let plan { simulation.plan = try PlanFile(at: plan).plan }
             let report: MoveReport
             do {
                 report = try await simulation.run { progress in

@@ -1,5 +1,6 @@
 import ComparisonKit
 import ConformanceKit
+import ConformanceSubjects
 import Experimentation
 import ExperimentationMigration
 import Foundation
@@ -22,6 +23,21 @@ struct PlanFile {
         } catch let error as DocumentError {
             throw Failure(error)
         }
+    }
+
+    /// The vendor that is left or moved to with its mock: by a name, or by the configuration file that the plan names.
+    func subject(_ member: String) throws -> any ConformanceSubject {
+        if case .object(let members) = document, let name = members[member]?.stringValue,
+            let subject = Vendor.everySubject.first(where: { $0.name == name })
+        {
+            return subject
+        }
+        let provider = try provider(member)
+        let subjects = Vendor.named(provider.name)?.subjects ?? []
+        guard let subject = subjects.first(where: { $0.capabilities == provider.capabilities }) ?? subjects.first else {
+            throw Failure(.input, "\(path): \"\(member)\": \(provider.name) has no mock to play against")
+        }
+        return subject
     }
 
     /// The vendor that is left or moved to, by the configuration file that the plan names; beside the plan, unless the path is whole.

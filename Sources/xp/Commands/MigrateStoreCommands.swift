@@ -9,7 +9,8 @@ extension MigrateCommand {
         static let configuration = CommandConfiguration(
             abstract: "Take over assignments that live elsewhere.",
             discussion: """
-                One record a line. A place that a user has already stays, so an import that was cut is simply begun again.
+                One record a line. A place that a user has already stays. An import of a file that was cut goes on where it was when
+                it is begun again.
 
                 EXAMPLES
                   xp migrate import --plan plan.json --input cache.jsonl --as visitor-cache --store app.db
@@ -52,7 +53,7 @@ extension MigrateCommand {
             let work = AssignmentImport(file.plan, as: shape, from: provider, into: target.state)
             let report: ImportReport
             do {
-                report = try await work.run {
+                report = try await work.run(named: input == "-" ? nil : URL(filePath: input).standardizedFileURL.path) {
                     try await reader.next().map { $0.bytes ?? [] }
                 } progress: { lines in
                     Terminal.progress("\(lines) lines")
@@ -70,7 +71,8 @@ extension MigrateCommand {
 
         private static func document(_ report: ImportReport) -> FlagValue {
             [
-                "lines": .int(report.lines), "users": .int(report.users), "taken": .int(report.taken),
+                "lines": .int(report.lines), "resumedAfter": .int(report.resumedAfter), "users": .int(report.users),
+                "taken": .int(report.taken),
                 "known": .int(report.known), "refused": .object(report.refused.mapValues { .int($0) }),
                 "examples": .array(report.examples.map { .string($0) }),
             ]

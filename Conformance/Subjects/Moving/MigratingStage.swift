@@ -1,0 +1,109 @@
+import ConformanceKit
+import Experimentation
+import ExperimentationMigration
+import Synchronization
+
+/// The stages of two vendors with a move between them: what the leader was asked and took is what is seen.
+final class MigratingStage: SubjectStage {
+    private struct State {
+        var world: World
+        var teller: Destination?
+    }
+
+    private let subject: MigratingSubject
+    private let old: any SubjectStage
+    private let new: any SubjectStage
+    private let state: Mutex<State>
+
+    init(_ subject: MigratingSubject, old: any SubjectStage, new: any SubjectStage, _ world: World) {
+        self.subject = subject
+        self.old = old
+        self.new = new
+        state = Mutex(State(world: world))
+    }
+
+    private var leader: any SubjectStage { subject.stage.leader == .old ? old : new }
+    private var teller: any SubjectStage {
+        if subject.isToldByLeader { return leader }
+        return subject.stage.leader == .old ? new : old
+    }
+    private var seen: [any SubjectStage] { subject.isToldByLeader ? [leader] : [leader, teller] }
+    private var both: [any SubjectStage] { [old, new] }
+    /// Added to the numbers of exchanges with one who only takes events.
+    private static let further = 1_000_000
+
+    /// What those can't hold by whom users may be answered.
+    var gaps: [WorldGap] {
+        get async {
+            let gaps = await leader.gaps
+            guard subject.stage.leader == nil else { return gaps }
+            return gaps + (await old.gaps)
+        }
+    }
+
+    var secrets: [String] { both.flatMap(\.secrets) }
+
+    func makeProvider() async throws -> any ExperimentationProvider {
+        let (one, two) = (try await old.makeProvider(), try await new.makeProvider())
+        let world = state.withLock { state in
+            let isOld = (subject.stage.leader == .old) == subject.isToldByLeader
+            state.teller = isOld ? one.destination : two.destination
+            return state.world
+        }
+        var plan = MigrationPlan(stage: subject.stage, share: 1, mapping: world.ownMapping)
+        // The suite is about one vendor's promises; which variation the other one had given is another story.
+        plan.reassignment = .accepted
+        // Nor is a second look, for which the leader would be asked once more.
+        plan.shadow.moment = .seconds(86_400)
+        return MigratingProvider(from: one, to: two, plan: plan)
+    }
+
+    func change(to world: World) async throws {
+        state.withLock { $0.world = world }
+        for stage in both { try await stage.change(to: world) }
+    }
+
+    func inject(_ faults: [WorldFault]) async throws {
+        for fault in faults {
+            switch fault.operation {
+            case .events, .exposures: try await teller.inject([fault])
+            case .any: for stage in seen { try await stage.inject([fault]) }
+            default: try await leader.inject([fault])
+            }
+        }
+    }
+
+    func clearFaults() async throws { for stage in both { try await stage.clearFaults() } }
+
+    func setKillSwitch(_ isOn: Bool) async throws { try await leader.setKillSwitch(isOn) }
+
+    func setReachable(_ isReachable: Bool) async throws {
+        for stage in both { try await stage.setReachable(isReachable) }
+    }
+
+    func received() async throws -> [Received] {
+        let isLeader = subject.isToldByLeader
+        return try await teller.received().map { received in
+            var received = received
+            if !isLeader { received.exchange += Self.further }
+            return received
+        }
+    }
+
+    func exchanges() async throws -> [Exchange] {
+        if subject.isToldByLeader { return try await leader.exchanges() }
+        return try await leader.exchanges()
+            + teller.exchanges().filter { $0.purpose != .decisions }.map { exchange in
+                var exchange = exchange
+                exchange.number += Self.further
+                return exchange
+            }
+    }
+
+    func ledger(of client: ExperimentationClient) async throws -> Ledger {
+        let ledgers = try await client.ledgers()
+        return state.withLock { $0.teller }.flatMap { ledgers[$0] } ?? Ledger()
+    }
+
+    func close() async { for stage in both { await stage.close() } }
+}

@@ -1,0 +1,141 @@
+import Experimentation
+
+/// Assignments of very many users in memory, for a server that looks each one up as they come.
+///
+/// A user takes 24 bytes and one for each experiment; ids aren't kept, only digests of them. Give it to
+/// ``MigratingProvider/imported``: a user who isn't written down yet begins with the places that they have here.
+public struct AssignmentTable: Sendable {
+    private let mapping: Mapping
+    private let arms: [[String]]
+    private var keys: [Key?] = Array(repeating: nil, count: 16)
+    private var rows: [UInt8] = Array(repeating: 0, count: 0)
+    /// How many users there are.
+    public private(set) var count = 0
+
+    /// A digest of 128 bits: that two of a million users share one is out of the question.
+    private struct Key: Sendable, Hashable {
+        var high: UInt64
+        var low: UInt64
+        var row: UInt32 = 0
+    }
+
+    /// Creates an empty table for the experiments of a mapping.
+    public init(_ mapping: Mapping) {
+        self.mapping = mapping
+        arms = mapping.experiments.map { $0.variations.keys.sorted() }
+    }
+
+    /// Notes a user's places; the first one in an experiment stays.
+    ///
+    /// - Parameter assignments: Variations by experiment or group, in the words of the old vendor.
+    /// - Returns: How many of them were new, and why others weren't taken.
+    public mutating func add(_ assignments: ImportedAssignments) -> (taken: Int, refused: [ImportFault]) {
+        var refused: [ImportFault] = []
+        var places: [(experiment: Int, arm: UInt8)] = []
+        for (experiment, variation) in assignments.variations.sorted(by: { $0.key < $1.key }) {
+            do throws(ImportFault) {
+                let index = try mapping.importIndex(experiment, variation)
+                guard let arm = arms[index].firstIndex(of: variation), arm < 255 else { continue }
+                places.append((index, UInt8(arm + 1)))
+            } catch {
+                refused.append(error)
+            }
+        }
+        guard !places.isEmpty else { return (0, refused) }
+        let row = row(for: assignments.user)
+        var taken = 0
+        for place in places where rows[row + place.experiment] == 0 {
+            rows[row + place.experiment] = place.arm
+            taken += 1
+        }
+        return (taken, refused)
+    }
+
+    /// A user's variation in an experiment of the old vendor.
+    ///
+    /// - Parameters:
+    ///   - user: What the user is known by: the anonymous id where there is one.
+    ///   - experiment: The experiment's place in the mapping.
+    /// - Returns: The old vendor's id of the variation; `nil` if the user has none there.
+    public func variation(of user: String, inExperiment experiment: Int) -> String? {
+        guard arms.indices.contains(experiment), case let slot = slot(of: Self.key(of: user)), let key = keys[slot]
+        else {
+            return nil
+        }
+        let arm = rows[Int(key.row) * arms.count + experiment]
+        return arm == 0 ? nil : arms[experiment][Int(arm) - 1]
+    }
+
+    /// All of a user's places, by the old vendor's groups; empty for a user who isn't here.
+    public func variations(of user: String) -> [String: String] {
+        guard let key = keys[slot(of: Self.key(of: user))] else { return [:] }
+        var found: [String: String] = [:]
+        for experiment in arms.indices {
+            let arm = rows[Int(key.row) * arms.count + experiment]
+            if arm != 0 { found[mapping.experiments[experiment].old.group] = arms[experiment][Int(arm) - 1] }
+        }
+        return found
+    }
+
+    // MARK: Finding
+
+    private mutating func row(for user: String) -> Int {
+        if count * 2 >= keys.count { grow() }
+        var key = Self.key(of: user)
+        let slot = slot(of: key)
+        if let known = keys[slot] { return Int(known.row) * arms.count }
+        key.row = UInt32(count)
+        keys[slot] = key
+        count += 1
+        rows.append(contentsOf: repeatElement(0, count: arms.count))
+        return Int(key.row) * arms.count
+    }
+
+    private mutating func grow() {
+        let old = keys
+        keys = Array(repeating: nil, count: old.count * 2)
+        for key in old { if let key { keys[slot(of: key)] = key } }
+    }
+
+    /// Where the user stands, or would.
+    private func slot(of key: Key) -> Int {
+        let mask = keys.count - 1
+        var slot = Int(truncatingIfNeeded: key.low) & mask
+        while let other = keys[slot], other.high != key.high || other.low != key.low { slot = (slot + 1) & mask }
+        return slot
+    }
+
+    private static func key(of user: String) -> Key {
+        var high: UInt64 = 0x9E37_79B9_7F4A_7C15
+        var low: UInt64 = 0xC2B2_AE3D_27D4_EB4F
+        for byte in user.utf8 {
+            high = (high ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+            low = (low &+ UInt64(byte)) &* 0x9FB2_1C65_1E98_DF25
+            low ^= low >> 29
+        }
+        return Key(high: mixed(high), low: mixed(low ^ high))
+    }
+
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        var z = number
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+extension Mapping {
+    /// The place of the experiment that an imported line is about.
+    ///
+    /// - Throws: That the experiment, or the variation, isn't mapped.
+    func importIndex(_ experiment: String, _ variation: String) throws(ImportFault) -> Int {
+        guard
+            let index = index(ofGroup: experiment, at: .old)
+                ?? experiments.firstIndex(where: { $0.old.experiment == experiment })
+        else { throw ImportFault("no experiment \"\(experiment)\" is mapped") }
+        guard experiments[index].variations[variation] != nil else {
+            throw ImportFault("no variation \"\(variation)\" of \"\(experiment)\" is mapped")
+        }
+        return index
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Experimentation
+import ExperimentationMigration
+import Foundation
+
+extension MigrateCommand {
+    /// The command `xp migrate move`.
+    struct Move: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Go on or back to another stage, in a store that running clients share.",
+            discussion: """
+                Both vendors are asked for their rules, and a stage that would break a promise is refused with everything that stands
+                against it. Clients with this store follow within a few seconds.
+
+                EXAMPLES
+                  xp migrate move --plan plan.json --store app.db --to shadow
+                  xp migrate move --plan plan.json --store app.db --to live --share 0.1
+                """
+        )
+
+        @Option(help: ArgumentHelp("The plan.", valueName: "file"))
+        var plan: String
+
+        @Option(help: ArgumentHelp("The store file of the clients that move.", valueName: "file"))
+        var store: String
+
+        @Option(
+            help: ArgumentHelp(
+                "The stage: \(MigrationStage.allCases.map(\.rawValue).joined(separator: ", ")).",
+                valueName: "stage"
+            ),
+            transform: { name in
+                guard let stage = MigrationStage(rawValue: name) else {
+                    let known = MigrationStage.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw ValidationError("--to: there is no stage \"\(name)\"; expected one of \(known)")
+                }
+                return stage
+            }
+        )
+        var to: MigrationStage
+
+        @Option(
+            help: ArgumentHelp(
+                "The share of users whom the new vendor answers while the move is live, from 0 to 1; as it is if it isn't named.",
+                valueName: "share"
+            )
+        )
+        var share: Double?
+
+        func validate() throws {
+            try Stores.expectName(store)
+            guard share.map({ $0.isFinite && (0...1).contains($0) }) ?? true else {
+                throw ValidationError("--share: expected a number from 0 to 1")
+            }
+        }
+
+        func run() async throws {
+            let file = try PlanFile(at: plan)
+            let provider = MigratingProvider(
+                from: try file.provider("from"),
+                to: try file.provider("to"),
+                plan: file.plan
+            )
+            let opened = try await Stores.open(store, for: provider)
+            do {
+                let record = try await MigrationRecord.move(to: to, share: share, with: provider, in: opened.state)
+                try Terminal.write("\(record.stage) \(record.share)\n")
+            } catch let error as ExperimentationError {
+                throw error.code == .configuration ? Failure(.checkFailed, error.message) : Failure(error)
+            }
+        }
+    }
+}

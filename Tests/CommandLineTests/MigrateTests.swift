@@ -1,0 +1,144 @@
+import Foundation
+import Testing
+import Waiting
+
+@Suite("xp migrate")
+struct MigrateTests {
+    static let plan = """
+        {"from": "flagship-bucketing", "to": "sigma",
+         "mapping": [{"old": "till", "new": "checkout-2", "variations": {"a": "one", "b": "two"}, "weights": {"a": 30, "b": 70}}]}
+        """
+
+    private func report(_ arguments: [String]) async throws -> JSONValue {
+        let result = try await Tool.run(["migrate", "simulate"] + arguments + ["--format", "json"], limit: 400)
+        #expect(result.status == 0, "\(result.errors)")
+        let report = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "move-report").problems(of: report) == [])
+        return report
+    }
+
+    @Test("simulate plays a whole move: nobody changes, every exposure counts once, both books balance")
+    func simulates() async throws {
+        let report = try await report(["--from", "flagship-bucketing", "--to", "sigma", "--users", "60"])
+        #expect(report["changedVariant"] == .number(0))
+        #expect(report["unassigned"] == .number(0))
+        #expect(report["exposures"]?["flagship-bucketing"]?["missing"] == .number(0))
+        #expect(report["ledgers"]?["flagship-bucketing"]?["ledger"]?["pending"] == .number(0))
+        #expect(report["leftOut"] == .array([]))
+        #expect(report["stages"]?.array?.count == 13)
+    }
+
+    @Test("simulate plays a plan of one's own by itself, with its experiments and shares")
+    func playsAPlan() async throws {
+        let folder = try Tool.folder()
+        let plan = try Tool.file(Self.plan, "plan.json", in: folder)
+        let report = try await report(["--plan", plan, "--users", "300"])
+        #expect(report["from"] == .string("flagship-bucketing"))
+        #expect(report["experiments"] == .array([.string("till")]))
+        #expect(report["changedVariant"] == .number(0))
+        let counts = report["sampleRatio"]?["till"]?["counts"]
+        let first = try #require(counts?["a"]?.number)
+        #expect(first + (counts?["b"]?.number ?? 0) == 300)
+        #expect((50..<150).contains(first))
+        #expect(report["sampleRatio"]?["till"]?["alarm"] == .bool(false))
+    }
+
+    @Test("simulate says what it leaves out, and plays faults besides")
+    func faults() async throws {
+        let folder = try Tool.folder()
+        let faults =
+            #"{"faults":[{"vendor":"new","step":4,"operation":"decisions","fault":"status","status":503,"times":2}]}"#
+        let file = try Tool.file(faults, "faults.json", in: folder)
+        #expect(try JSONSchema(named: "move-faults").problems(of: JSONValue(faults)) == [])
+        let report = try await report(["--from", "flagship", "--to", "sigma", "--users", "40", "--faults", file])
+        #expect(report["leftOut"]?.array?.count == 1)
+        #expect(report["changedVariant"] == .number(0))
+    }
+
+    @Test(
+        "bad input is one clear line, and the status says whose fault it is",
+        arguments: [
+            (["simulate"], 64, "expected --plan, or --from and --to"),
+            (["simulate", "--from", "sigma", "--to", "sigma"], 64, "expected two vendors"),
+            (["simulate", "--from", "sigma", "--to", "evergage"], 64, "evergage decides nothing that could be moved"),
+            (["simulate", "--from", "sigma", "--to", "flagship", "--faults", "F"], 66, "faults[0].step"),
+            (["move", "--plan", "P", "--store", "S", "--to", "begun"], 64, "there is no stage \"begun\""),
+            (["move", "--plan", "P", "--store", "S", "--to", "live", "--share", "nan"], 64, "--share"),
+            (
+                ["import", "--plan", "P", "--store", "S", "--input", "I", "--as", "csv"], 66,
+                "line 1 isn't of the format csv"
+            ),
+            (["import", "--plan", "N", "--store", "S", "--input", "I", "--as", "csv"], 66, "\"share\""),
+        ]
+    )
+    func badInput(arguments: [String], status: Int32, problem: String) async throws {
+        let folder = try Tool.folder()
+        let names = [
+            "P": try Tool.file(
+                Self.plan.replacing("\"flagship-bucketing\"", with: "\"flagship.json\"")
+                    .replacing("\"sigma\"", with: "\"sigma.json\""),
+                "plan.json",
+                in: folder
+            ),
+            "N": try Tool.file(#"{"share": 2}"#, "share.json", in: folder),
+            "F": try Tool.file(#"{"faults":[{"fault":"stall","step":99}]}"#, "faults.json", in: folder),
+            "I": try Tool.file("hello\n", "lines.csv", in: folder),
+            "S": folder.appending(path: "app.db").path,
+        ]
+        try Self.writeVendors(in: folder)
+        let result = try await Tool.run(["migrate"] + arguments.map { names[$0] ?? $0 })
+        #expect(result.status == status, "\(result.errors)")
+        #expect(result.errors.contains(problem), "\(result.errors)")
+    }
+
+    private static func writeVendors(in folder: URL) throws {
+        _ = try Tool.file(
+            #"{"vendor":"flagship","environmentID":"bkk9glocmjcg0vtmdlng","apiKey":"k","mode":"bucketing","endpoints":{"decision":"http://127.0.0.1:9/","cdn":"http://127.0.0.1:9/","events":"http://127.0.0.1:9/"}}"#,
+            "flagship.json",
+            in: folder
+        )
+        _ = try Tool.file(
+            #"{"vendor":"sigma","projectToken":"t","endpoints":{"api":"http://127.0.0.1:9/"}}"#,
+            "sigma.json",
+            in: folder
+        )
+    }
+
+    @Test("import takes what it can and says why it didn't take the rest; move and status follow in the same store")
+    func importsAndMoves() async throws {
+        let folder = try Tool.folder()
+        let plan = try Tool.file(
+            Self.plan.replacing("\"flagship-bucketing\"", with: "\"flagship.json\"")
+                .replacing("\"sigma\"", with: "\"sigma.json\""),
+            "plan.json",
+            in: folder
+        )
+        try Self.writeVendors(in: folder)
+        let lines = "unit,experiment,variant\nu1,till,a\nu2,till,b\nu2,gone,b\nu3,till,z\nu4,til"
+        let input = try Tool.file(lines, "lines.csv", in: folder)
+        let store = folder.appending(path: "app.db").path
+        let arguments = ["migrate", "import", "--plan", plan, "--store", store, "--input", input, "--as", "csv"]
+        let result = try await Tool.run(arguments)
+        #expect(result.status == 1)
+        let report = try JSONValue(result.output)
+        #expect(report["users"] == .number(2))
+        #expect(report["taken"] == .number(2))
+        #expect(
+            report["examples"]
+                == .array([
+                    .string("line 6: expected 3 fields, found 2"),
+                    .string("line 4: no experiment \"gone\" is mapped"),
+                    .string("line 5: no variation \"z\" of \"till\" is mapped"),
+                ])
+        )
+        #expect(try JSONValue(try await Tool.run(arguments).output)["known"] == .number(2))
+
+        let moved = try await Tool.run(["migrate", "move", "--plan", plan, "--store", store, "--to", "shadow"])
+        #expect(moved.status == 0, "\(moved.errors)")
+        #expect(moved.output == "shadow 0.0\n")
+        let status = try await Tool.run(["migrate", "status", "--plan", plan, "--store", store, "--format", "json"])
+        let standing = try JSONValue(status.output)
+        #expect(standing["stage"] == .string("shadow"))
+        #expect(standing["users"] == .number(2))
+    }
+}

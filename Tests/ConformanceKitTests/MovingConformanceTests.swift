@@ -1,0 +1,44 @@
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import ExperimentationMigration
+import Testing
+import Waiting
+
+@Suite("A move keeps the promises of whoever answers")
+struct MovingConformanceTests {
+    /// A few moves at one stage each; with `SOAK=1` every move at every stage.
+    static let subjects = isSoak ? MigratingSubject.all : MigratingSubject.few
+
+    @Test(arguments: subjects.map(\.name), ConformanceCase.all)
+    func conforms(subject: String, conformanceCase: ConformanceCase) async throws {
+        let subject = try #require(Vendor.played(subject))
+        let complaint = await subject.complaint(about: conformanceCase)
+        #expect(complaint == nil)
+    }
+
+    @Test("a move promises what its leader does, and events by whoever takes them")
+    func capabilities() throws {
+        let all = Dictionary(uniqueKeysWithValues: MigratingSubject.all.map { ($0.name, $0.capabilities) })
+        let flagship = try #require(Vendor.played("flagship-bucketing")).capabilities
+        let sigma = SigmaSubject().capabilities
+        let told: Set<Capability> = [.tracking, .batching, .consentSignal]
+        #expect(all["flagship-bucketing>sigma@off"] == flagship)
+        #expect(all["flagship-bucketing>sigma@shadow"] == flagship)
+        #expect(all["flagship-bucketing>sigma@live"] == flagship.intersection(sigma).union(told))
+        #expect(all["flagship-bucketing>sigma@rampDown"] == sigma.union(told))
+        #expect(all["flagship-bucketing>sigma@complete"] == sigma)
+        #expect(all["sigma>flagship-bucketing@dualWrite"] == sigma.union(told))
+    }
+
+    @Test("the few moves have every stage's kind: the old leader, users of both, the new leader")
+    func few() {
+        #expect(
+            MigratingSubject.few.map(\.name) == [
+                "flagship-bucketing>sigma@shadow", "sigma>flagship-bucketing@live", "in-memory>flagship@rampDown",
+            ]
+        )
+        #expect(MigratingSubject.few.map(\.stage.leader) == [.old, nil, .new])
+        #expect(Set(MigratingSubject.all.map(\.name)).count == MigratingSubject.all.count)
+    }
+}
