@@ -1,5 +1,4 @@
 import Experimentation
-import Foundation
 import Synchronization
 
 /// One case, played once.
@@ -25,6 +24,9 @@ struct Attempt: Sendable {
         }
     }
 
+    /// How many cases this process has played.
+    private static let playings = Atomic(0)
+
     static func make(
         _ conformanceCase: ConformanceCase,
         _ subject: any ConformanceSubject,
@@ -33,7 +35,8 @@ struct Attempt: Sendable {
     ) async -> Attempt {
         let stage: any SubjectStage
         let store: ClientStore
-        let playing = CaseAttempt(conformanceCase: conformanceCase, id: UUID().uuidString)
+        let number = playings.add(1, ordering: .relaxed).newValue
+        let playing = CaseAttempt(conformanceCase: conformanceCase, id: String(number))
         let reopen = { @Sendable in try await stores?(playing) }
         do {
             store = if let opened = try await reopen() { opened } else { try await subject.makeStore() }

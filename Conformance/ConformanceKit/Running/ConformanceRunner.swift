@@ -45,7 +45,7 @@ public struct ConformanceRunner: Sendable {
         patience: Int = 8,
         skipping: CaseList = CaseList(),
         stores: CaseStores? = nil,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date = { SuiteTime().now }
     ) {
         self.limit = limit
         self.width = width
