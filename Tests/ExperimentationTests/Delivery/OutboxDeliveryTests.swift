@@ -427,7 +427,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 2, delivered: 1, dropped: [.expired: 1]))
     }
 
-    @Test("P23 clock jumps neither lose nor reorder events, nor delay them for long", arguments: 0..<(isSoak ? 500 : 25))
+    @Test("P23 clock jumps neither lose nor reorder events, nor delay them long", arguments: 0..<(isSoak ? 500 : 25))
     func clockJumps(seed: Int) async throws {
         let dice = Dice(seed)
         let vendor = ScriptedVendor { _ in
