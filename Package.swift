@@ -205,7 +205,8 @@ let package = Package(
         .testTarget(
             name: "ConformanceKitTests",
             dependencies: [
-                "AdapterKit", "ConformanceKit", "ConformanceStages", "ConformanceSubjects", "ExperimentationMigration", "ExperimentationTesting",
+                "AdapterKit", "ConformanceKit", "ConformanceStages", "ConformanceSubjects", "ExperimentationMigration",
+                "ExperimentationTesting",
                 "ChildProcesses", "FlagshipAdapter", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["OpenFeature/gherkin"]

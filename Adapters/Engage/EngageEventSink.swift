@@ -149,7 +149,7 @@ struct EngageEventSink: EventSink {
         }
     }
 
-    /// Has the plug-ins complete all events concurrently; `nil` if the task was cancelled.
+    /// Runs the plug-ins on all events concurrently; `nil` if the task was cancelled.
     private func complete(_ batch: [Envelope]) async -> [String: [String: String]]? {
         var said: [String: [String: String]] = [:]
         guard !augmentation.plugins.isEmpty else {

@@ -97,8 +97,7 @@ struct EngageTranslation: Sendable {
     }
 
     /// Builds a behaviour: the application's attributes take precedence over those of the kind, and those over the ones
-    /// added
-    /// to all.
+    /// added to all.
     ///
     /// `said` holds the attributes from the application and the plug-ins; `recipient` is empty if it isn't known.
     func behavior(

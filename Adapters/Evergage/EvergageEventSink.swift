@@ -158,8 +158,7 @@ final class EvergageEventSink: EventSink {
     }
 
     /// Whether there is still a user to show a campaign to: not for an event of an earlier run, an old one, or one of a
-    /// screen
-    /// that has gone.
+    /// screen that has gone.
     private func isCampaignWanted(for envelope: Envelope) -> Bool {
         if envelope.date < started, !surfaces.isLive(session: envelope.session) { return false }
         if environment.time.now.timeIntervalSince(envelope.date) > configuration.campaignAge.seconds { return false }

@@ -3,8 +3,7 @@ import Experimentation
 import Synchronization
 
 /// The vendor's settings of the application: requested by deliveries when they have expired, and by the client, so that
-/// an
-/// application that was switched off notices when it is back on.
+/// an application that was switched off notices when it is back on.
 final class EvergageRemoteSettings: RemoteSwitch {
     /// How long to wait after a missing answer.
     static let pause: Duration = .seconds(60)

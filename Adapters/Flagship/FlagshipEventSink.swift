@@ -151,8 +151,7 @@ extension Exposure {
 
 extension Envelope {
     /// Returns how long the event has waited in milliseconds, the collector's unit, which the original for iOS mistakes
-    /// for
-    /// seconds.
+    /// for seconds.
     ///
     /// Never negative, even if the clock was set back.
     func queueTime(at now: Date) -> Int {

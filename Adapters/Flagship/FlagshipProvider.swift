@@ -11,8 +11,7 @@ import Foundation
 /// ```
 ///
 /// Whether the vendor decides or this device does is a setting, ``FlagshipConfiguration/mode``. Features that only
-/// Flagship
-/// has are in ``Flagship``, which uses its words.
+/// Flagship has are in ``Flagship``, which uses its words.
 public struct FlagshipProvider: ExperimentationProvider {
     /// The vendor's name.
     public let name = "flagship"

@@ -3,8 +3,7 @@ extension Duration {
     /// Creates a duration from an outside number of seconds, clamped to a range.
     ///
     /// `Duration.seconds(_:)` traps on what it can't hold; this accepts `1e308`, infinities and `NaN`, which becomes
-    /// the lower
-    /// bound.
+    /// the lower bound.
     public init(clampingSeconds seconds: Double, to range: ClosedRange<Duration>) {
         let (least, most) = (range.lowerBound / .seconds(1), range.upperBound / .seconds(1))
         if seconds >= most {

@@ -4,9 +4,8 @@ import Foundation
 /// A second copy of the ledgers, in the lock file beside the store: the figures to balance against when the store is
 /// truncated.
 ///
-/// It is written with every delivery or removal, with every 256th accepted event and when the store is closed,
-/// without waiting for the disk, and read only when the store is damaged. It names destinations as the store does and
-/// holds
+/// It is written with every delivery or removal, with every 256th accepted event and when the store is closed, without
+/// waiting for the disk, and read only when the store is damaged. It names destinations as the store does and holds
 /// nothing of users.
 struct AccountsCopy: Sendable, Equatable {
     /// A destination's ledger, without what waits.

@@ -5,9 +5,8 @@ extension ClientStore {
     /// Opens a durable store where the platform keeps an application's own files, or creates it.
     ///
     /// On Apple platforms this is the application support folder, and on Linux the data folder of the XDG base
-    /// directories:
-    /// `XDG_DATA_HOME`, or `~/.local/share` if that isn't set. There the store is in a folder named after the bundle's
-    /// identifier, or the process if there is none; pass a folder if several tools share a store.
+    /// directories: `XDG_DATA_HOME`, or `~/.local/share` if that isn't set. There the store is in a folder named after
+    /// the bundle's identifier, or the process if there is none; pass a folder if several tools share a store.
     ///
     /// It checks the file on the calling thread, about a millisecond per megabyte.
     ///

@@ -12,8 +12,7 @@ import Synchronization
 /// A lock beside the store that tells whether another process has it open; the system releases it when a process dies.
 ///
 /// It isn't SQLite's own lock, which comes and goes with transactions: this one is held from opening to closing. The
-/// file
-/// has room for a copy of the store's ledgers.
+/// file has room for a copy of the store's ledgers.
 final class FileLock: Sendable {
     private let descriptor: Mutex<Int32>
     private let written = Mutex(AccountsCopy())

@@ -4,8 +4,7 @@ internal import GRDBSQLite
 /// A statement that runs thousands of times a second: bound and stepped through SQLite's own interface.
 ///
 /// The database prepares, keeps and finalizes it like any other. Only the path of the values is shorter, which for a
-/// small
-/// insert is half of its cost.
+/// small insert is half of its cost.
 struct HotStatement {
     private let statement: Statement
     private let database: Database

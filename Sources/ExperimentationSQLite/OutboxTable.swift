@@ -5,8 +5,7 @@ internal import GRDB
 /// The outbox's tables, with enough of them in memory that accepting an event reads nothing.
 ///
 /// A value: a transaction works on a copy that takes effect with the commit. Changes by other processes are detected by
-/// the
-/// database's data version at the beginning of each transaction.
+/// the database's data version at the beginning of each transaction.
 struct OutboxTable: Sendable {
     /// The limits of the store.
     let limits: StoreLimits
@@ -54,8 +53,7 @@ struct OutboxTable: Sendable {
     /// What is known of consent without reading the file.
     struct ConsentMemory: Sendable {
         /// The salts of users' digests, which make them meaningless outside this file: its own first, then those of
-        /// files whose
-        /// marks were taken over.
+        /// files whose marks were taken over.
         var salts: [Data] = []
         /// Whether any user may deny consent.
         var mayBeDenied = false

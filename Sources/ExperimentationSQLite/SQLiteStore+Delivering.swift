@@ -36,8 +36,7 @@ extension SQLiteStore {
     /// Drops unreadable events.
     ///
     /// One must not keep the others from being delivered, nor must a failure to drop it: it comes up again with the
-    /// next
-    /// lease.
+    /// next lease.
     ///
     /// - Returns: Why they couldn't be dropped.
     private func drop(_ unreadable: [Int64], under token: LeaseToken) async -> ExperimentationError? {

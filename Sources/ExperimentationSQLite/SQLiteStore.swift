@@ -8,18 +8,15 @@ import Synchronization
 /// Its guarantees: an accepted event survives the death of the process (or, with ``Durability/powerLoss``, the loss of
 /// power), the ledger is written in the same transaction as the events, several processes may share the file, and a
 /// damaged file is set aside rather than fatal. Events are owed to destinations, so that those of one vendor's account
-/// are
-/// never sent to another, whichever client opens the file.
+/// are never sent to another, whichever client opens the file.
 ///
 /// ```swift
 /// let client = try await ExperimentationClient(provider: provider, store: .sqlite(at: url))
 /// ```
 ///
 /// The files are the database, beside it `-wal` and `-shm` (SQLite's own), `-lock`, `-reserve` (space that is given up
-/// when
-/// the disk is full, so that events can still be delivered and removed), and after damage `.damaged`; only their owner
-/// can
-/// access them.
+/// when the disk is full, so that events can still be delivered and removed), and after damage `.damaged`; only their
+/// owner can access them.
 public final class SQLiteStore: OutboxStore, StateStore {
     /// How much the store keeps.
     public let limits: StoreLimits

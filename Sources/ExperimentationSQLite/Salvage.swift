@@ -13,8 +13,7 @@ internal import GRDB
 /// What can still be read from a damaged store.
 ///
 /// SQLite refuses a file that is shorter than its header says, so a copy padded with zeros is read; the missing part is
-/// a
-/// hole that is read around.
+/// a hole that is read around.
 struct Salvage: Sendable {
     /// What was read, with balanced ledgers.
     let contents: StoreContents

@@ -14,8 +14,7 @@ internal import GRDB
 struct StoreConnection: Sendable {
     let database: DatabaseQueue
     /// A second connection, for reading what is committed without waiting for the transaction under way; `nil` if only
-    /// one
-    /// connection may have the file open.
+    /// one connection may have the file open.
     let reader: DatabaseQueue?
     let patience: Patience
     let path: String
@@ -97,8 +96,7 @@ struct StoreConnection: Sendable {
         try database.execute(sql: "CREATE TEMP TABLE leaving (user TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
         try OutboxTable.createViews(database)
         // Deleted data is overwritten where its page is written anyway; freed pages are overwritten by the next events,
-        // or removed
-        // when a purge rewrites the file. Overwriting those as well would double what a delivery writes.
+        // or removed when a purge rewrites the file. Overwriting those as well would double what a delivery writes.
         try database.execute(sql: "PRAGMA secure_delete = FAST")
         try set("max_page_count", limits.pages.most, database)
         try set("wal_autocheckpoint", limits.logPages, database)

@@ -81,8 +81,8 @@ extension StoreContents {
     /// Balances the ledgers: what was accepted but is missing is counted as unreadable.
     ///
     /// Deliveries whose event can't be read are removed. An event whose deliveries can't be read is owed to the one
-    /// destination
-    /// with unreadable deliveries; if there are several, the owner is unknowable, and it is counted instead.
+    /// destination with unreadable deliveries; if there are several, the owner is unknowable, and it is counted
+    /// instead.
     ///
     /// - Parameter copy: The ledgers copied beside the file, if any.
     mutating func balance(with copy: AccountsCopy?) {

@@ -38,8 +38,7 @@ public enum Durability: String, Sendable, Hashable, CaseIterable {
     /// The death of the process: what was accepted is in the operating system's hands.
     case process
     /// The loss of power as well: what was accepted is on the disk. Each acceptance waits for the disk; simultaneous
-    /// callers
-    /// share one wait.
+    /// callers share one wait.
     case powerLoss
 
     /// The corresponding value of SQLite's `synchronous`.

@@ -9,14 +9,12 @@ struct StoredLane: Sendable {
     /// The lane, with the ledger of everything accepted.
     var lane: OutboxLane
     /// The row counts what was accepted up to this sequence, and each of its deliveries has a row; later events are
-    /// counted by
-    /// themselves.
+    /// counted by themselves.
     ///
     /// So accepting an event writes neither. An operation on a delivery writes both first.
     var through: Int64
     /// Up to this sequence, deliveries that aren't held are made and counted, although their rows may still exist; 0 if
-    /// there
-    /// are none.
+    /// there are none.
     var head: Int64 = 0
 
     /// Creates a lane for a destination that is new to the file.

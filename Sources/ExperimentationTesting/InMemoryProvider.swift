@@ -129,8 +129,7 @@ public final class InMemoryProvider: ExperimentationProvider {
     /// Changes one flag, or adds it, and leaves the other flags and the experiments unchanged.
     ///
     /// Unlike ``replace(flags:experiments:)``, this notifies clients at once: open sessions that were refreshed before
-    /// update
-    /// themselves, and announce the change in ``Experimentation/UserSession/changes``.
+    /// update themselves, and announce the change in ``Experimentation/UserSession/changes``.
     public func set(_ flag: InMemoryFlag) {
         change { flags in
             if let place = flags.firstIndex(where: { $0.key == flag.key }) {

@@ -103,10 +103,8 @@ public final class ManualTime: TimeSource {
     /// Lets other tasks run until, for a while, they only sleep on this clock or wait for each other.
     ///
     /// For a test that shows that something doesn't happen, or that needs all of it to have happened. It doesn't notice
-    /// a task
-    /// that computes, or waits for a disk or a socket, for longer than about twenty milliseconds: wait for the expected
-    /// result
-    /// instead, where there is one. It returns at once when this task is cancelled.
+    /// a task that computes, or waits for a disk or a socket, for longer than about twenty milliseconds: wait for the
+    /// expected result instead, where there is one. It returns at once when this task is cancelled.
     public func settle() async {
         var before = state.withLock { $0.questions }
         var quiet = 0
@@ -120,8 +118,7 @@ public final class ManualTime: TimeSource {
     }
 
     /// Advances time from one sleeper's deadline to the next, and settles at each, so that a task that sleeps again on
-    /// the way
-    /// also wakes again on the way.
+    /// the way also wakes again on the way.
     public func pass(_ duration: Duration) async {
         let end = state.withLock { $0.instant }.advanced(by: duration)
         while !Task.isCancelled {

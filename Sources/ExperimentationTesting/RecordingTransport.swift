@@ -93,8 +93,7 @@ extension ScriptedTransport {
     /// Creates a transport that plays back a recording.
     ///
     /// A request gets the first unused response recorded for its method, path and body, and after the last the same one
-    /// again.
-    /// A request that was never recorded fails with `ErrorCode.transport`.
+    /// again. A request that was never recorded fails with `ErrorCode.transport`.
     ///
     /// - Parameter recording: The recording.
     public convenience init(playing recording: Recording) {

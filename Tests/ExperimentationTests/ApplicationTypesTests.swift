@@ -34,7 +34,7 @@ struct ApplicationTypesTests {
         return (provider, try await ExperimentationClient(provider: provider, options: options))
     }
 
-    @Test("texts, optionals, dates, lists and types of one's own become attributes")
+    @Test("strings, optionals, dates, lists and custom types become attributes")
     func attributes() throws {
         let (plan, age, none, at) = ("pro", Int?.some(41), String?.none, Date(timeIntervalSince1970: 0))
         var attributes = Attributes(of: ["plan": plan, "age": age, "none": none, "since": at, "tags": ["a", "b"]])
@@ -64,7 +64,7 @@ struct ApplicationTypesTests {
         #expect(Counted.decoded.withLock { $0 } == ["one": 1, "two": 1])
     }
 
-    @Test("a time is written as it was read, whatever its milliseconds")
+    @Test("a time is written back unchanged, whatever its milliseconds")
     func times() throws {
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         let texts = (0..<1_000).map { "2026-11-22T21:34:04.\(String($0 + 1_000).dropFirst())Z" }
@@ -94,7 +94,7 @@ struct ApplicationTypesTests {
         #expect(session.value("none", default: Theme()) == Theme())
     }
 
-    @Test("an override is read everywhere, is seen as one, and is given back")
+    @Test("an override is read everywhere, recognisable as such, and removable")
     func overrides() async throws {
         let (provider, client) = try await client([InMemoryFlag("color", "red")])
         let user = User(id: "ada", consent: .granted)
@@ -119,7 +119,7 @@ struct ApplicationTypesTests {
         #expect(provider.exposures.isEmpty)
     }
 
-    @Test("a session announces what reads otherwise, and nothing else")
+    @Test("a session announces only what reads differently")
     func changes() async throws {
         let (provider, client) = try await client([InMemoryFlag("a", 1), InMemoryFlag("b", 1)])
         let session = client.session(for: User(id: "ada"))
@@ -135,7 +135,7 @@ struct ApplicationTypesTests {
         #expect(await iterator.next() == DecisionChange(flags: ["b"], status: .ready))
     }
 
-    @Test("values that the application brings along are read until there are decisions, also from a file")
+    @Test("bundled values are read until there are decisions, also from a file")
     func bootstrap() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "bootstrap-\(FreshID.make()).json")
         defer { try? FileManager.default.removeItem(at: file) }

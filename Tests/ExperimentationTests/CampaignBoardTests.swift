@@ -85,7 +85,7 @@ struct CampaignBoardTests {
         #expect(ids(board.setInUse(true)) == ["1", "2"])
     }
 
-    @Test("clearing forgets handlers, held campaigns and the answers to earlier events")
+    @Test("clearing removes handlers, held campaigns and the answers to earlier events")
     func clear() {
         var board = CampaignBoard()
         let before = board.epoch(of: "home")
@@ -125,14 +125,14 @@ struct CampaignBoardTests {
         )
     }
 
-    @Test("an unknown epoch counts as the present one")
+    @Test("an unknown epoch counts as the current one")
     func unknownEpoch() {
         var board = CampaignBoard()
         #expect(ids(board.receive([Self.campaign("a")], surface: "home", epoch: nil)) == [])
         #expect(ids(board.setHandler(Self.ignore, target: "hero", surface: "home")) == ["a"])
     }
 
-    @Test("surfaces and targets are told apart exactly")
+    @Test("surfaces and targets are distinguished exactly")
     func exact() {
         var board = CampaignBoard()
         _ = board.setHandler(Self.ignore, target: "t", surface: "home")
@@ -150,7 +150,7 @@ struct CampaignBoardTests {
     }
 
     @MainActor
-    @Test("on its turn a delivery goes to the present handler, back to the board, or nowhere")
+    @Test("when its turn comes, a delivery goes to the current handler, back to the board, or nowhere")
     func redeem() {
         final class Calls {
             var names: [String] = []

@@ -41,7 +41,7 @@ struct ChangeSourceTests {
         func tell(_ notice: ChangeNotice) { _ = output.withLock { $0 }?.yield(notice) }
     }
 
-    @Test("is asked again for every session, which says what changed, without anybody's refreshing")
+    @Test("is asked again for every session, which announces its changes without a refresh")
     func changed() async throws {
         let vendor = Vendor()
         let client = try await ExperimentationClient(provider: vendor)
@@ -54,7 +54,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("that isn't heard any more leaves the last values STALE, until there is an answer")
+    @Test("that can't be heard any more leaves the last values STALE, until there is an answer")
     func unheard() async throws {
         let vendor = Vendor()
         let log = RecordingLog()
@@ -73,7 +73,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("that isn't heard before there are any decisions changes no status")
+    @Test("that can't be heard before there are decisions changes no status")
     func unheardAtFirst() async throws {
         let vendor = Vendor()
         let log = RecordingLog()

@@ -20,7 +20,7 @@ struct DecisionCacheTests {
         return cache.bytes
     }
 
-    @Test("P46 of ten thousand users no more are kept than fit", arguments: [1, 7, 100, 1_000, 9_999, 20_000])
+    @Test("P46 of ten thousand users only as many are kept as fit", arguments: [1, 7, 100, 1_000, 9_999, 20_000])
     func bounded(users: Int) {
         let bytes = users * weight
         let cache = DecisionCache(bytes: bytes)
@@ -40,7 +40,7 @@ struct DecisionCacheTests {
         }
     }
 
-    @Test("P46 decisions that are larger than all that is allowed are kept until others come")
+    @Test("P46 decisions larger than the whole limit are kept until others come")
     func large() {
         let cache = DecisionCache(bytes: 10)
         cache.keep(decisions(1), for: User(id: "a"))
@@ -68,7 +68,7 @@ struct DecisionCacheTests {
         }
     }
 
-    @Test("P46 the one unused for longest goes, whatever is kept, used and forgotten in between", arguments: 0..<40)
+    @Test("P46 the least recently used goes first, whatever is kept, used and removed in between", arguments: 0..<40)
     func exact(seed: Int) {
         let dice = Dice(seed)
         let limit = 1 + dice.below(12)
@@ -94,7 +94,7 @@ struct DecisionCacheTests {
         }
     }
 
-    @Test("P46 in the store, too, only the users who were written last are kept")
+    @Test("P46 the store, too, keeps only the most recently written users")
     func stored() async throws {
         let store = ClientStore.inMemory()
         let source = GatedSource()

@@ -11,14 +11,14 @@ struct ExpiryTests {
         (.seconds(60), false), (.seconds(86_400), false), (.seconds(1e12), false),
     ]
 
-    @Test("is told from the machine's clocks", arguments: moments)
+    @Test("is determined by the machine's clocks", arguments: moments)
     func machine(away: Duration, isOver: Bool) {
         let time = SystemTime()
         let expiry = Expiry(at: time.instant.advanced(by: away), by: time)
         #expect(expiry.hasPassed == isOver)
     }
 
-    @Test("is told from injected time, however far that is from the machine's")
+    @Test("is determined by an injected clock, however far that is from the machine's")
     func injected() {
         let time = ManualTime()
         let expiry = Expiry(at: time.instant.advanced(by: .seconds(60)), by: time)
@@ -29,14 +29,14 @@ struct ExpiryTests {
     }
 
     #if os(Linux)
-        @Test("the coarse clocks speak only of what is surely to come")
+        @Test("the coarse clocks are used only for what is certainly still ahead")
         func coarse() throws {
             #expect(try #require(CoarseMoment(in: .seconds(60))).isSurelyAhead)
             #expect(try !#require(CoarseMoment(in: .zero)).isSurelyAhead)
             #expect(try !#require(CoarseMoment(in: .seconds(-60))).isSurelyAhead)
         }
 
-        @Test("the coarse clocks are not believed once they have moved apart")
+        @Test("the coarse clocks are not trusted once they have drifted apart")
         func sleep() throws {
             #expect(try !#require(CoarseMoment(in: .seconds(60), slept: 2_000_000_000)).isSurelyAhead)
             #expect(try #require(CoarseMoment(in: .seconds(60), slept: 500_000_000)).isSurelyAhead)

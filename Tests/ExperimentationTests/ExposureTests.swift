@@ -56,7 +56,7 @@ struct ExposureTests {
         arms: [.init(Variation(id: "a", isControl: true), weight: 100, flags: ["color": .null, "size": 3])]
     )
 
-    @Test("a flag that the variation leaves to the caller shows the variation: the default is recorded, once")
+    @Test("a flag that the variation leaves to the caller exposes the variation: the default is recorded, once")
     func blank() async throws {
         let (client, provider, session) = try await session(experiments: [Self.control])
         for _ in 0..<3 {
@@ -113,7 +113,7 @@ struct ExposureTests {
         #expect(provider.exposures.count == 3)
     }
 
-    @Test("every read records under that policy, and none does by hand, but for what is exposed by hand")
+    @Test("every read records under `everyRead`, and only explicit exposures do under `manual`")
     func policies() async throws {
         let (client, provider, session) = try await session(.everyRead)
         for _ in 0..<3 { _ = session.string("color", default: "") }
@@ -129,7 +129,7 @@ struct ExposureTests {
         #expect(otherProvider.exposures.map(\.flagKey) == [nil])
     }
 
-    @Test("without consent nothing is recorded; what was read while nobody had asked is sent once it is given")
+    @Test("without consent nothing is recorded; exposures while consent was unknown are sent once it is given")
     func consent() async throws {
         let (client, provider, session) = try await session(consent: .denied)
         _ = session.string("color", default: "")
@@ -176,7 +176,7 @@ struct ExposureTests {
         #expect(session.assignments == [])
     }
 
-    @Test("an assignment sticks although the allocation changes, and over a restart")
+    @Test("an assignment sticks when the allocation changes, and over a restart")
     func sticky() async throws {
         let store = ClientStore.inMemory()
         func arms(_ a: Double, _ b: Double) -> [InMemoryExperiment] {

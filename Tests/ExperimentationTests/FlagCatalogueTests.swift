@@ -7,7 +7,7 @@ struct FlagCatalogueTests {
         ["", "a", "sevenby", "eight-by", "nine-byte", "é", "e\u{301}", "👩‍👩‍👧", "a.key.longer.than.fifteen.bytes"]
         + (0..<2_000).map { "generated.flag.\($0)" }
 
-    @Test("every key of two thousand is found at its own index, and no other is")
+    @Test("each of two thousand keys is found at its own index, and no other key is found")
     func finds() {
         let catalogue = FlagCatalogue(flags: Self.keys.map { .init($0, outcomes: [Resolution(.string($0))]) })
         #expect(catalogue.count == Self.keys.count)
@@ -28,7 +28,7 @@ struct FlagCatalogueTests {
         #expect(catalogue.resolution(ofFlag: 1, outcome: 0) == Resolution(3))
     }
 
-    @Test("indices from outside the catalogue give nothing", arguments: [-1, 1, .max, .min])
+    @Test("indices outside the catalogue return nothing", arguments: [-1, 1, .max, .min])
     func outside(index: Int) {
         let catalogue = FlagCatalogue(flags: [.init("a", outcomes: [Resolution(1)])])
         #expect(catalogue.resolution(ofFlag: index, outcome: 0) == nil)

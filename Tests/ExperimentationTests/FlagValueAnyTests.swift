@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Values without a type")
 struct FlagValueAnyTests {
-    @Test("a dictionary of anything becomes a value, and the value a dictionary again")
+    @Test("an untyped dictionary becomes a value, and the value a dictionary again")
     func roundTrip() throws {
         let any: [String: Any] = [
             "bool": true, "int": 1, "zero": 0, "double": 2.5, "float": Float(0.5), "text": "a", "null": NSNull(),
@@ -31,7 +31,7 @@ struct FlagValueAnyTests {
         #expect(try FlagValue(any: boxes) == ["a": true, "b": 1, "c": 0.5])
     }
 
-    @Test("of what a notification carries, everything with a form is taken, however deep the rest lies")
+    @Test("everything that can be represented is taken from a notification, however deep the rest is nested")
     func userInfo() {
         let carried: [AnyHashable: Any] = [
             "aps": ["alert": "Hi", "at": Date(timeIntervalSince1970: 0), "badge": 1] as [String: Any], 7: "no text",
@@ -46,7 +46,7 @@ struct FlagValueAnyTests {
         )
     }
 
-    @Test("what has no form is refused by its type, not by what it is")
+    @Test("what can't be represented is refused with its type, without its value")
     func refused() {
         #expect(
             throws: ExperimentationError(.invalidArgument, "A value of the type Date has no form here.")

@@ -63,7 +63,7 @@ struct HookTests {
         )
     }
 
-    @Test("a failed evaluation runs error, not after")
+    @Test("a failed evaluation runs *error* instead of *after*")
     func failed() async throws {
         let diary = Diary()
         let session = try await session([Named(name: "1", diary: diary)])
@@ -96,7 +96,7 @@ struct HookTests {
         #expect(diary.all == expected)
     }
 
-    @Test("attributes from a hook count where a client decides for a user")
+    @Test("a hook's attributes have an effect where a client decides for a user")
     func attributes() async throws {
         let client = try await ExperimentationClient(
             provider: InMemoryProvider(flags: [

@@ -48,7 +48,7 @@ struct LinkingTests {
         try await ExperimentationClient(provider: Provider(linker: linker), store: store).session(for: Self.anon)
     }
 
-    @Test("one that was interrupted is taken up by a later run that asks for the same, and ends with the vendor's ids")
+    @Test("an interrupted link is resumed by a later run with the same arguments, and ends with the vendor's ids")
     func isTakenUp() async throws {
         let store = ClientStore.inMemory()
         let linker = Linker(failures: 1)

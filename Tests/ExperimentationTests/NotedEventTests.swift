@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Noted events")
 struct NotedEventTests {
-    @Test("what is noted is accepted in the order of the calls, with the user of that moment, and checked at once")
+    @Test("noted events are accepted in the order of the calls, with the user of that moment, and checked at once")
     func order() async throws {
         let provider = InMemoryProvider()
         let client = try await ExperimentationClient(
@@ -24,7 +24,7 @@ struct NotedEventTests {
         #expect(provider.record.delivered.map(\.identity.id) == ["before", "after"])
     }
 
-    @Test("nothing is kept of an event that is settled, nor of a surface that is closed")
+    @Test("nothing is kept of a settled event or a closed surface")
     func memory() async throws {
         let provider = InMemoryProvider()
         let client = try await ExperimentationClient(

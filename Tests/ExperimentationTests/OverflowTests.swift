@@ -42,7 +42,7 @@ struct OverflowTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("the first drop is announced and logged, then each time they have become ten times as many")
+    @Test("the first drop is announced and logged, then each tenfold increase")
     func announced() async throws {
         let log = RecordingLog(level: .error)
         let client = try await client(patient(), most: 5, log: log)
@@ -76,7 +76,7 @@ struct OverflowTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("with back-pressure that waits, track goes on as soon as events have been delivered")
+    @Test("with back-pressure that waits, track continues as soon as events have been delivered")
     func waits() async throws {
         let vendor = patient()
         let time = ManualTime()
@@ -95,7 +95,7 @@ struct OverflowTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("with back-pressure that waits, track throws when its time is over")
+    @Test("with back-pressure that waits, track throws when its time runs out")
     func waitsInVain() async throws {
         let time = ManualTime()
         let options = ClientOptions(backPressure: .wait(above: 1, atMost: .milliseconds(500)))

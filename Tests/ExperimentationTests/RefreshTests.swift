@@ -55,7 +55,7 @@ struct RefreshTests {
         #expect(session.details("a", default: false).reason == .static)
     }
 
-    @Test("rules of an earlier run are used, as cached, while the vendor is away")
+    @Test("an earlier run's rules are used, as cached, while the vendor is unreachable")
     func offlineStart() async throws {
         let store = ClientStore.inMemory()
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
@@ -70,7 +70,7 @@ struct RefreshTests {
         #expect(session.details("a", default: false).reason == .cached)
     }
 
-    @Test("P45 what another account or an edited file left is not used")
+    @Test("P45 state of another account or from an edited file is not used")
     func swapped() async throws {
         let store = ClientStore.inMemory()
         let flags = [InMemoryFlag("a", true)]
@@ -99,7 +99,7 @@ struct RefreshTests {
         #expect(again.details("a", default: false).errorCode == .providerNotReady)
     }
 
-    @Test("P32 a thousand refreshes at once are one request")
+    @Test("P32 a thousand concurrent refreshes are one request")
     func coalesced() async throws {
         let source = GatedSource()
         let client = try await ExperimentationClient(provider: GatedProvider(source: source))
@@ -114,7 +114,7 @@ struct RefreshTests {
         #expect(session.bool("a", default: false))
     }
 
-    @Test("an answer for another user is never put in place")
+    @Test("an answer for another user is never published")
     func mixed() async throws {
         let source = GatedSource()
         let client = try await ExperimentationClient(provider: GatedProvider(source: source))
@@ -127,7 +127,7 @@ struct RefreshTests {
         #expect(session.string("user", default: "") == "bob")
     }
 
-    @Test("decisions of a vendor that is asked outlive a restart")
+    @Test("decisions of a vendor that is asked survive a restart")
     func keptAnswer() async throws {
         let store = ClientStore.inMemory()
         let source = GatedSource()
@@ -174,7 +174,7 @@ struct RefreshTests {
         #expect(provider.delivered == [.custom("bought")])
     }
 
-    @Test("P36 the kill switch that comes with the last delivery is written down before a shutdown ends")
+    @Test("P36 a kill switch that comes with the last delivery is stored before shutdown ends")
     func killSwitchAtTheEnd() async throws {
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: HesitantState())
         let vendor = ScriptedVendor { _ in DeliveryReport(.delivered, isDisabled: true) }
@@ -184,7 +184,7 @@ struct RefreshTests {
         #expect(try await vendor.client(store: store).status == .disabled)
     }
 
-    @Test("what a vendor that is away doesn't take leaves a bounded memory in its session")
+    @Test("events that an unreachable vendor doesn't take use bounded memory in their session")
     func boundedEpochs() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider(capabilities: [.tracking, .campaigns]))
         await client.setConnectivity(.offline)
@@ -194,7 +194,7 @@ struct RefreshTests {
         #expect(count == 10)
     }
 
-    @Test("status changes are announced once, in order, and a late observer gets the present one")
+    @Test("status changes are announced once, in order, and a late observer gets the current one")
     func status() async throws {
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
         let client = try await ExperimentationClient(provider: provider)

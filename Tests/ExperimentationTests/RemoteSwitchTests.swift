@@ -33,7 +33,7 @@ struct RemoteSwitchTests {
         }
     }
 
-    @Test("is asked for at the start and after each wait, and seen in the status both ways")
+    @Test("is requested at the start and after each wait, and shown in the status when turned on and off")
     func bothWays() async throws {
         let (remote, time) = (Switch(), ManualTime())
         let client = try await ExperimentationClient(
@@ -60,7 +60,7 @@ struct RemoteSwitchTests {
         #expect(remote.count == 4)
     }
 
-    @Test("is known to the next run, and lifted by it")
+    @Test("is known to the next run, which can lift it")
     func nextRun() async throws {
         let (remote, store) = (Switch(), ClientStore.inMemory())
         remote.set(true)

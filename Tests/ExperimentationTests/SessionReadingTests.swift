@@ -23,7 +23,7 @@ struct SessionReadingTests {
         return session
     }
 
-    @Test("each type reads what holds it without loss, and the default otherwise")
+    @Test("each type reads values that convert without loss, and the default otherwise")
     func types() async throws {
         let session = try await session()
         #expect(session.bool("bool", default: false))
@@ -42,7 +42,7 @@ struct SessionReadingTests {
         #expect(session.object("string", default: ["b": 2]) == ["b": 2])
     }
 
-    @Test("details tell value, variant, reason and error")
+    @Test("details have value, variant, reason and error")
     func details() async throws {
         let session = try await session()
         #expect(
@@ -77,7 +77,7 @@ struct SessionReadingTests {
         )
     }
 
-    @Test("before the first refresh everything is the default, because the provider isn't ready")
+    @Test("before the first refresh every read is the default, because the provider isn't ready")
     func notReady() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider(flags: Self.flags))
         let session = client.session(for: User(id: "ada"))
@@ -86,7 +86,7 @@ struct SessionReadingTests {
         #expect(session.status == .notReady)
     }
 
-    @Test("without a session, a user is decided for by the rules at hand")
+    @Test("without a session, the current rules decide for a user")
     func stateless() async throws {
         let client = try await ExperimentationClient(
             provider: InMemoryProvider(
@@ -107,7 +107,7 @@ struct SessionReadingTests {
         #expect(client.details("string", default: "", for: User(id: "")).errorCode == .targetingKeyMissing)
     }
 
-    @Test("attributes lie over one another: shared, transaction, client, user")
+    @Test("attributes take precedence in the order user, client, transaction, shared")
     func levels() async throws {
         let shared = SharedAttributes(["level": "shared"])
         let client = try await ExperimentationClient(

@@ -22,7 +22,7 @@ struct TrackingTests {
 
     static let ada = User(id: "ada", consent: .granted)
 
-    @Test("events are delivered in order, with their times, once there are enough of them")
+    @Test("events are delivered in order, with their times, once there are enough")
     func count() async throws {
         let provider = InMemoryProvider(batching: BatchPolicy(count: 3, interval: .seconds(60)))
         let client = try await client(provider)
@@ -52,7 +52,7 @@ struct TrackingTests {
         #expect(provider.delivered == [.custom("one")])
     }
 
-    @Test("an outage costs an event nothing, and what a vendor asks for is waited")
+    @Test("an outage counts no attempt, and a vendor's requested wait is kept")
     func outage() async throws {
         let provider = InMemoryProvider(batching: BatchPolicy(count: 1, attempts: 1))
         provider.setVerdict { _ in .outage(after: .seconds(40)) }
@@ -74,7 +74,7 @@ struct TrackingTests {
         #expect(try await client.ledger() == Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("an event that is refused with others is found by halving, and the rest go on")
+    @Test("an event that is refused with others is found by halving, and the rest are delivered")
     func poison() async throws {
         let provider = InMemoryProvider(batching: BatchPolicy(count: 100, largest: 100, attempts: 1))
         let client = try await client(provider)
@@ -97,7 +97,7 @@ struct TrackingTests {
         await client.shutdown()
     }
 
-    @Test("what a vendor has no word for is refused, and the accounts know nothing of it")
+    @Test("what a vendor has no word for is refused, and the ledger is unchanged")
     func unsupported() async throws {
         let client = try await ExperimentationClient(provider: GatedProvider(source: GatedSource()))
         let session = client.session(for: Self.ada)
@@ -165,7 +165,7 @@ struct TrackingTests {
         #expect(ledger.isBalanced)
     }
 
-    @Test("attributes that changed ride on the next event, once")
+    @Test("changed attributes travel with the next event, once")
     func attributes() async throws {
         let provider = InMemoryProvider()
         let client = try await client(provider)
@@ -181,7 +181,7 @@ struct TrackingTests {
         )
     }
 
-    @Test("flush and shutdown end by their deadline although the vendor never answers")
+    @Test("flush and shutdown end by their deadline even if the vendor never answers")
     func deadline() async throws {
         let sink = HungProvider()
         let client = try await ExperimentationClient(provider: sink, environment: ClientEnvironment(time: time))

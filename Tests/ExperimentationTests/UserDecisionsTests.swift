@@ -33,7 +33,7 @@ private struct Shop: ExperimentationProvider, DecisionSource {
 
 @Suite("Users without a session")
 struct UserDecisionsTests {
-    @Test("what was decided for a thousand users is read for each of them, also once it has waited")
+    @Test("decisions for a thousand users are read for each of them, also after a wait")
     func thousand() async throws {
         let client = try await ExperimentationClient(provider: Shop())
         let users = (0..<1_000).map { User(id: "u\($0)") }
@@ -45,7 +45,7 @@ struct UserDecisionsTests {
         }
     }
 
-    @Test("what was decided is read from itself, whatever the client has forgotten")
+    @Test("decisions answer for themselves, whatever the client has evicted")
     func forgotten() async throws {
         let client = try await ExperimentationClient(provider: Shop(), options: ClientOptions(decisionCacheBytes: 0))
         let ada = try await client.decisions(for: User(id: "ada"))
@@ -57,7 +57,7 @@ struct UserDecisionsTests {
         #expect(ada["flag-8"]?.value == "ada-8")
     }
 
-    @Test("when a vendor that is asked is gone, its last answer is at hand and says that it is old")
+    @Test("when a vendor that is asked is unreachable, its last answer is available and marked as old")
     func atHand() async throws {
         let shop = Shop()
         let client = try await ExperimentationClient(provider: shop)
@@ -74,7 +74,7 @@ struct UserDecisionsTests {
         #expect(client.decisionsAtHand(for: User(id: ""))?.keys == nil)
     }
 
-    @Test("when a vendor that publishes rules is gone, the rules at hand decide for all, until it switches itself off")
+    @Test("when a vendor that publishes rules is unreachable, the current rules decide until its kill switch is on")
     func rulesAtHand() async throws {
         let provider = InMemoryProvider(flags: [InMemoryFlag("color", "green")])
         let client = try await ExperimentationClient(provider: provider)
@@ -91,7 +91,7 @@ struct UserDecisionsTests {
         #expect(client.decisionsAtHand(for: User(id: "bob"))?.keys == nil)
     }
 
-    @Test("an event keeps the id that its caller gave it")
+    @Test("an event keeps the id given by its caller")
     func callersID() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider())
         let user = User(id: "ada", consent: .granted)
@@ -99,7 +99,7 @@ struct UserDecisionsTests {
         #expect(try await client.waitingEvents().map(\.envelope.id) == ["order-7"])
     }
 
-    @Test("old decisions say so with their age, as a session does")
+    @Test("old decisions report their age, as a session does")
     func stale() async throws {
         let time = ManualTime()
         let shop = Shop(freshness: Freshness(lifetime: .seconds(10)))
@@ -123,7 +123,7 @@ struct UserDecisionsTests {
         expect(.stale, .seconds(11))
     }
 
-    @Test("a bad answer leaves the last good one, as stale, to vendors that are asked and to rules")
+    @Test("after an invalid answer the last good one stays, as stale, for vendors that are asked and for rules")
     func bad() async throws {
         let time = ManualTime()
         let shop = Shop()
@@ -145,7 +145,7 @@ struct UserDecisionsTests {
         }
     }
 
-    @Test("without decisions to give, a read says UNSUPPORTED as its code")
+    @Test("a read from a vendor without decisions has the code UNSUPPORTED")
     func unsupported() async throws {
         let client = try await ExperimentationClient(provider: ScriptedVendor())
         let session = client.session(for: User(id: "ada"))
@@ -158,7 +158,7 @@ struct UserDecisionsTests {
         }
     }
 
-    @Test("a vendor that takes no exposures says so: typed by hand, once in the log for all reads")
+    @Test("a vendor without exposures: an explicit one throws, and reads log it once")
     func exposures() async throws {
         let log = RecordingLog(level: .info)
         let provider = NoExposures()

@@ -31,7 +31,7 @@ struct WrittenFormTests {
         #expect(Digest.sha256(Array(text.utf8)).map { String(format: "%02x", $0) }.joined() == expected)
     }
 
-    @Test("every length up to three blocks is padded right")
+    @Test("every length up to three blocks is padded correctly")
     func padding() {
         // The digest of a text and of the same text in another array must agree, and no two lengths may collide.
         let digests = Set((0..<192).map { Digest.sha256(Array(repeating: UInt8(97), count: $0)) })
@@ -39,7 +39,7 @@ struct WrittenFormTests {
         #expect(Digest.hex("ab", "c") != Digest.hex("a", "bc"))
     }
 
-    @Test("events are written as flat objects and read back whole", arguments: TrackingEvent.examples)
+    @Test("events are written as flat objects and read back completely", arguments: TrackingEvent.examples)
     func events(event: TrackingEvent) throws {
         let data = try JSONEncoder().encode(event)
         #expect(try JSONDecoder().decode(TrackingEvent.self, from: data) == event)

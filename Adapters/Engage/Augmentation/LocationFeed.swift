@@ -145,8 +145,7 @@ public final class LocationFeed: Sendable {
     }
 
     /// Returns the place at a moment: the last one before it that isn't older than the settings allow, or else the
-    /// first one
-    /// found within the time-out.
+    /// first one found within the time-out.
     public func placemark(at date: Date) -> Placemark? {
         state.withLock { state in
             let begin = date.addingTimeInterval(-(state.settings.cacheLifespan / .seconds(1)))

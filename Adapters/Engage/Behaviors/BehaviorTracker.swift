@@ -2,8 +2,7 @@ import Experimentation
 import Foundation
 
 /// Tracks what the vendor's SDK tracks on its own: installation, sessions, notifications and links, with the campaigns
-/// that
-/// they bring.
+/// that they bring.
 ///
 /// ```swift
 /// let tracker = engage.tracker(for: session)
@@ -22,8 +21,7 @@ public struct BehaviorTracker: Sendable {
     // MARK: Sessions
 
     /// Records that the application was started: the installation once, the end of the previous session if it is still
-    /// missing,
-    /// and the beginning of a new one.
+    /// missing, and the beginning of a new one.
     public func launch() async throws(ExperimentationError) {
         try await profile.load()
         if !profile.record.isInstalled {
@@ -38,8 +36,7 @@ public struct BehaviorTracker: Sendable {
     /// Records that the application is in use, or no longer is.
     ///
     /// A session ends after the application was away for longer than the time-out. If the tracker has a client, it is
-    /// told as
-    /// well: on the way to the background it posts waiting events.
+    /// told as well: on the way to the background it posts waiting events.
     public func setApplicationState(_ state: ApplicationState) async throws(ExperimentationError) {
         try await profile.load()
         let now = now

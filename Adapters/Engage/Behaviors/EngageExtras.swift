@@ -10,8 +10,7 @@ extension Engage {
     /// - Parameters:
     ///   - session: The session.
     ///   - client: The client, if ``BehaviorTracker/setApplicationState(_:)`` is to inform it as well, so that waiting
-    ///     events are
-    ///     posted on the way to the background.
+    ///     events are posted on the way to the background.
     /// - Returns: The tracker.
     public func tracker(for session: UserSession, of client: ExperimentationClient? = nil) -> BehaviorTracker {
         BehaviorTracker(engage: self, session: session, client: client)
@@ -23,8 +22,7 @@ extension Engage {
     /// No recipient's data is read or written.
     ///
     /// - Throws: `ErrorCode.unauthorized` if the credentials are refused, `ErrorCode.transport` or `ErrorCode.timeout`
-    ///   without
-    ///   an answer.
+    ///   without an answer.
     public func reach() async throws(ExperimentationError) {
         let connection = xmlapi.connection
         _ = try await connection.authorization.token(
@@ -36,8 +34,7 @@ extension Engage {
     public var waitingCalls: Int { xmlapi.connection.line.waiting }
 
     /// Writes where this installation's recipient was last seen to two columns of the list, which are added before the
-    /// first
-    /// write.
+    /// first write.
     ///
     /// - Parameter placemark: The place; `nil`, or one without names, is written as `UNKNOWN`.
     /// - Throws: `ErrorCode.invalidArgument` without a recipient; what the XML interface throws.

@@ -3,8 +3,7 @@ import Experimentation
 import Foundation
 
 /// The access token of both interfaces: requested once at a time, renewed before it expires, and requested less and
-/// less
-/// often while that fails.
+/// less often while that fails.
 ///
 /// The vendor limits how many tokens are issued per hour, returns the same one for some hours, and asks for patience
 /// after failures.

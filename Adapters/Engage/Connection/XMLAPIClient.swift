@@ -5,8 +5,7 @@ import HTTPTypes
 /// The XML interface: any operation, one exchange per call.
 ///
 /// Calls made before there is a token wait for it and are sent once, in order. At most the configured number is under
-/// way
-/// at a time. Nothing is retried except, once, a refused token: only the caller knows whether an operation may be
+/// way at a time. Nothing is retried except, once, a refused token: only the caller knows whether an operation may be
 /// repeated.
 public struct XMLAPIClient: Sendable {
     /// The maximum number of rows in one call.

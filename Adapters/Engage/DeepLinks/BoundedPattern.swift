@@ -4,10 +4,8 @@ import Experimentation
 /// product of the pattern's and the text's lengths, whatever the pattern.
 ///
 /// Literals, `.`, classes with ranges and negation, `\d \w \s` and their opposites, groups, alternation, `* + ? {n,m}`
-/// with
-/// their reluctant forms, `^ $ \b \B`. What requires backtracking (back references, look-around) is refused. Matches
-/// are
-/// those that a backtracking engine finds: the leftmost, by order of preference.
+/// with their reluctant forms, `^ $ \b \B`. What requires backtracking (back references, look-around) is refused.
+/// Matches are those that a backtracking engine finds: the leftmost, by order of preference.
 struct BoundedPattern: Sendable, Hashable {
     /// The maximum length of a pattern, in characters.
     static let longestPattern = 500

@@ -11,12 +11,9 @@ import Foundation
 ///             "routeParameters": {"testId": {"required": "true", "regex": "[0-9]"}, "utmSource": {}}}}}
 /// ```
 /// The first component of a route is the link's host; `:name` captures a component. A parameter of the query counts
-/// only if
-/// it is declared. A regular expression must match a value exactly once, anywhere in it: `[0-9]` accepts `5` and `a5`,
-/// not
-/// `55`. If no route matches, the link's last component is dropped, and so on; finally the default route applies. Of
-/// several
-/// matching routes, the one with the most literal components is taken, then the first by name.
+/// only if it is declared. A regular expression must match a value exactly once, anywhere in it: `[0-9]` accepts `5`
+/// and `a5`, not `55`. If no route matches, the link's last component is dropped, and so on; finally the default route
+/// applies. Of several matching routes, the one with the most literal components is taken, then the first by name.
 public struct DeepLinkRoutes: Sendable, Hashable {
     /// The handler that adds a link's parameters to the behaviour.
     public static let ownHandler = "postSilverpop"

@@ -4,9 +4,8 @@ import Foundation
 /// Merges recipients when the client links an anonymous user to a known one.
 ///
 /// The notes are the ``MergeIntent``. The client stores them after each step, so the first call takes no step at all:
-/// the
-/// intent must be stored before anything is written. Without criteria the known user is found by the mobile user
-/// id itself.
+/// the intent must be stored before anything is written. Without criteria the known user is found by the mobile user id
+/// itself.
 struct EngageLinker: IdentityLinker {
     let execution: MergeExecution
     let line: EngageCallLine

@@ -45,8 +45,8 @@ struct CampaignScan: Sendable, Hashable {
     /// Finds the campaign and determines how long it counts.
     ///
     /// A date takes precedence over an end in seconds, an end over a length, a length over the default. An end that
-    /// isn't a
-    /// number of seconds means now, as in the reference; the text of a date or length is parsed by ``Expiration``.
+    /// isn't a number of seconds means now, as in the reference; the text of a date or length is parsed by
+    /// ``Expiration``.
     func campaign(in values: [String: FlagValue], at date: Date) -> CampaignShelf.Entry? {
         guard let name = text(names.currentCampaign, in: values), !name.isEmpty else { return nil }
         let until: Date

@@ -142,8 +142,7 @@ public final class EngageProfile: Sendable {
                 let round = underWay ?? begin(newest, in: store)
                 let result = await round.task.value
                 // The first caller to get here ends the round: awaiting a finished task doesn't suspend, so a caller
-                // that left this to
-                // another would loop for ever and never let the other in.
+                // that left this to another would loop for ever and never let the other in.
                 if underWay?.number == round.number {
                     underWay = nil
                     if case .success = result { written = max(written, round.revision) }

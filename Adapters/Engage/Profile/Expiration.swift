@@ -52,8 +52,7 @@ public struct Expiration: Sendable, Hashable {
     public var duration: Duration { .seconds(seconds) }
 
     /// Returns when it expires: the date, or the length after a reference; the reference itself for unreadable text,
-    /// and
-    /// `nil` for no text.
+    /// and `nil` for no text.
     public func date(from reference: Date) -> Date? {
         guard isGiven else { return nil }
         return moment ?? reference.addingTimeInterval(Double(seconds))

@@ -4,9 +4,8 @@ import Foundation
 /// A merge of two recipients under way: what is wanted, what was found, and which step is next.
 ///
 /// It is stored before the first write and after each step. Every step writes absolute values, or a row under a key
-/// made
-/// beforehand, so that a step with unknown outcome is simply repeated. The date is fixed once, and is the
-/// same in the list and in the audit table.
+/// made beforehand, so that a step with unknown outcome is simply repeated. The date is fixed once, and is the same in
+/// the list and in the audit table.
 struct MergeIntent: Sendable, Hashable, Codable {
     /// The next step.
     enum Step: String, Sendable, Hashable, Codable, CaseIterable {
@@ -145,8 +144,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
     ///   - fault: The vendor's answer; `nil` if it is unknown whether it took the step.
     ///   - isResumed: Whether the merge had been interrupted before.
     /// - Returns: Whether the merge is worth resuming. It isn't if the vendor refused it before anything was written,
-    ///   since
-    ///   the same check begins it again, or refused it once more for a lasting reason.
+    ///   since the same check begins it again, or refused it once more for a lasting reason.
     mutating func failed(_ fault: XMLAPIFault?, isResumed: Bool) -> Bool {
         if step == .search { return false }
         guard let fault else { return true }

@@ -3,8 +3,7 @@ import Foundation
 /// A row owed to the audit table for a completed merge.
 ///
 /// It is kept until the table has it, whatever is merged meanwhile. Its key was made with the merge, so writing it
-/// twice
-/// creates one row.
+/// twice creates one row.
 struct OwedAudit: Sendable, Hashable, Codable {
     /// The key of the row.
     var key: String

@@ -37,8 +37,7 @@ extension EngageConfiguration {
     /// Merges a property list of the reference's shape into this configuration, key by key: other settings stay.
     ///
     /// Numbers and Booleans may be written as strings. Lengths are parsed by ``Expiration``. The list's id is used only
-    /// if
-    /// there is none yet.
+    /// if there is none yet.
     ///
     /// - Parameters:
     ///   - bytes: The file, in any of the property list formats.

@@ -43,8 +43,7 @@ enum PropertyValue: Decodable {
     /// Whether a file opens more dictionaries and lists in XML than any real file has.
     ///
     /// Counted before parsing, because the parser recurses at each of them; a thousand end a process with a small
-    /// stack. The
-    /// other formats are read level by level, or have a limit of their own.
+    /// stack. The other formats are read level by level, or have a limit of their own.
     private static func hasTooManyContainers(_ bytes: [UInt8]) -> Bool {
         var count = 0
         var isOpen = false

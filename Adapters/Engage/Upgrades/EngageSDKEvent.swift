@@ -51,8 +51,7 @@ extension Engage {
     /// Imports events that the vendor's SDK hadn't posted, with their times; call it once.
     ///
     /// Events carry nothing to recognise repetitions by: events that are imported twice are posted twice. Remove the
-    /// SDK's file
-    /// when this returns.
+    /// SDK's file when this returns.
     ///
     /// - Parameters:
     ///   - events: The events.

@@ -8,8 +8,7 @@ import Foundation
 /// ```
 ///
 /// The names of the entries were found in the SDK for iOS 1.1.0. The end of the campaign isn't among them: the SDK
-/// never
-/// stored it.
+/// never stored it.
 public struct EngageSDKRecords: Sendable, Hashable {
     /// The mobile user id.
     public var mobileUserID: String
@@ -59,8 +58,7 @@ extension Engage {
     /// Imports what the vendor's SDK left, once per installation; call it before the mobile user id is prepared.
     ///
     /// Ids that are known already stay, and so does everything after a denial of consent or ``EngageProfile/clear()``:
-    /// what was
-    /// removed doesn't come back. The campaign counts from now on for as long as one without an end.
+    /// what was removed doesn't come back. The campaign counts from now on for as long as one without an end.
     ///
     /// - Parameter records: What the SDK left.
     /// - Returns: Whether it was imported now.

@@ -4,9 +4,9 @@ import Foundation
 /// Completes behaviours with what is known only after they happened: a place, the weather, a customer's number.
 ///
 /// Plug-ins run in their configured order when a behaviour is about to be delivered. A synchronous plug-in that isn't
-/// ready holds up those after it; any other is skipped and asked again. All of them together have
-/// one time-out for a behaviour, after which it is sent with what it has. A behaviour that couldn't be delivered keeps
-/// what was added, as long as the process lives; after a restart it is completed again.
+/// ready holds up those after it; any other is skipped and asked again. All of them together have one time-out for a
+/// behaviour, after which it is sent with what it has. A behaviour that couldn't be delivered keeps what was added, as
+/// long as the process lives; after a restart it is completed again.
 ///
 /// ```swift
 /// struct Weather: AugmentationPlugin {
@@ -54,8 +54,7 @@ public struct AugmentedEvent: Sendable, Hashable {
     /// The user's id.
     public let userID: String
     /// Its attributes: its name or goal, the campaign, those of device and user, and those from the application and
-    /// earlier
-    /// plug-ins.
+    /// earlier plug-ins.
     public private(set) var attributes: [String: String]
     /// The attributes from the application and the plug-ins.
     ///

@@ -4,8 +4,7 @@ import Synchronization
 /// Queues calls of the XML interface, in order, with a limit on how many run at a time.
 ///
 /// Calls made before there was a token are sent one after the other once there is one, so that they arrive in order;
-/// after
-/// the last of them, as many run at a time as the limit allows.
+/// after the last of them, as many run at a time as the limit allows.
 final class EngageCallLine: Sendable {
     private struct State {
         var isOpen = false

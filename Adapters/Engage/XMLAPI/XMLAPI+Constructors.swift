@@ -67,8 +67,7 @@ extension XMLAPI {
     /// Writes where a recipient was last seen to its two columns.
     ///
     /// The reference finds the recipient by its e-mail address, which it sets to the mobile user id and so matches no
-    /// recipient,
-    /// or the wrong one; here it is found by its id.
+    /// recipient, or the wrong one; here it is found by its id.
     ///
     /// The address is the place in one line, or `UNKNOWN`; the date is in the configured format.
     public static func updateLastKnownLocation(

@@ -107,8 +107,7 @@ public struct XMLAPIResult: Sendable, Hashable {
     private func columnName(in path: String) -> String? {
         guard path.lowercased().hasPrefix("columns.") else { return nil }
         // The reference compares only the part before the next dot, so it can't name a column with a dot; comparing the
-        // whole rest
-        // finds both.
+        // whole rest finds both.
         return String(path.dropFirst("columns.".count))
     }
 

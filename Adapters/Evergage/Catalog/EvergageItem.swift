@@ -4,8 +4,7 @@ import Foundation
 /// An entry in the vendor's catalogue with every field that the vendor has for it.
 ///
 /// One type for the vendor's six classes, told apart by ``Kind``. The vendor decides which fields a kind has; others
-/// are
-/// left out when the item is written.
+/// are left out when the item is written.
 ///
 /// ```swift
 /// var shoe = EvergageItem.product(id: "sku-11", name: "Trail shoe", price: 89.5)

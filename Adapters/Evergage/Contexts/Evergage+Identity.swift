@@ -7,8 +7,7 @@ extension Evergage {
     /// The id of a signed-in user; set it at every launch, because it isn't stored.
     ///
     /// `nil` makes the user anonymous again, and also sets the account's id to `nil`. A blank id is ignored. It takes
-    /// effect
-    /// with the next call; attributes that wait for an event are dropped when a named user becomes another.
+    /// effect with the next call; attributes that wait for an event are dropped when a named user becomes another.
     public var userID: String? {
         get { currentUserID }
         set {
@@ -55,8 +54,7 @@ extension Evergage {
     /// Gives or withdraws consent.
     ///
     /// While it is denied, nothing is captured, and waiting events are removed; it holds over restarts until consent is
-    /// given
-    /// again. The vendor has no word for consent and isn't told.
+    /// given again. The vendor has no word for consent and isn't told.
     public func setConsent(_ consent: Consent) {
         guard consent != self.consent else { return }
         catchUp()

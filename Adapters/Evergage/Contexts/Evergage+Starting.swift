@@ -34,8 +34,7 @@ extension Evergage {
     /// Ends what ``start(_:)`` began, so that it can be called again for another data set.
     ///
     /// It discards the settings, unsent events, held campaigns, the ids of user and account, and their unsent
-    /// attributes.
-    /// Handlers, what is visible and what is viewed stay, and so does the anonymous id.
+    /// attributes. Handlers, what is visible and what is viewed stay, and so does the anonymous id.
     public func reset() {
         catchUp()
         generation += 1

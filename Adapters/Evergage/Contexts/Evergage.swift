@@ -5,8 +5,7 @@ import Foundation
 /// The API of the vendor's own SDK: started once, with a user, contexts and their life cycle.
 ///
 /// When started, it creates an ``EvergageProvider`` and a client of its own, both of which can be used directly as
-/// well. It
-/// lives on the main actor, as screens do; every call returns at once and captures a snapshot.
+/// well. It lives on the main actor, as screens do; every call returns at once and captures a snapshot.
 ///
 /// ```swift
 /// import EvergageSQLite
@@ -75,8 +74,7 @@ public final class Evergage {
     ///
     /// - Parameters:
     ///   - store: Where events wait and the anonymous id is stored; `EvergageSQLite` has an initialiser without it,
-    ///     over a file of
-    ///     the application's own.
+    ///     over a file of the application's own.
     ///   - anonymousID: The device's id; if `nil`, the platform's id for vendors or, without one, an id generated once
     ///     and stored.
     ///   - applicationVersion: Distinguishes an upgrade from a launch.

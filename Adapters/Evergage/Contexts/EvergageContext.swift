@@ -3,8 +3,7 @@ import Experimentation
 /// A part of the application with a life of its own: its events, its view and its campaign handlers.
 ///
 /// Most are an ``EvergageScreen``; ``Evergage/globalContext`` is the one that always exists. Calls return at once;
-/// invalid
-/// ones are logged and dropped, and never turned into something else.
+/// invalid ones are logged and dropped, and never turned into something else.
 @MainActor
 public class EvergageContext {
     weak var owner: Evergage?

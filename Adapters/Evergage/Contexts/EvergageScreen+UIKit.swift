@@ -11,8 +11,7 @@
         /// The screen of this view controller in ``Evergage/shared``, created at the first access.
         ///
         /// It appears and disappears with the view controller, by way of an invisible child; methods aren't swizzled.
-        /// `nil`
-        /// without a shared instance and while the vendor's kill switch is on. Not tested on Linux.
+        /// `nil` without a shared instance and while the vendor's kill switch is on. Not tested on Linux.
         public var evergageScreen: EvergageScreen? {
             if let child = children.lazy.compactMap({ $0 as? EvergageAppearanceObserver }).first { return child.screen }
             guard let screen = Evergage.shared?.makeScreen(name: title) else { return nil }

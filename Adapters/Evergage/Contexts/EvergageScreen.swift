@@ -3,11 +3,9 @@ import Experimentation
 /// A context that comes and goes with what the user sees.
 ///
 /// Call ``didAppear()`` and ``willDisappear()``. Set its handlers and its view just before it appears. When it
-/// disappears,
-/// its handlers and held campaigns are removed, and answers to its events come too late; the same happens if it hasn't
-/// appeared half a minute after its last handler was set, so that a handler that holds its screen doesn't keep it
-/// alive.
-/// What is viewed stays.
+/// disappears, its handlers and held campaigns are removed, and answers to its events come too late; the same happens
+/// if it hasn't appeared half a minute after its last handler was set, so that a handler that holds its screen doesn't
+/// keep it alive. What is viewed stays.
 @MainActor
 public final class EvergageScreen: EvergageContext {
     /// The name that this screen's events carry; best set before it appears.
@@ -34,7 +32,7 @@ public final class EvergageScreen: EvergageContext {
     override var pageType: String? { evergageName }
     override var canBeSeen: Bool { isVisible }
 
-    /// Tells that this screen is visible now.
+    /// Call when this screen has become visible.
     public func didAppear() {
         guard !isVisible, let owner else { return }
         owner.catchUp()
@@ -45,7 +43,7 @@ public final class EvergageScreen: EvergageContext {
         owner.setAlarm()
     }
 
-    /// Tells that this screen is about to disappear.
+    /// Call when this screen is about to disappear.
     public func willDisappear() {
         guard isVisible, let owner else { return }
         owner.catchUp()

@@ -3,10 +3,8 @@ import Experimentation
 /// Measures how long something is viewed, and decides when to report it: pure, with times passed in.
 ///
 /// Time runs only between a start and a stop. It is reported when a portion is full (a minute, unless the vendor says
-/// less),
-/// when something else is viewed, and when time stops; never more than a portion at once, and less than two seconds
-/// only
-/// together with what follows.
+/// less), when something else is viewed, and when time stops; never more than a portion at once, and less than two
+/// seconds only together with what follows.
 struct ViewTimer: Sendable {
     /// What is being viewed, as named in pings.
     struct Subject: Sendable, Hashable {

@@ -16,8 +16,7 @@ enum EvergageTranslation {
     /// Returns the vendor's event for a neutral one.
     ///
     /// - Throws: ``ErrorCode/unsupported`` for what the vendor has no word for, ``ErrorCode/invalidArgument`` for what
-    ///   it
-    ///   wouldn't take.
+    ///   it wouldn't take.
     static func action(for event: TrackingEvent) throws(ExperimentationError) -> EvergageAction {
         do throws(EvergageAction.Refusal) {
             var action = try known(event.kind)
@@ -202,8 +201,7 @@ enum EvergageTranslation {
 
 extension EvergageItem {
     /// Creates the vendor's item for a neutral one; fields that the neutral one lacks may be in its attributes under
-    /// the
-    /// vendor's names.
+    /// the vendor's names.
     init(_ item: CatalogItem, as kind: Kind? = nil) {
         self.init(kind ?? Kind(item), id: item.id, name: item.name)
         price = item.price.flatMap { Double($0.description) }

@@ -3,8 +3,7 @@ import Experimentation
 /// The contents of a bucketing file: campaigns with variation groups and their targeting rules.
 ///
 /// Read member by member, as the original SDK does: a missing member, or one of the wrong type, takes its default, and
-/// the
-/// rest of the file still counts.
+/// the rest of the file still counts.
 struct BucketingFile: Sendable {
     struct Campaign: Sendable {
         var id: String

@@ -108,8 +108,7 @@ struct BucketingRuleset: Ruleset {
         for group in campaign.groups where isMeant(group, context) {
             if let earlier = context.earlierAssignments[group.id] {
                 // A removed variation leaves its visitors without the campaign, by either rules; that the original
-                // still reports them as
-                // assigned is a defect that isn't reproduced.
+                // still reports them as assigned is a defect that isn't reproduced.
                 let variation = group.variations.first { $0.id == earlier }
                 // The SDK remembers an assignment by its flags, and so none without flags.
                 if rules != .ios || variation?.flags.isEmpty != true { return variation }

@@ -55,8 +55,7 @@ struct FlagshipStateCache: FlagshipVisitorCache {
 
     private func key(_ visitorID: String) -> String {
         // The store's keys must not identify a user; two 32-bit hashes with different prefixes avoid the collisions of
-        // one, and the
-        // record also names its visitor.
+        // one, and the record also names its visitor.
         let one = FlagshipMurmur3.hash("\(scope)/a/\(visitorID)")
         let two = FlagshipMurmur3.hash("\(scope)/b/\(visitorID)")
         // The slash keeps one visitor's key from being a prefix of another's: deletion goes by prefix.

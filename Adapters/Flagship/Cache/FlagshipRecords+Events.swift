@@ -8,8 +8,7 @@ extension FlagshipHitRecord {
     /// Returns the record as an event to deliver; `nil` if it doesn't make a hit.
     ///
     /// Types that the original lost when it read its own records back (pages), or garbled (consent, transactions and
-    /// items with
-    /// their ids swapped), are restored as they were.
+    /// items with their ids swapped), are restored as they were.
     ///
     /// - Parameter id: The record's id.
     /// - Returns: The event, or `nil`.

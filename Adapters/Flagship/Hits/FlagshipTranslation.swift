@@ -35,8 +35,7 @@ extension FlagshipOrigin {
     }
 
     /// The vendor states no reason, so the campaign's type stands in: a test splits its visitors, and every other kind
-    /// targets
-    /// them.
+    /// targets them.
     var reason: Reason {
         switch campaignType.lowercased() {
         case "ab": .split
@@ -60,8 +59,7 @@ extension CampaignsAnswer {
     /// The answer as neutral decisions; of two campaigns with the same flag the later counts.
     ///
     /// As in the original, a visitor isn't assigned to a campaign none of whose flags is left, but is to one that sets
-    /// none in
-    /// the first place, as a control often does.
+    /// none in the first place, as a control often does.
     var decisions: Decisions {
         var last: [String: Int] = [:]
         for (index, campaign) in campaigns.enumerated() {

@@ -70,10 +70,8 @@ public struct FlagshipFlag: Sendable {
     /// - Parameters:
     ///   - defaultValue: The value to return instead.
     ///   - visitorExposed: Whether the visitor sees the returned value, so that an exposure is reported by the policy:
-    ///     of the
-    ///     flag's value, or of the default if the flag is null and so leaves the value to the caller. A flag that is
-    ///     missing or
-    ///     has another type is never reported.
+    ///     of the flag's value, or of the default if the flag is null and so leaves the value to the caller. A flag
+    ///     that is missing or has another type is never reported.
     /// - Returns: The value.
     public func value<Value: FlagshipFlagReadable>(
         default defaultValue: Value,

@@ -14,8 +14,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     private let environmentID: String
     private let waiting = Waiting()
     /// Whether the cache may hold hits that weren't imported: of another environment, or of an earlier run, which only
-    /// the
-    /// next start may delete.
+    /// the next start may delete.
     private let mayHoldOthers: Bool
 
     /// The waiting events, with the ids of their records.
@@ -26,10 +25,8 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     /// Creates an outbox, and imports what is in the cache but not in the underlying outbox.
     ///
     /// Returns `nil` if there is no cache of hits. Records older than four hours are deleted; the others are sent as if
-    /// they
-    /// were new, with their own times. Hits of another environment stay where they are. A cache that exceeds the
-    /// time-out counts
-    /// as empty, and its contents are left for the next start.
+    /// they were new, with their own times. Hits of another environment stay where they are. A cache that exceeds the
+    /// time-out counts as empty, and its contents are left for the next start.
     ///
     /// - Parameters:
     ///   - store: The underlying outbox.

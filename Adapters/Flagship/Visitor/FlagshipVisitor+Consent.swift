@@ -5,8 +5,7 @@ extension FlagshipVisitor {
     /// Gives or withdraws consent, and tells the vendor if it has changed.
     ///
     /// Withdrawing removes the visitor's cache and waiting hits, including those from before signing in, and nothing
-    /// more is
-    /// sent except the consent itself; once consent is given again, hits are sent again.
+    /// more is sent except the consent itself; once consent is given again, hits are sent again.
     public func setConsent(_ hasConsented: Bool) async {
         let identity = state.withLock { state in
             state.hasConsented = hasConsented

@@ -3,8 +3,7 @@ import Synchronization
 
 extension FlagshipVisitor {
     /// Reports that the visitor has seen a flag, by the exposure policy: to the vendor for each variation, to the
-    /// application
-    /// for each flag.
+    /// application for each flag.
     ///
     /// - Parameters:
     ///   - key: The flag.

@@ -95,8 +95,7 @@ extension FlagshipVisitor {
     /// Queues a hit, to be sent with others.
     ///
     /// - Returns: Whether it was accepted: not before the start, during a panic or without consent, and not if the
-    ///   collector
-    ///   would refuse it. The log says why.
+    ///   collector would refuse it. The log says why.
     @discardableResult
     public func sendHit(_ hit: FlagshipHit) async -> Bool {
         guard let session, flagship.status != .notInitialized, flagship.status != .panic else {

@@ -5,8 +5,7 @@ import Synchronization
 /// A user of the application, in Flagship's words.
 ///
 /// Reading is synchronous and never fails; fetching, hits and consent are asynchronous. A visitor may be used from
-/// several
-/// tasks at once.
+/// several tasks at once.
 public final class FlagshipVisitor: Sendable {
     struct State {
         var identity: FlagshipIdentity
@@ -65,8 +64,7 @@ public final class FlagshipVisitor: Sendable {
     }
 
     /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are
-    /// delivered
-    /// from then on.
+    /// delivered from then on.
     ///
     /// - Parameters:
     ///   - install: The state of this installation.

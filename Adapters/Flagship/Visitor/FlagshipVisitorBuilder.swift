@@ -49,8 +49,7 @@ public struct FlagshipVisitorBuilder: Sendable {
     }
 
     /// Creates the visitor: looks it up in the cache, or deletes it there if it hasn't consented, and tells the vendor
-    /// of
-    /// its consent unless that is known already.
+    /// of its consent unless that is known already.
     ///
     /// It takes no longer than the look-up's time-out.
     public func build() async -> FlagshipVisitor {
@@ -91,8 +90,7 @@ public struct FlagshipVisitorBuilder: Sendable {
 }
 
 /// The state of this installation: whether this is its first run, the id of its anonymous visitor, and which consent
-/// the
-/// vendor knows of.
+/// the vendor knows of.
 struct FlagshipInstallation: Sendable {
     let state: any StateStore
     let environment: ClientEnvironment

@@ -11,8 +11,7 @@ public struct FlagshipExposedVisitor: Sendable, Hashable {
     /// The visitor's id from before signing in.
     public var anonymousID: String?
     /// The visitor's context; with the neutral client that of the last refresh, and empty for an exposure left by an
-    /// earlier
-    /// run.
+    /// earlier run.
     public var context: [String: FlagValue]
 
     /// Creates a visitor.

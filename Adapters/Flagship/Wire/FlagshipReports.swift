@@ -13,8 +13,7 @@ public struct FlagshipReports: OptionSet, Sendable, Hashable {
     /// Flagship's set-up: with each fetch of about two visitors in a thousand, and nothing about the visitor.
     public static let usage = FlagshipReports(rawValue: 1)
     /// Visitors' actions and failures, while the vendor is troubleshooting the account: for the share of visitors that
-    /// it asks
-    /// for, and of these only those who have consented.
+    /// it asks for, and of these only those who have consented.
     public static let troubleshooting = FlagshipReports(rawValue: 2)
 }
 

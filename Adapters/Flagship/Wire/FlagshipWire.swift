@@ -32,8 +32,8 @@ struct CampaignsAnswer: Sendable {
     /// Parses an answer.
     ///
     /// The vendor sends the list of campaigns with every answer. An answer without one comes from something in between,
-    /// and must
-    /// not count as one without campaigns, which would remove all users' flags; the original takes it for that.
+    /// and must not count as one without campaigns, which would remove all users' flags; the original takes it for
+    /// that.
     ///
     /// - Throws: ``ErrorCode/parseError`` if it isn't an object, or has no list of campaigns and no panic.
     init(_ json: FlagValue) throws(ExperimentationError) {

@@ -1,8 +1,7 @@
 /// The same calls with callbacks, for code that can't await.
 ///
 /// Callbacks run on the main actor, never within the call. Without a callback that outcome is discarded; the work is
-/// done
-/// nevertheless.
+/// done nevertheless.
 extension SigmaClient {
     /// Called with a value.
     public typealias SuccessCallback<Value> = @MainActor @Sendable (Value) -> Void

@@ -22,8 +22,7 @@ extension SigmaClient {
     /// Returns the user's assignments as objects.
     ///
     /// In the vendor's SDK this is a deprecated overload of ``getAllUserExperiments(estimateHoldouts:)``, which made
-    /// every
-    /// call of that one ambiguous.
+    /// every call of that one ambiguous.
     public func allUserExperiments() async throws(SigmaError) -> [SigmaExperiment] {
         try await places().map { $0.object }
     }

@@ -3,8 +3,7 @@ import Experimentation
 /// The local forced list: for trials on this device, not for production.
 ///
 /// It takes precedence over the service's own lists, isn't tied to a user's id, and survives a restart. Removing an
-/// entry
-/// only undoes it; it doesn't force the user out.
+/// entry only undoes it; it doesn't force the user out.
 extension SigmaClient {
     /// Forces the user into an experiment, and into one of its groups if an index is given.
     ///

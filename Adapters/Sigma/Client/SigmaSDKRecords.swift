@@ -3,8 +3,7 @@ import Experimentation
 import Foundation
 
 /// The records that the vendor's own SDK left on this device, so that an upgrade loses neither the generated id nor the
-/// user
-/// nor the forced list.
+/// user nor the forced list.
 ///
 /// ```swift
 /// var options = SigmaClientOptions(store: store)

@@ -97,8 +97,7 @@ struct Evaluation {
     }
 
     /// Determines a membership in the vendor's order: local list, lists of the groups, list of the experiment,
-    /// holdouts,
-    /// audience, layer, allocation, weights.
+    /// holdouts, audience, layer, allocation, weights.
     private mutating func decideMembership(in index: Int) -> Membership {
         let experiment = project.experiments[index]
         let id = splitID(for: experiment)

@@ -5,8 +5,7 @@ import Synchronization
 /// The project's configuration as rules for the neutral client, which decides when to request it.
 ///
 /// An unavailable location doesn't block the rules: the last known one is used, or none. (``SigmaClient`` then fails,
-/// as
-/// the vendor's SDK does.)
+/// as the vendor's SDK does.)
 struct SigmaRulesetSource: RulesetSource {
     private let service: SigmaService
     private let privateID: String

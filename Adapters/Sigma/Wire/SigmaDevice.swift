@@ -7,8 +7,7 @@ import Foundation
 /// The device's own properties.
 ///
 /// Each value is used for a property that the user doesn't have. `nil` means that the property is missing: an
-/// experiment
-/// that splits by device then has no id to use.
+/// experiment that splits by device then has no id to use.
 public struct SigmaDevice: Sendable, Hashable {
     /// The property `deviceId`; `nil` on iOS means `identifierForVendor`.
     public var id: String?
@@ -39,9 +38,8 @@ public struct SigmaDevice: Sendable, Hashable {
     /// The device that this process runs on.
     ///
     /// The version is the main bundle's, which is `nil` for most processes on Linux. On Linux the id is derived from
-    /// the
-    /// machine's, without revealing it; on iOS it is `identifierForVendor`, requested when it is first needed, since
-    /// only the main actor may. On macOS there is none.
+    /// the machine's, without revealing it; on iOS it is `identifierForVendor`, requested when it is first needed,
+    /// since only the main actor may. On macOS there is none.
     public static var current: SigmaDevice {
         let system = ProcessInfo.processInfo.operatingSystemVersion
         return SigmaDevice(

@@ -1,8 +1,7 @@
 /// The shape of `config.json`, in the vendor's spelling.
 ///
 /// Which lists lose only their broken elements, and which invalidate what contains them, is part of the wire: the
-/// service
-/// sends configurations that older SDKs can't read in full.
+/// service sends configurations that older SDKs can't read in full.
 enum SigmaWire {
     /// The whole document.
     struct Root: Decodable, Sendable {

@@ -53,8 +53,7 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
     }
 
     /// Arranges a batch in stages that alternate between the lanes: an event joins the first stage of its lane that
-    /// isn't
-    /// before its user's last one.
+    /// isn't before its user's last one.
     private static func requests(_ batch: [Envelope], in lanes: [Lane], by lane: (Envelope) -> Lane) -> [Request] {
         var stages: [[Int]] = []
         var last: [String: Int] = [:]
@@ -83,8 +82,7 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
     /// - An outage or a stop also ends its lane: an unreachable address isn't called again in this delivery.
     ///
     /// Held-back events weren't sent, and no attempt is counted. Once an answer says that the kill switch is on, or the
-    /// task is
-    /// cancelled, no further request begins.
+    /// task is cancelled, no further request begins.
     ///
     /// - Parameter send: Sends the events of one request and reports what became of each, in the order of the request.
     /// - Returns: What became of all, in the order of the batch.

@@ -99,12 +99,10 @@ public enum JSON {
     /// Writes a value compactly, with the keys of objects in a fixed order.
     ///
     /// A `Double` is written with the fewest digits that read back as the same number, and keeps a fraction (`100.0`),
-    /// so that
-    /// it reads back as a `Double`. Only what must be escaped is; `/` isn't.
+    /// so that it reads back as a `Double`. Only what must be escaped is; `/` isn't.
     ///
     /// - Throws: `ErrorCode.invalidArgument` for a number that is infinite or not a number, and for a value nested
-    ///   deeper than
-    ///   `deepest`.
+    ///   deeper than `deepest`.
     public static func encode(
         _ value: FlagValue,
         order: KeyOrder = .sorted,

@@ -1,8 +1,7 @@
 /// How long to wait before each retry.
 ///
 /// The limit doubles with each attempt, and the wait is drawn at random between zero and the limit ("full jitter"), so
-/// that
-/// clients that failed together don't return together.
+/// that clients that failed together don't return together.
 public struct Backoff: Sendable, Hashable {
     /// The limit before the first retry.
     public var first: Duration

@@ -5,8 +5,7 @@ import HTTPTypes
 /// The meaning of a status or a transport error for the events that were sent.
 ///
 /// The table is total: an unknown code is an outage, because nothing says that the events arrived. The adapter must
-/// first
-/// read what the vendor says inside a 200.
+/// first read what the vendor says inside a 200.
 public enum DeliveryVerdict {
     /// Returns the verdict for a status alone.
     ///
@@ -48,8 +47,8 @@ public enum DeliveryVerdict {
     /// Returns the verdict for a transport error.
     ///
     /// An incomplete answer, and one too large to read to its end, are outages: the vendor may or may not have the
-    /// events. An
-    /// error in the settings or credentials stops. A request that couldn't be built is the event's own fault.
+    /// events. An error in the settings or credentials stops. A request that couldn't be built is the event's own
+    /// fault.
     public static func of(_ error: ExperimentationError) -> Verdict {
         switch error.code {
         case .transport, .timeout, .cancelled, .tooLarge, .shutDown, .disabled, .providerNotReady:

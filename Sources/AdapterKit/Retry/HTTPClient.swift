@@ -31,8 +31,7 @@ public struct HTTPClient: Sendable {
     /// Sends a request and waits for the whole response.
     ///
     /// Any status is a response, not an error; the last attempt's response is returned as it is. No retry begins whose
-    /// wait
-    /// would exceed the deadline.
+    /// wait would exceed the deadline.
     ///
     /// - Parameters:
     ///   - request: The request.

@@ -51,8 +51,7 @@ public enum HTTPDate {
     }
 
     // Calendar arithmetic by Howard Hinnant's algorithms for the proleptic Gregorian calendar, which count years from
-    // March
-    // so that the leap day comes last.
+    // March so that the leap day comes last.
 
     static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468

@@ -7,11 +7,9 @@
     /// Connects callers with libcurl's loop.
     ///
     /// The engine's thread waits for sockets and timers and delivers the answers. While it is awake, callers queue
-    /// their
-    /// transfers for it. While it sleeps, a caller begins its own transfer, up to the first bytes on the wire, which
-    /// saves
-    /// waking the thread. No caller ever waits for the loop: its work, a slow handshake for example, blocks only its
-    /// own thread.
+    /// their transfers for it. While it sleeps, a caller begins its own transfer, up to the first bytes on the wire,
+    /// which saves waking the thread. No caller ever waits for the loop: its work, a slow handshake for example, blocks
+    /// only its own thread.
     final class CurlDriver: Sendable {
         private let configuration: CurlTransport.Configuration
         private let poller: SocketPoller?

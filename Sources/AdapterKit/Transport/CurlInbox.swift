@@ -75,8 +75,7 @@
         /// way.
         ///
         /// Waking the thread costs more than its work for one transfer, and less than it saves for many: it has all
-        /// that libcurl
-        /// needs in its processor's cache.
+        /// that libcurl needs in its processor's cache.
         mutating func submit(_ transfer: CurlTransfer) -> Submission {
             guard !notes.isStopped else { return .refused }
             guard !isAsleep || underWay > Self.few else { return .toBegin }

@@ -6,8 +6,7 @@
     /// libcurl's side of the engine: a multi handle with the transfers under way.
     ///
     /// It never waits. The holder of its lock drives it: the engine's thread, or a caller that begins a transfer.
-    /// libcurl
-    /// allows any thread, one at a time.
+    /// libcurl allows any thread, one at a time.
     struct CurlLoop: ~Copyable {
         /// A finished transfer, and how it ended.
         typealias Ending = (transfer: CurlTransfer, result: CurlResult)
@@ -82,8 +81,7 @@
         /// Decides when the thread runs again even if no socket is ready.
         ///
         /// A planned time isn't postponed: while requests with the same deadline follow each other, the thread needs to
-        /// be told of
-        /// none of them.
+        /// be told of none of them.
         mutating func plan() -> ContinuousClock.Instant? {
             let kept = planned.flatMap { $0 > .now ? $0 : nil }
             planned = [kept, sockets.due].compactMap(\.self).min()

@@ -5,7 +5,7 @@
 
     /// The options already set on a handle, so that the next exchange sets only what differs.
     struct CurlOptions: ~Copyable {
-        /// How a request is framed; for each other shape a handle is set up anew.
+        /// How a request is framed; a handle is set up anew whenever this changes.
         private struct Shape: Equatable {
             enum Body { case none, inOnePiece, inPieces }
 
@@ -20,8 +20,7 @@
                     body = .none
                 } else {
                     // libcurl sends head and body of such a request together. It could also resend it on its own, which
-                    // only the callback
-                    // before each sending prevents.
+                    // only the callback before each sending prevents.
                     body = exchange.body.count <= 32 << 10 && ccurl_has_ready_callback() ? .inOnePiece : .inPieces
                 }
             }
@@ -30,8 +29,7 @@
         /// Whether the authorities are read once instead of for each handshake.
         ///
         /// With a folder beside the file, libcurl reads the file again for each handshake: about twenty milliseconds
-        /// during which no
-        /// other transfer advances. And whoever names a file wants no other authorities.
+        /// during which no other transfer advances. And a configured file means that no other authorities are wanted.
         static let readsFileOnce = ccurl_keeps_authorities() && ccurl_default_authorities() != nil
 
         private var shape: Shape?

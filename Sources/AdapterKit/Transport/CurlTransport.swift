@@ -8,13 +8,11 @@
     ///
     /// It speaks HTTP/1.1 with keep-alive, verifies certificates, follows no redirects, keeps no cookies, reads no
     /// `.netrc` and retries nothing; the limits of a call are kept to the millisecond and to the byte, after
-    /// decompression.
-    /// Proxies named in the environment (`https_proxy` and the like) are ignored unless the configuration says
-    /// otherwise.
+    /// decompression. Proxies named in the environment (`https_proxy` and the like) are ignored unless the
+    /// configuration says otherwise.
     ///
     /// The thread starts with a request, and ends after a quarter of a minute without one or when the transport is
-    /// released;
-    /// requests still under way then end with `ErrorCode.shutDown`.
+    /// released; requests still under way then end with `ErrorCode.shutDown`.
     public final class CurlTransport: HTTPTransport {
         /// Settings of an engine.
         public struct Configuration: Sendable, Hashable {

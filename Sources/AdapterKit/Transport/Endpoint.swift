@@ -74,8 +74,7 @@ public struct Endpoint: Sendable, Hashable {
     /// Creates a request below this address.
     ///
     /// Every segment, name and value is percent-encoded. A segment that is empty, `.` or `..` has no form that every
-    /// server
-    /// reads as an id; sending such a request fails with `ErrorCode.invalidArgument`.
+    /// server reads as an id; sending such a request fails with `ErrorCode.invalidArgument`.
     ///
     /// - Parameters:
     ///   - method: The method.

@@ -6,8 +6,7 @@ extension HTTPRequest {
     ///
     /// It refuses what would change where the request goes or how it is framed: a scheme other than `https` (or `http`
     /// to loopback), a user in the authority, a path that isn't encoded or has dot or empty segments, fields that the
-    /// engine
-    /// itself sets, values with control characters.
+    /// engine itself sets, values with control characters.
     ///
     /// - Throws: ``ErrorCode/configuration`` for the address, ``ErrorCode/invalidArgument`` for the rest; messages name
     ///   the field, never its value.
@@ -53,8 +52,7 @@ extension HTTPFields {
     /// Sets a field to an outside value, or throws if the value isn't valid in a field.
     ///
     /// The plain subscript silently replaces control characters by spaces, so a token with a stray line break would be
-    /// sent
-    /// damaged.
+    /// sent damaged.
     ///
     /// - Throws: ``ErrorCode/invalidArgument``, naming the field and not the value.
     public mutating func put(_ value: String, for name: HTTPField.Name) throws(ExperimentationError) {

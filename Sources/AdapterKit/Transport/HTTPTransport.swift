@@ -23,8 +23,7 @@ public protocol HTTPTransport: Sendable {
     /// Sends a request without a body, and passes on the response as it arrives.
     ///
     /// The parts are passed one after another, on whatever thread they arrive; the receiver must not wait or call back.
-    /// An
-    /// engine that can't stream passes everything at the end, which is the default.
+    /// An engine that can't stream passes everything at the end, which is the default.
     ///
     /// - Parameters:
     ///   - request: The request, as for ``send(_:body:limits:)``.

@@ -22,8 +22,7 @@ enum HostRules {
         if bytes.first == UInt8(ascii: "[") { return objectionToIPv6(host) }
         guard let lastLabel = lastLabel(of: bytes) else { return "this is not a host's name" }
         // Some part of every system reads a host that ends in a number as an IP address, and only this notation is the
-        // same
-        // address to all of them.
+        // same address to all of them.
         guard isNumeric(lastLabel) else { return nil }
         guard let address = ipv4(bytes) else { return "an IPv4 address is four numbers from 0 to 255" }
         switch (address >> 24, address >> 16 & 255) {

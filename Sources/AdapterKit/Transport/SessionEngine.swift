@@ -8,9 +8,8 @@ import HTTPTypes
 
 /// Exchanges HTTP requests through Foundation's `URLSession`, and ends by the deadline whatever the session does.
 ///
-/// On Apple platforms applications use it as ``URLSessionTransport``. On Linux it is compiled only for its tests:
-/// there Foundation ends the process on an answer that never becomes a final one, delivers a whole body although it was
-/// told
+/// On Apple platforms applications use it as ``URLSessionTransport``. On Linux it is compiled only for its tests: there
+/// Foundation ends the process on an answer that never becomes a final one, delivers a whole body although it was told
 /// to stop, and can't answer a Basic challenge (`docs/decisions/0022-transports.md`).
 package final class SessionEngine: HTTPTransport {
     private let session: URLSession

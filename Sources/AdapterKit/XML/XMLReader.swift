@@ -3,11 +3,9 @@ import Experimentation
 /// Reads XML from outside: as a whole, or not at all.
 ///
 /// The reader supports elements, attributes, text, CDATA sections, comments, processing instructions, XML's five
-/// predefined
-/// entities, and character references. Any `<!DOCTYPE` is refused, so that there are no other entities and
+/// predefined entities, and character references. Any `<!DOCTYPE` is refused, so that there are no other entities and
 /// nothing to fetch. A document is accepted only if its one root is closed and only white space follows. The reader
-/// uses no
-/// recursion and reads nothing but its bytes (`docs/decisions/0021-xml.md`).
+/// uses no recursion and reads nothing but its bytes (`docs/decisions/0021-xml.md`).
 public enum XMLReader {
     /// The maximum nesting of elements, unless a call states another.
     public static let deepest = 64

@@ -64,8 +64,7 @@ struct CampaignBoard: Sendable {
     ///   - campaigns: In the vendor's order.
     ///   - key: The surface where the event happened.
     ///   - epoch: What ``epoch(of:)`` returned when the event was tracked; `nil` if that is no longer known, in which
-    ///     case
-    ///     the surface's current epoch counts.
+    ///     case the surface's current epoch counts.
     /// - Returns: The campaigns that are due now.
     mutating func receive(_ campaigns: [Campaign], surface key: String?, epoch: UInt64?) -> [Delivery] {
         if campaigns.isEmpty { return [] }
@@ -151,9 +150,8 @@ struct CampaignBoard: Sendable {
     /// Returns the handler to call for a delivery that was made due earlier, now that its turn has come.
     ///
     /// If the handler was replaced in the meantime, the new one is called. If it was removed, or the surface is no
-    /// longer
-    /// deliverable, the campaign is held again, before any newer one. If the surface was cleared, the campaign is
-    /// dropped.
+    /// longer deliverable, the campaign is held again, before any newer one. If the surface was cleared, the campaign
+    /// is dropped.
     mutating func redeem(_ delivery: Delivery) -> CampaignHandler? {
         let target = delivery.campaign.target
         guard var surface = surfaces[delivery.surface], surface.epoch == delivery.epoch else {

@@ -28,8 +28,7 @@ public struct BackPressure: Sendable, Hashable {
 /// Holds back callers of `track` while too many events wait.
 ///
 /// The store is asked only when the limit may have been reached: the number of events that waited when it was last
-/// asked,
-/// plus those accepted since, is an upper bound.
+/// asked, plus those accepted since, is an upper bound.
 final class Brake: Sendable {
     private struct State {
         var bound: Int?

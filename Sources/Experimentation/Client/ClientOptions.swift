@@ -22,20 +22,18 @@ public struct ClientOptions: Sendable {
     /// How many bytes of memory the decisions of users without a session may take, roughly.
     ///
     /// A user with nine flags takes about four kilobytes where the vendor is asked for each user, so the default holds
-    /// about
-    /// sixteen thousand. Where rules are evaluated here, nothing is kept per user. The least recently used go first.
+    /// about sixteen thousand. Where rules are evaluated here, nothing is kept per user. The least recently used go
+    /// first.
     public var decisionCacheBytes: Int
     /// Values to read until there are decisions.
     public var bootstrap: Bootstrap?
     /// What ``UserSession/track(_:at:on:)`` does while too many events wait; `nil` to accept them all the same, so that
-    /// a
-    /// full store drops the oldest of the least important.
+    /// a full store drops the oldest of the least important.
     public var backPressure: BackPressure?
     /// How long ``ExperimentationClient/shutdown(within:)`` may take if it is given no duration.
     public var shutdownDeadline: Duration
     /// Whether events left by an earlier run wait until ``ExperimentationClient/beginDelivery()``: for a vendor whose
-    /// users may
-    /// withdraw consent first.
+    /// users may withdraw consent first.
     package var waitsForUser = false
 
     /// Creates options.

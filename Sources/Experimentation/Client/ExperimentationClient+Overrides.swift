@@ -2,8 +2,7 @@
 ///
 /// They work with every vendor, also before there are decisions and while the kill switch is on. Their reason is
 /// ``Reason/localOverride``; they are never exposed, and forgotten with the client. To force a variation of an
-/// experiment,
-/// over restarts and with the vendor's knowledge, use ``force(_:)``.
+/// experiment, over restarts and with the vendor's knowledge, use ``force(_:)``.
 extension ExperimentationClient {
     /// The overriding values by flag.
     public var flagOverrides: [String: FlagValue] { core.flagOverrides.all }

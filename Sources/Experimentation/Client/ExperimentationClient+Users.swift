@@ -16,8 +16,7 @@ extension ExperimentationClient {
     /// Accepts an event of a user, to be delivered at least once.
     ///
     /// The user's attributes go with it, for vendors that learn of them from events. ``User/consent`` counts as stated
-    /// with the
-    /// call: granted releases the user's held events.
+    /// with the call: granted releases the user's held events.
     ///
     /// - Parameters:
     ///   - event: What happened.

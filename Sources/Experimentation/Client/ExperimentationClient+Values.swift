@@ -15,14 +15,12 @@ public struct EvaluationOptions: Sendable {
 }
 
 /// Evaluation for a user without a session, as on a server: apart from a bounded memory of decisions and exposures,
-/// nothing
-/// of the user is kept.
+/// nothing of the user is kept.
 ///
 /// ``decisions(for:honoring:)`` works with every vendor that decides, and what it returns is complete in itself. The
 /// synchronous reads here use what is at hand: for a vendor that publishes rules, ``refresh(force:)`` must have fetched
 /// them once; for one that is asked, ``decisions(for:honoring:)`` must have been called for the user, and its answer
-/// must
-/// still fit into ``ClientOptions/decisionCacheBytes``. A flag that isn't there reads as the default, with
+/// must still fit into ``ClientOptions/decisionCacheBytes``. A flag that isn't there reads as the default, with
 /// ``ErrorCode/providerNotReady``; an expired one has reason ``Reason/stale`` and its age, as in a session.
 extension ExperimentationClient {
     /// The Boolean value of a flag for a user, or the default.
@@ -85,8 +83,7 @@ extension ExperimentationClient {
     /// Decides all flags for a user, asking the vendor if necessary.
     ///
     /// The result is complete in itself, whatever this client keeps. The synchronous reads for this user use it as
-    /// well, for as
-    /// long as it fits into ``ClientOptions/decisionCacheBytes``.
+    /// well, for as long as it fits into ``ClientOptions/decisionCacheBytes``.
     ///
     /// - Parameters:
     ///   - user: The user.

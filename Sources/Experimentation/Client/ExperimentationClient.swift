@@ -110,8 +110,7 @@ public final class ExperimentationClient: Sendable {
     public var extras: (any Sendable)? { core.roles.extras }
 
     /// Returns the features that only one vendor has by their type, also where several providers are composed; `nil` if
-    /// there
-    /// are none.
+    /// there are none.
     public func extras<Extras: Sendable>(as type: Extras.Type = Extras.self) -> Extras? {
         if let own = core.roles.extras as? Extras { return own }
         for further in core.roles.furtherExtras { if let found = further as? Extras { return found } }
@@ -194,9 +193,8 @@ public final class ExperimentationClient: Sendable {
     /// What became of events by type since this client was created, for all of its destinations together.
     ///
     /// For observing an application: the counts live in memory, start from zero with each run, and leave out what the
-    /// store
-    /// removed on its own (too old, too many, consent denied). The accounts that balance, over all runs, are those of
-    /// ``ledger()``.
+    /// store removed on its own (too old, too many, consent denied). The accounts that balance, over all runs, are
+    /// those of ``ledger()``.
     public var countsByType: [String: EventCounts] { core.outbox.counters.counts }
 
     /// What waits for delivery, and why.
@@ -219,8 +217,7 @@ public final class ExperimentationClient: Sendable {
     /// Removes every waiting event of all users.
     ///
     /// Deliveries under way are stopped first, and what is removed counts as purged. Signals of withdrawn consent stay:
-    /// they
-    /// are owed to the users.
+    /// they are owed to the users.
     /// - Returns: How many events were removed.
     /// - Throws: As ``waitingEvents(after:limit:)``.
     @discardableResult
@@ -229,9 +226,8 @@ public final class ExperimentationClient: Sendable {
     /// Delivers what can be delivered, and waits for it.
     ///
     /// It waits for events that may be retried in time: after an outage, or when the vendor asks for patience. It
-    /// returns
-    /// early once everything is delivered, or when all that is left can be retried only after the deadline or not at
-    /// all.
+    /// returns early once everything is delivered, or when all that is left can be retried only after the deadline or
+    /// not at all.
     ///
     /// - Parameters:
     ///   - duration: How long to wait at most; deliveries under way then go on.
@@ -249,8 +245,7 @@ public final class ExperimentationClient: Sendable {
     /// Resumes deliveries that stopped because the vendor refused the credentials or the like.
     ///
     /// Call it when the cause is gone: a key was renewed, a contract was fixed. Without it, a single event is tried
-    /// after a
-    /// quarter of an hour, then after twice as long each time, up to four hours, and with the next run.
+    /// after a quarter of an hour, then after twice as long each time, up to four hours, and with the next run.
     public func resumeDelivery() async { await core.outbox.resumeAfterRefusal() }
 
     /// Starts deliveries that were waiting for a user.
@@ -259,10 +254,8 @@ public final class ExperimentationClient: Sendable {
     /// Delivers what it can within a deadline, and ends.
     ///
     /// Everything that waits is tried once; what the vendor doesn't take stays in the store. To wait for a busy vendor,
-    /// call
-    /// ``flush(within:)`` before. Events removed by a denial of consent are erased from the store's files by then if
-    /// time
-    /// allows, otherwise shortly afterwards or when the files are next opened.
+    /// call ``flush(within:)`` before. Events removed by a denial of consent are erased from the store's files by then
+    /// if time allows, otherwise shortly afterwards or when the files are next opened.
     ///
     /// - Parameter duration: How long it may take; `nil` for the options' deadline.
     public func shutdown(within duration: Duration? = nil) async {

@@ -6,8 +6,7 @@
 /// ```
 ///
 /// Reading never waits or throws. The first read that reveals the variation of an experiment records an exposure, by
-/// the
-/// client's ``ExposurePolicy``. Once the decisions expire, reads have reason ``Reason/stale`` and their age.
+/// the client's ``ExposurePolicy``. Once the decisions expire, reads have reason ``Reason/stale`` and their age.
 public struct UserDecisions: Sendable {
     /// The user, with all attributes that were known.
     public let user: User
@@ -41,8 +40,7 @@ public struct UserDecisions: Sendable {
     ///
     /// - Parameter experiment: The experiment's id or name.
     /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the
-    ///   vendor takes
-    ///   no exposures.
+    ///   vendor takes no exposures.
     public func expose(_ experiment: String) throws(ExperimentationError) {
         let place = assignments.first { $0.experiment.id == experiment || $0.experiment.name == experiment }
         guard let place else {

@@ -18,8 +18,7 @@ extension UserSession {
     /// The changes of what this session reads, from now on.
     ///
     /// A change is announced when flags read differently or the status changes: after a refresh, a failed answer, a
-    /// login, an
-    /// override. The sequence ends with the client, or when its consumer stops iterating.
+    /// login, an override. The sequence ends with the client, or when its consumer stops iterating.
     ///
     /// ```swift
     /// for await change in session.changes where change.flags.contains("theme") { apply(session.string("theme", default: "light")) }

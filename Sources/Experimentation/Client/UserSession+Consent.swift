@@ -5,14 +5,11 @@ extension UserSession {
     /// Gives or withdraws consent.
     ///
     /// Granted releases held events, with their original times. Denied removes the user's waiting events and stored
-    /// state
-    /// without a trace; once this returns, no further delivery of theirs begins except the vendor's own opt-out signal,
-    /// and
-    /// their events are refused, whichever session or process they come from, until they consent again.
+    /// state without a trace; once this returns, no further delivery of theirs begins except the vendor's own opt-out
+    /// signal, and their events are refused, whichever session or process they come from, until they consent again.
     ///
     /// - Throws: ``ErrorCode/store``; the consent takes effect in this process nevertheless, and calling again
-    ///   completes what
-    ///   is still owed.
+    ///   completes what is still owed.
     public func setConsent(_ consent: Consent) async throws(ExperimentationError) {
         guard consent != .unknown else { return state.withLock { $0.user.consent = .unknown } }
         let (userID, ticket) = state.withLock { state in
@@ -116,8 +113,7 @@ extension UserSession {
     }
 
     /// Waits until the denial that the session began with has been carried out: it is durable, and no delivery of the
-    /// user's
-    /// is under way.
+    /// user's is under way.
     ///
     /// - Throws: Why it failed, if the second attempt failed as well.
     func untilDenied() async throws(ExperimentationError) {

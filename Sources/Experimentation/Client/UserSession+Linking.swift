@@ -3,10 +3,9 @@ extension UserSession {
     /// Makes this session's user a known one, and asks the vendor to link the two.
     ///
     /// If the vendor needs several steps, progress is stored after each, so that the next call with the same arguments
-    /// resumes
-    /// an interrupted link, even in a later run. A call with another identity or other criteria starts over and
-    /// abandons the
-    /// interrupted one. If the vendor needs no steps, this is ``identify(_:)``, and the criteria are ignored.
+    /// resumes an interrupted link, even in a later run. A call with another identity or other criteria starts over and
+    /// abandons the interrupted one. If the vendor needs no steps, this is ``identify(_:)``, and the criteria are
+    /// ignored.
     ///
     /// - Parameters:
     ///   - identity: The user's new identity.

@@ -5,8 +5,8 @@ extension UserSession {
     /// Brings the decisions up to date, by the vendor's rules of freshness.
     ///
     /// Concurrent calls for the same user and attributes share one request. On failure the last good decisions stay,
-    /// with
-    /// reason ``Reason/stale``; if there are none, those of an earlier run are used, with reason ``Reason/cached``.
+    /// with reason ``Reason/stale``; if there are none, those of an earlier run are used, with reason
+    /// ``Reason/cached``.
     ///
     /// - Parameter force: Whether to ask the vendor even if the decisions haven't expired.
     /// - Throws: Why there are no new decisions; ``ErrorCode/unsupported`` if the vendor makes none.

@@ -5,8 +5,7 @@ extension UserSession {
     /// Accepts an event, to be delivered at least once.
     ///
     /// Once this returns, the event survives whatever the client's store survives. It is delivered later, by the
-    /// vendor's
-    /// batch policy, in the order of this user's events.
+    /// vendor's batch policy, in the order of this user's events.
     ///
     /// - Parameters:
     ///   - event: What happened.
@@ -56,8 +55,7 @@ extension UserSession {
     /// Tracks an event without waiting; it is accepted shortly afterwards, in the order of the calls.
     ///
     /// The event, the user and the surface are captured at the call. Prefer ``track(_:at:on:)``: this event is lost if
-    /// the
-    /// process dies before the store has it, and a failure of the store is only logged.
+    /// the process dies before the store has it, and a failure of the store is only logged.
     ///
     /// - Parameters:
     ///   - event: What happened.
@@ -84,8 +82,7 @@ extension UserSession {
     }
 
     /// Wraps an event in an envelope and queues it for the store, both under the session's lock, so that later changes
-    /// of
-    /// consent are queued behind it.
+    /// of consent are queued behind it.
     private func place<Ticket>(
         _ event: TrackingEvent,
         at date: Date?,
@@ -97,8 +94,7 @@ extension UserSession {
         return state.withLock { state in
             if core.roles.campaigns != nil {
                 // This many wait only during a long outage. Events dropped meanwhile are never reported, so their
-                // entries would stay.
-                // Their campaigns count as after a start: for the surface's current epoch.
+                // entries would stay. Their campaigns count as after a start: for the surface's current epoch.
                 if state.epochs.count >= UserSession.mostEpochs { state.epochs = [:] }
                 state.epochs[eventID] = state.board.epoch(of: surface)
             }
@@ -130,8 +126,7 @@ extension UserSession {
     ///
     /// - Parameter experiment: The experiment's id or name.
     /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the
-    ///   vendor takes
-    ///   no exposures.
+    ///   vendor takes no exposures.
     public func expose(_ experiment: String) throws(ExperimentationError) {
         let catalogue = snapshots.current.decisions.catalogue
         let place = decisions.assignmentIndices.first { index in

@@ -1,8 +1,7 @@
 /// Reading flags. Nothing here waits, throws, allocates or touches the network.
 ///
 /// What can't be answered reads as the default; ``details(_:default:)-(_,Bool)`` says why. The first read that reveals
-/// the
-/// variation of an experiment records an exposure, by the client's ``ExposurePolicy``.
+/// the variation of an experiment records an exposure, by the client's ``ExposurePolicy``.
 extension UserSession {
     /// The Boolean value of a flag, or the default.
     public func bool(_ key: String, default defaultValue: Bool) -> Bool { value(key, defaultValue) }

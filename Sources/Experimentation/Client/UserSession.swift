@@ -103,8 +103,7 @@ public final class UserSession: Sendable {
     /// Switches this session to another user, as at a login or logout, where the vendor needs no more than both ids.
     ///
     /// Reads keep the old decisions, as ``Reason/stale``, until the next ``refresh(force:)``. To have the vendor link
-    /// the two
-    /// users, call ``link(to:criteria:)``.
+    /// the two users, call ``link(to:criteria:)``.
     public func identify(_ identity: Identity) {
         state.withLock { state in
             guard state.user.identity != identity else { return }
@@ -183,7 +182,7 @@ public final class UserSession: Sendable {
         state.withLock { $0.board.held(surface: surface) }
     }
 
-    /// Forgets the epoch of an event that can bring no more campaigns.
+    /// Removes the epoch of an event that can bring no more campaigns.
     func forgetEpoch(of envelope: Envelope) { state.withLock { _ = $0.epochs.removeValue(forKey: envelope.id) } }
 
     func setInUse(_ isInUse: Bool) { hand(over: state.withLock { $0.board.setInUse(isInUse) }) }

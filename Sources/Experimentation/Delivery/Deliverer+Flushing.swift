@@ -8,8 +8,7 @@ extension Deliverer {
     /// - Parameters:
     ///   - deadline: When it returns, whatever is under way.
     ///   - isPatient: Whether to wait for retries that are due before the deadline; otherwise it returns after the
-    ///     first
-    ///     run.
+    ///     first run.
     func flush(by deadline: Instant, isPatient: Bool) async {
         let time = environment.time
         var hasOwnRun = false

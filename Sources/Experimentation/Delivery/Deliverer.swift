@@ -3,10 +3,8 @@ import Foundation
 /// Delivers what is owed to one destination: waits, leases, sends, settles.
 ///
 /// One task runs it, from the client's start to its end. ``DeliverySchedule`` decides when it wakes, ``DeliveryRound``
-/// what
-/// it sends next, ``DeliveryDecision`` what becomes of an event, and ``SettlementWriter`` writes that down. This actor
-/// has
-/// only the effects.
+/// what it sends next, ``DeliveryDecision`` what becomes of an event, and ``SettlementWriter`` writes that down. This
+/// actor has only the effects.
 actor Deliverer {
     typealias Instant = ContinuousClock.Instant
 

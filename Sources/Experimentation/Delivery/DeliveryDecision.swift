@@ -79,8 +79,7 @@ enum RetrySchedule {
     static let longest: Duration = .seconds(300)
 
     /// The wait before an attempt: drawn between zero and a bound that doubles, so that clients that failed together
-    /// don't
-    /// return together.
+    /// don't return together.
     ///
     /// - Parameters:
     ///   - attempt: How many attempts have failed.
@@ -93,8 +92,7 @@ enum RetrySchedule {
     }
 
     /// The wait before trying a single event on a vendor that refused everything, which usually lasts until its
-    /// settings are
-    /// corrected: about a quarter of an hour, then twice as long each time, up to about four hours.
+    /// settings are corrected: about a quarter of an hour, then twice as long each time, up to about four hours.
     ///
     /// - Parameters:
     ///   - stops: How often in a row it has refused.

@@ -47,8 +47,7 @@ struct DeliveryEvent: Sendable {
 /// Passes the outcome of deliveries to a listener that is created after them.
 final class DeliveryEvents: Sendable {
     /// A closure stored directly in a mutex is wrapped once more by every access, until calling it overflows the stack;
-    /// a
-    /// closure in a structure isn't.
+    /// a closure in a structure isn't.
     private struct Listener: Sendable {
         var receive: @Sendable (DeliveryEvent) async -> Void
     }

@@ -5,10 +5,8 @@ import Foundation
 /// Pure: it uses no clock, no task and no store.
 ///
 /// A round begins at the front of the lane and continues behind what it was handed. It ends when nothing is left, when
-/// a
-/// user has to wait, when the vendor gives no answer, and as soon as a user denies consent to an event in it. What it
-/// was
-/// handed and hasn't sent needs no record: the next round is handed it again.
+/// a user has to wait, when the vendor gives no answer, and as soon as a user denies consent to an event in it. What it
+/// was handed and hasn't sent needs no record: the next round is handed it again.
 struct DeliveryRound: Equatable {
     /// Lease more while fewer batches than this are ahead: enough to send while the store waits for the disk.
     private static let mostAhead = 8

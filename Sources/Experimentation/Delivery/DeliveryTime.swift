@@ -21,8 +21,7 @@ struct Moment {
 }
 
 /// The time of day as far as it can be trusted: at most the start plus the time elapsed, so that a clock set ahead
-/// doesn't
-/// make events old.
+/// doesn't make events old.
 struct CautiousClock: Sendable {
     private let time: any TimeSource
     private let began: (date: Date, instant: ContinuousClock.Instant)

@@ -49,8 +49,7 @@ final class EventCounters: Sendable {
     }
 
     /// Counts runs of one type at a time: events of a type mostly come together, and a dictionary lookup costs more
-    /// than
-    /// counting.
+    /// than counting.
     private func count(_ types: [String], _ add: (inout EventCounts, Int) -> Void) {
         state.withLock { counts in
             var start = 0

@@ -4,10 +4,8 @@ import Synchronization
 /// The one way into the store: events and changes of consent, in the order in which they were said.
 ///
 /// A statement takes its place in line at once and without waiting, so that a caller can decide and state under a lock
-/// of
-/// its own. The first in an empty line carries the line into the store; whatever arrives meanwhile goes along in the
-/// next
-/// transaction.
+/// of its own. The first in an empty line carries the line into the store; whatever arrives meanwhile goes along in the
+/// next transaction.
 final class Intake: Sendable {
     /// What to write down.
     enum Statement: Sendable {

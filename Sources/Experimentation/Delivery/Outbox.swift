@@ -4,8 +4,8 @@ import Foundation
 /// independently.
 ///
 /// What is accepted goes through one ``Intake`` into the store, and out of it by one ``Deliverer`` for each
-/// destination.
-/// What stops deliveries (no network, the kill switch, wrong settings) stops only those: events are still accepted.
+/// destination. What stops deliveries (no network, the kill switch, wrong settings) stops only those: events are still
+/// accepted.
 final class Outbox: Sendable {
     /// How long the store may take at least to say whether it is empty, even when the deadline has passed.
     static let leastForStatus: Duration = .milliseconds(500)
@@ -132,8 +132,7 @@ final class Outbox: Sendable {
     func outcome(of ticket: Intake.Ticket) async throws(ExperimentationError) { try await intake.outcome(of: ticket) }
 
     /// Waits until a user's denial is carried out: their waiting events are removed, what is kept of them is deleted,
-    /// and
-    /// apart from the consent signal no request with an event of theirs is under way.
+    /// and apart from the consent signal no request with an event of theirs is under way.
     ///
     /// - Parameters:
     ///   - ticket: The denial's place in line.

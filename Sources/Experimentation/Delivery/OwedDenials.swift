@@ -3,8 +3,7 @@ import Synchronization
 /// The denials of consent that a failing store couldn't carry out.
 ///
 /// While one is owed, nothing of its user is sent or accepted. Every round of deliveries and every statement of the
-/// user
-/// tries it again; a note in the state store, if that works, makes the next run do the same.
+/// user tries it again; a note in the state store, if that works, makes the next run do the same.
 final class OwedDenials: Sendable {
     private let store: any OutboxStore
     private let kept: KeptState

@@ -3,9 +3,8 @@ import Foundation
 /// Writes down the outcome of a batch while the next one is sent, at most one batch behind.
 ///
 /// If the process dies, the vendor may have two batches of which the store knows nothing: the one being written down
-/// and
-/// the one under way. What a failing store couldn't write down is kept and written by the next round, so that it isn't
-/// sent again.
+/// and the one under way. What a failing store couldn't write down is kept and written by the next round, so that it
+/// isn't sent again.
 actor SettlementWriter {
     private struct Batch {
         var settlements: [Settlement]

@@ -19,8 +19,7 @@ public struct Envelope: Sendable, Hashable, Codable, Identifiable {
     /// When it happened.
     public var date: Date
     /// Attributes that changed since the user's last event, for vendors that learn of them that way; ``FlagValue/null``
-    /// for a
-    /// removed one.
+    /// for a removed one.
     public var attributeChanges: Attributes
     /// The number of attempts that failed because of the event itself.
     public var attempts: Int
@@ -53,7 +52,6 @@ extension Sequence<Envelope> {
     /// A name for a batch by its events, for vendors whose wire takes an idempotency key.
     ///
     /// The same events in the same order have the same name in any process, and a batch that got no answer is sent
-    /// again
-    /// unchanged. A digest of 64 hexadecimal digits; costs about a microsecond per event.
+    /// again unchanged. A digest of 64 hexadecimal digits; costs about a microsecond per event.
     public var batchName: String { Digest.hex(map(\.id)) }
 }

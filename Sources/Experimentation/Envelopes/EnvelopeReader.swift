@@ -3,8 +3,7 @@ import Foundation
 /// Reads the written form of common envelopes; `JSONDecoder` reads the rest.
 ///
 /// It accepts only what ``EnvelopeWriter`` writes itself, without white space, and gives up at the first unexpected
-/// token,
-/// so that it never decides on its own what is valid.
+/// token, so that it never decides on its own what is valid.
 struct EnvelopeReader {
     /// Leaves the bytes to another reader, which may refuse them.
     private struct GivesUp: Error {}

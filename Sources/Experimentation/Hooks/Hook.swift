@@ -2,10 +2,8 @@
 ///
 /// The stages of an evaluation run in this order: ``before(_:data:)``, the evaluation, ``after(_:details:data:)`` or
 /// ``error(_:error:data:)``, ``finally(_:details:data:)``. Several hooks run *before* in the order client, call,
-/// provider,
-/// and the other stages in reverse. Evaluation is synchronous, so hooks are too: they must be quick. By default, each
-/// stage
-/// does nothing.
+/// provider, and the other stages in reverse. Evaluation is synchronous, so hooks are too: they must be quick. By
+/// default, each stage does nothing.
 public protocol Hook: Sendable {
     /// Runs before the evaluation.
     ///
@@ -13,8 +11,7 @@ public protocol Hook: Sendable {
     ///   - context: The evaluation and its user.
     ///   - data: This hook's own notes for this evaluation.
     /// - Returns: Attributes to lay over the user's for this evaluation, or `nil`. They have an effect where a client
-    ///   evaluates
-    ///   for a user, but not in a session, which has been decided already.
+    ///   evaluates for a user, but not in a session, which has been decided already.
     /// - Throws: An error to return the default with its code; the other hooks' *before* is then skipped.
     func before(_ context: HookContext, data: inout HookData) throws(ExperimentationError) -> Attributes?
 

@@ -44,8 +44,7 @@ package final class AsyncGate: Sendable {
             await withCheckedContinuation { continuation in
                 let mayPass = state.withLock { state in
                     // A task is marked as cancelled before its handler runs, and the handler needs this lock: either
-                    // the mark is seen here, or
-                    // the handler finds the continuation.
+                    // the mark is seen here, or the handler finds the continuation.
                     if state.isOpen || Task.isCancelled { return true }
                     state.waiting[id] = continuation
                     return false

@@ -41,8 +41,7 @@ public struct LogEntry: Sendable, Hashable {
     /// Creates a message.
     ///
     /// Characters from outside that could forge, hide or reverse a line are escaped as `\u{a}`: control characters,
-    /// line and
-    /// paragraph separators, and marks that change the direction of writing.
+    /// line and paragraph separators, and marks that change the direction of writing.
     public init(_ level: LogLevel, _ event: String, _ message: String, fields: [String: String] = [:]) {
         self.level = level
         self.event = event
@@ -54,8 +53,7 @@ public struct LogEntry: Sendable, Hashable {
 /// Strings that stay on one line, however they are shown.
 package enum OneLine {
     /// Returns the text with an escape, such as `\u{1b}`, for every character that a terminal would obey and a reader
-    /// wouldn't
-    /// see.
+    /// wouldn't see.
     package static func of(_ text: String) -> String {
         // Nearly every text is plain ASCII, which is quick to check.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }

@@ -35,8 +35,7 @@ package struct JSONParser {
     /// Reads a whole document, with or without a byte order mark.
     ///
     /// A number becomes an ``FlagValue/int(_:)`` if it is written as digits alone and fits; every other number,
-    /// including `-0`,
-    /// becomes the nearest `Double`.
+    /// including `-0`, becomes the nearest `Double`.
     ///
     /// - Parameters:
     ///   - bytes: The document.
@@ -152,8 +151,7 @@ package struct JSONParser {
     }
 
     /// Adds a finished value to its container, and closes the containers that end there; returns the outermost value
-    /// once it is
-    /// complete, and `nil` if another value follows.
+    /// once it is complete, and `nil` if another value follows.
     private mutating func finish(_ finished: FlagValue) throws(JSONFault) -> FlagValue? {
         var value = finished
         while let level = levels.last {

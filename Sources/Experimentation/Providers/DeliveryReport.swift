@@ -1,8 +1,7 @@
 /// What became of a batch.
 ///
 /// An event without a verdict, or beyond the end of the report, got no answer and is retried as after an outage.
-/// Verdicts
-/// beyond the end of the batch are ignored.
+/// Verdicts beyond the end of the batch are ignored.
 public struct DeliveryReport: Sendable {
     /// The verdicts on a batch.
     public enum Verdicts: Sendable, Hashable {
@@ -45,8 +44,7 @@ public struct DeliveryReport: Sendable {
     /// The verdict on the event at a position of the batch; `nil` if there is none.
     ///
     /// A report with the same verdict on every event doesn't know how many there are: setting one verdict leaves the
-    /// later
-    /// positions without one, and their events are sent again. Give it the size of the batch first, with
+    /// later positions without one, and their events are sent again. Give it the size of the batch first, with
     /// `report.verdicts = .each(report.verdicts(count: batch.count))`.
     public subscript(index: Int) -> Verdict? {
         get {
@@ -105,8 +103,7 @@ public enum Verdict: Sendable, Hashable {
     /// The vendor didn't take it, for a reason that may lie in the event: try again, and count the attempt.
     case failed(String)
     /// The batch was refused as a whole, or the event wasn't sent because an earlier one of its user was refused: try
-    /// such
-    /// events again in halves, at once and without counting an attempt, to find the one at fault.
+    /// such events again in halves, at once and without counting an attempt, to find the one at fault.
     ///
     /// When one event of a user has to wait, the user's later events wait too.
     case split(String)

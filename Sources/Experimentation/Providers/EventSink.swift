@@ -13,12 +13,10 @@ public protocol EventSink: Sendable {
     /// Sends events in this order, and reports what became of each.
     ///
     /// A user's later event isn't sent once an earlier one is to be retried: the order of each user's events is kept,
-    /// whatever
-    /// fails.
+    /// whatever fails.
     ///
     /// Don't retry: the outbox does. The call must end by itself, so every request needs a deadline. If the task is
-    /// cancelled,
-    /// events without a verdict are retried.
+    /// cancelled, events without a verdict are retried.
     ///
     /// - Parameter batch: The events of one batch, oldest first.
     /// - Returns: A verdict on each event, in the order of the batch, and what came back with the answer.

@@ -12,25 +12,21 @@ public protocol ExperimentationProvider: Sendable {
     /// A string that tells one account of this vendor from another, for file names and cache keys.
     ///
     /// It must differ whenever a cached answer of one account must not be used for the other, or an event of one must
-    /// not be
-    /// sent to the other: another environment, another credential. A store knows the account by a digest of it, so the
-    /// string
-    /// must stay the same from version to version. It may hold a secret; only the digest is ever written.
+    /// not be sent to the other: another environment, another credential. A store knows the account by a digest of it,
+    /// so the string must stay the same from version to version. It may hold a secret; only the digest is ever written.
     var scope: String { get }
 
     /// What the provider supports in detail, for the matrix and for the conformance suite.
     var capabilities: Set<Capability> { get }
 
     /// The owner of events and of the state kept between runs: an account named after ``name`` and ``scope``, unless
-    /// the
-    /// provider acts for another's account.
+    /// the provider acts for another's account.
     var destination: Destination { get }
 
     /// Creates the vendor's roles; the client calls it once, before anything else.
     ///
     /// Checks the settings and opens what the provider needs. It must not wait for the vendor: an unreachable vendor is
-    /// no
-    /// reason to fail here.
+    /// no reason to fail here.
     ///
     /// - Parameter context: What the client lends: its environment, and a store of the provider's own.
     /// - Returns: The vendor's roles, as values; fixed from then on.
@@ -64,10 +60,8 @@ public struct ProviderRoles: Sendable {
     /// Further destinations of events: each has its own order, attempts, pauses and ledger.
     ///
     /// An event that a further sink's ``EventSink/check(_:)`` refuses isn't owed to it. If there are ``events``, they
-    /// decide
-    /// whether an event is accepted at all, and none of the routes leads to the provider's own destination; if there
-    /// are none,
-    /// an event is accepted if one of the routes takes it. Destinations are distinct.
+    /// decide whether an event is accepted at all, and none of the routes leads to the provider's own destination; if
+    /// there are none, an event is accepted if one of the routes takes it. Destinations are distinct.
     public var furtherRoutes: [EventRoute] = []
     /// How an anonymous user becomes a known one, if that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
@@ -84,8 +78,7 @@ public struct ProviderRoles: Sendable {
     /// Features that only the wrapped providers have, for ``ExperimentationClient/extras(as:)``.
     public var furtherExtras: [any Sendable] = []
     /// Called for each flag that a user sees because of a variation, once in a session, if an exposure of each
-    /// variation isn't
-    /// enough; `nil` if the provider needn't know.
+    /// variation isn't enough; `nil` if the provider needn't know.
     ///
     /// Called while a flag is read, before its exposure is recorded: it must be quick. It slows reading down.
     public var flagSeen: (@Sendable (FlagSight) -> Void)?

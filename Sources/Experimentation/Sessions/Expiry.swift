@@ -3,12 +3,9 @@ import Foundation
 /// The moment at which decisions expire, cheap enough to check with every read.
 ///
 /// The continuous clock costs as much as the rest of a read. On Linux the machine's coarse clocks are checked first, at
-/// a
-/// fifth of the cost. They advance every few milliseconds, so they are trusted only when they say that the moment is
-/// still
-/// ahead. The monotonic clock doesn't count while the machine sleeps; the wall clock does: once the two have drifted
-/// apart,
-/// only the continuous clock counts. Expiry is noticed at most a second late.
+/// a fifth of the cost. They advance every few milliseconds, so they are trusted only when they say that the moment is
+/// still ahead. The monotonic clock doesn't count while the machine sleeps; the wall clock does: once the two have
+/// drifted apart, only the continuous clock counts. Expiry is noticed at most a second late.
 final class Expiry: Sendable {
     /// The moment.
     let instant: ContinuousClock.Instant

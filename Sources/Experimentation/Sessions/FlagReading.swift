@@ -142,8 +142,7 @@ enum FlagReader {
         }
         if resolution.value == .null {
             // The vendor has the flag and leaves the value to the caller: a default, not an error. Under an experiment
-            // the variation
-            // says so, and seeing the default is seeing the variation.
+            // the variation says so, and seeing the default is seeing the variation.
             let isDisabled = resolution.reason == .disabled
             return FlagReading(
                 details: EvaluationDetails(

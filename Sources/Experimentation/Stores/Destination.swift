@@ -1,8 +1,7 @@
 /// Where events go: one account of one vendor.
 ///
 /// Each destination has its own order, attempts, pauses and ledger in a store; the failures of one don't affect
-/// another. A
-/// provider has one, named after it and a digest of its scope.
+/// another. A provider has one, named after it and a digest of its scope.
 public struct Destination: Sendable, Hashable, Codable {
     /// The provider's name.
     public let provider: String

@@ -4,8 +4,7 @@ import Synchronization
 /// What the client keeps between runs, in a written form that is specific to this provider's scope.
 ///
 /// Each value carries a digest over scope, key and content: a value that was edited, or copied from another account or
-/// user,
-/// counts as missing.
+/// user, counts as missing.
 struct KeptState: Sendable {
     let store: any StateStore
     private let prefix: String

@@ -19,8 +19,7 @@ public struct NewEvent: Sendable, Hashable {
     /// The destinations that it is owed to: at least one, and each once.
     public var deliveries: [Delivery]
     /// Whether its user grants consent with it: in the same transaction and before this event, a denial ends and held
-    /// events
-    /// are released.
+    /// events are released.
     public var grantsConsent: Bool
 
     /// Creates an event.

@@ -74,8 +74,7 @@ package struct OutboxLane: Sendable, Equatable {
         /// Whether an event's wait holds back the user's later events.
         ///
         /// In a continued round this is so even if the wait has ended since the round began, or began and ended within
-        /// it: the
-        /// event was skipped, and a later one would overtake it.
+        /// it: the event was skipped, and a later one would overtake it.
         package func isHeldBack(by wait: Wait) -> Bool {
             wait.isOn(at: now) || goesOn && (wait.isOn(at: began) || wait.noted > began)
         }

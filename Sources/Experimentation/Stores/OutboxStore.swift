@@ -3,10 +3,9 @@ import Foundation
 /// Where accepted events are kept until each of their destinations has them.
 ///
 /// Every method is one transaction: it is carried out as a whole or not at all, and when it returns, its outcome
-/// survives
-/// whatever the store promises to survive. The ledger of each destination is part of those transactions, so it balances
-/// after any crash. All methods may be called from any task, and any number of processes may share a store that
-/// documents it.
+/// survives whatever the store promises to survive. The ledger of each destination is part of those transactions, so it
+/// balances after any crash. All methods may be called from any task, and any number of processes may share a store
+/// that documents it.
 ///
 /// A store reads no clock: the caller passes the time. It knows who leases what only from what it has written.
 ///
@@ -17,9 +16,8 @@ public protocol OutboxStore: Sendable {
     ///
     /// Whether a user denies consent is checked in the same transaction: the event is then refused, unless it is the
     /// consent signal itself. When the store is full, the oldest of the least important events make room and are
-    /// counted
-    /// as ``Ledger/DropReason/overflow`` at each destination that hadn't received them; events under a live lease
-    /// are spared.
+    /// counted as ``Ledger/DropReason/overflow`` at each destination that hadn't received them; events under a live
+    /// lease are spared.
     ///
     /// - Parameters:
     ///   - events: The events; their ids are new.
@@ -32,11 +30,9 @@ public protocol OutboxStore: Sendable {
     /// Carries out changes of consent.
     ///
     /// Denied: the user's waiting events are removed at all destinations and count as purged, and a mark stays (a
-    /// digest,
-    /// never the id) by which ``append(_:now:)`` refuses further ones. Only the consent signal itself is left. Granted:
-    /// the mark goes, and held events may be delivered, with their times and in their order. A lease that covers such
-    /// an event
-    /// is no longer current.
+    /// digest, never the id) by which ``append(_:now:)`` refuses further ones. Only the consent signal itself is left.
+    /// Granted: the mark goes, and held events may be delivered, with their times and in their order. A lease that
+    /// covers such an event is no longer current.
     ///
     /// - Parameter changes: The changes; of several about one user all are carried out, and the last one decides the
     ///   outcome.
@@ -47,10 +43,8 @@ public protocol OutboxStore: Sendable {
     /// Takes a destination's lane and its next batches, oldest first.
     ///
     /// A lane has one holder at a time. Its events are handed out in the order of acceptance, except for those that are
-    /// held,
-    /// those that may not be tried yet, and those behind such an event of the same user. Nothing is written to the
-    /// events
-    /// themselves: the holder of the lane has them until the lease expires or they are settled.
+    /// held, those that may not be tried yet, and those behind such an event of the same user. Nothing is written to
+    /// the events themselves: the holder of the lane has them until the lease expires or they are settled.
     ///
     /// - Parameter request: Who asks, for which destination, for how much, and behind which earlier lease.
     /// - Returns: The batches, or why there are none.
@@ -58,8 +52,7 @@ public protocol OutboxStore: Sendable {
     func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer
 
     /// Returns whether leased events may still be sent: the lane has no other holder, and nothing has happened to an
-    /// event that
-    /// was handed out.
+    /// event that was handed out.
     ///
     /// Must be cheap enough to be called before each request.
     func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool
@@ -67,8 +60,7 @@ public protocol OutboxStore: Sendable {
     /// Records what became of leased events.
     ///
     /// A delivered event counts even if the lane has another holder by now; any other outcome is then ignored. Events
-    /// that
-    /// aren't mentioned stay as they are. An event that no longer exists counts for nothing, so settling twice is
+    /// that aren't mentioned stay as they are. An event that no longer exists counts for nothing, so settling twice is
     /// harmless.
     ///
     /// - Parameters:

@@ -10,8 +10,7 @@ public protocol StateStore: Sendable {
     /// Sets or, with `nil`, removes a value if it is still what the caller has seen; both in one transaction.
     ///
     /// With `nil` expected, this sets a value only where there is none. Of several concurrent callers, in any process,
-    /// one
-    /// succeeds, and the others learn what it has written.
+    /// one succeeds, and the others learn what it has written.
     ///
     /// - Parameters:
     ///   - key: The key.

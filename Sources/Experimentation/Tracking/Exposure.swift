@@ -26,8 +26,7 @@ public struct Exposure: Sendable, Hashable, Codable {
 /// When the reading of a flag counts as an exposure.
 ///
 /// A flag without a value of its own counts too if an experiment's variation says so: the user saw the default because
-/// of
-/// it. A missing flag, or one of another type than requested, never counts.
+/// of it. A missing flag, or one of another type than requested, never counts.
 public enum ExposurePolicy: String, Sendable, Hashable, Codable {
     /// Once per user, experiment and variation in a session; the default.
     case oncePerSession

@@ -2,16 +2,14 @@ import Foundation
 
 extension FlagValue {
     /// Creates a value from an untyped one, as in vendors' SDKs and property lists: dictionaries with string keys,
-    /// lists,
-    /// Booleans, numbers, strings and null.
+    /// lists, Booleans, numbers, strings and null.
     ///
     /// A boxed Boolean stays a Boolean and a boxed number a number. Integers beyond `Int` become floating-point
     /// numbers.
     ///
     /// - Parameter any: The value.
     /// - Throws: ``ErrorCode/invalidArgument`` for anything else, such as a date, with its type; the values themselves
-    ///   may be
-    ///   personal.
+    ///   may be personal.
     public init(any: Any) throws(ExperimentationError) {
         self = try Self.value(any, depth: 0)
     }
@@ -96,8 +94,7 @@ extension [String: FlagValue] {
     /// Creates values from a notification's user info.
     ///
     /// What can't be represented (dates, bytes, keys that aren't strings) is left out, at any depth, so that the
-    /// notification is
-    /// reported nevertheless.
+    /// notification is reported nevertheless.
     ///
     /// - Parameter userInfo: The `userInfo` of the notification.
     public init(userInfo: [AnyHashable: Any]) { self = FlagValue.members(userInfo, depth: 0) }

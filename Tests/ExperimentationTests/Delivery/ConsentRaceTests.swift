@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("Consent is a gate before the queue")
 struct ConsentRaceTests {
-    @Test("P24 after a withdrawal nothing is begun and nothing is left", arguments: 0..<(isSoak ? 500 : 60))
+    @Test("P24 after a withdrawal no delivery begins and nothing is left", arguments: 0..<(isSoak ? 500 : 60))
     func withdrawal(seed: Int) async throws {
         let dice = Dice(seed)
         let isWithdrawn = Shared(false)
@@ -61,7 +61,7 @@ struct ConsentRaceTests {
         await client.shutdown()
     }
 
-    @Test("an event that meets the granting of consent isn't held for ever", arguments: 0..<40)
+    @Test("an event that races with the granting of consent isn't held for ever", arguments: 0..<40)
     func granting(seed: Int) async throws {
         let dice = Dice(seed)
         let vendor = ScriptedVendor(needsConsent: true)
@@ -79,7 +79,7 @@ struct ConsentRaceTests {
         #expect(Set(vendor.record.received.compactMap(\.event.number)) == [0, 1, 2, 3])
     }
 
-    @Test("P24 what was being leased when consent was withdrawn isn't sent, whatever follows the withdrawal")
+    @Test("P24 events being leased when consent was withdrawn aren't sent, whatever follows the withdrawal")
     func leasedMeanwhile() async throws {
         let store = SlowLease()
         let vendor = ScriptedVendor(needsConsent: true)
@@ -97,7 +97,7 @@ struct ConsentRaceTests {
         try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
     }
 
-    @Test("P24 what was being leased beside a delivery when consent went isn't sent, though it came again")
+    @Test("P24 events leased beside a delivery when consent was withdrawn aren't sent, even if it is granted again")
     func leasedBeside() async throws {
         let store = SlowLease(number: 2)
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 100, largest: 2), needsConsent: true)
@@ -132,7 +132,7 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
-    @Test("someone who denied and comes back with consent is delivered again")
+    @Test("events of a user who denied and consents again are delivered again")
     func comesBack() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let client = try await vendor.client()
@@ -145,7 +145,7 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [2])
     }
 
-    @Test("what an earlier run held goes out when the user comes back with consent, and before what is new")
+    @Test("events held by an earlier run are sent when the user returns with consent, before new ones")
     func heldByEarlierRun() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let store = ClientStore(outbox: TroubledStore(), state: InMemoryStateStore())
@@ -162,7 +162,7 @@ struct ConsentRaceTests {
         #expect(try await client.outboxStatus().held == 1)
     }
 
-    @Test("what an earlier run held goes out though the user, come back with consent, does nothing more")
+    @Test("events held by an earlier run are sent even if the user, returning with consent, does nothing more")
     func heldAndSilent() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let store = ClientStore(outbox: TroubledStore(), state: InMemoryStateStore())
@@ -180,7 +180,7 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [0, 1])
     }
 
-    @Test("an event that was on its way while its user agreed isn't held for ever", arguments: [true, false])
+    @Test("an event under way while its user consented isn't held for ever", arguments: [true, false])
     func agreedMeanwhile(isNoted: Bool) async throws {
         let (reached, agreed) = (Door(), DispatchSemaphore(value: 0))
         let isWaited = Shared(false)
@@ -215,7 +215,7 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
-    @Test("what was held is released by the user's next session that begins with consent, and before its events")
+    @Test("held events are released by the user's next session that begins with consent, before its own events")
     func releasedByNextSession() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let client = try await vendor.client()
@@ -232,7 +232,7 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<7))
     }
 
-    @Test("a denial removes what was accepted before it and nothing after, whichever session it comes from")
+    @Test("a denial removes what was accepted before it and nothing later, whichever session it comes from")
     func beforeAndAfter() async throws {
         let vendor = ScriptedVendor()
         let client = try await vendor.client()

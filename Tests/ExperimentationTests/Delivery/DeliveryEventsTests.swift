@@ -20,7 +20,7 @@ struct DeliveryEventsTests {
         #expect((taken.max() ?? 0) - (taken.min() ?? 0) < 4_096)
     }
 
-    @Test("what comes before there is a listener is lost, and what comes later goes to the last one")
+    @Test("events before there is a listener are lost, and later ones go to the last listener")
     func listeners() async {
         let heard = Mutex<[String]>([])
         let events = DeliveryEvents()

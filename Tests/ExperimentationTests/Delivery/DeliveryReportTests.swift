@@ -6,7 +6,7 @@ import Testing
 struct DeliveryReportTests {
     private let outage = Verdict.outage()
 
-    @Test("says the same of every event, however many there are")
+    @Test("has the same verdict for every event, however many there are")
     func all() {
         let report = DeliveryReport(.delivered)
         #expect(report.verdicts == .all(.delivered))
@@ -40,7 +40,7 @@ struct DeliveryReportTests {
         #expect(DeliveryReport(noAnswerTo: -1).verdicts == .each([]))
     }
 
-    @Test("grows to a place that it didn't have, and knows of none before the first")
+    @Test("grows to a new position, and has none before the first")
     func setBeyond() {
         var report = DeliveryReport([.delivered])
         report[-1] = .delivered
@@ -50,7 +50,7 @@ struct DeliveryReportTests {
         #expect(report.verdicts == .each([.delivered, nil, outage]))
     }
 
-    @Test("that said the same of all never calls an event delivered that it no longer knows of")
+    @Test("with one verdict for all never reports an event delivered that it no longer covers")
     func setOfAll() {
         var report = DeliveryReport(.delivered)
         report[7] = .delivered
@@ -65,7 +65,7 @@ struct DeliveryReportTests {
         #expect(sized.verdicts(count: 3) == [.delivered, nil, .delivered])
     }
 
-    @Test("takes what became of parts to the places of their events, campaigns and kill switch along")
+    @Test("merges the reports of parts at their events' positions, with campaigns and kill switch")
     func parts() {
         let campaign = Campaign(id: "c", target: "t", experience: Variation(id: "v"))
         let received = ["3", "0"].map { ReceivedCampaign(eventID: $0, campaign: campaign) }
@@ -82,7 +82,7 @@ struct DeliveryReportTests {
         #expect(report.isDisabled)
     }
 
-    @Test("of another length than its batch moves no verdict to another event", arguments: [0, 1, 3, 8])
+    @Test("with another length than its batch moves no verdict to another event", arguments: [0, 1, 3, 8])
     func otherLength(length: Int) async throws {
         let time = ManualTime()
         let vendor = ScriptedVendor { _ in DeliveryReport(Array(repeating: .delivered, count: length)) }

@@ -31,7 +31,7 @@ struct DeliveryRoundTests {
         round.answered(verdicts, to: batch, policy: BatchPolicy(attempts: 3), now: Self.now, jitter: { 0.5 })
     }
 
-    @Test("batches are sent in order, and more is leased while the last one was full")
+    @Test("batches are sent in order, and more are leased while the last one was full")
     func order() {
         var round = round([events("a1", "b2", "a3"), events("b4", "c5", "a6")])
         #expect(round.wantsMore)
@@ -43,7 +43,7 @@ struct DeliveryRoundTests {
         #expect(round.next() == nil && round.isExhausted)
     }
 
-    @Test("a batch that got no answer goes out as it was, what came since behind it")
+    @Test("a batch that got no answer is sent again unchanged, before later events")
     func unanswered() {
         var round = round([events("a1", "b2", "a3")], unanswered: ["a1", "b2"])
         #expect(round.next()?.map(\.id) == ["a1", "b2"])
@@ -52,7 +52,7 @@ struct DeliveryRoundTests {
         #expect(other.next()?.map(\.id) == ["a1", "b2", "a3"])
     }
 
-    @Test("an event that is tried later keeps its user's later ones back, and nobody else's")
+    @Test("an event that is retried later holds back its user's later ones, and no other user's")
     func waiting() {
         var round = round([events("a1", "b2", "c3"), events("a4", "b5", "c6")])
         let batch = round.next() ?? []
@@ -69,7 +69,7 @@ struct DeliveryRoundTests {
         #expect(round.next()?.map(\.id) == ["b5", "c6"])
     }
 
-    @Test("a batch that is refused as a whole is halved until the one to blame is found")
+    @Test("a batch that is refused as a whole is halved until the event at fault is found")
     func halves() {
         var round = round([events("a1", "b2", "c3", "d4")], largest: 4)
         var sent: [[String]] = []
@@ -86,7 +86,7 @@ struct DeliveryRoundTests {
         #expect(rejected == ["c3"])
     }
 
-    @Test("no answer ends the round and is written down of no event; a refusal of everything weighs more")
+    @Test("a missing answer ends the round and is recorded for no event; a refusal of everything outweighs it")
     func failures() {
         var round = round([events("a1", "b2", "c3")])
         let batch = round.next() ?? []
@@ -99,7 +99,7 @@ struct DeliveryRoundTests {
         #expect(consequences.failure == .refused(stop))
     }
 
-    @Test("a denial in it ends the round; the consent signal is sent all the same")
+    @Test("a denial ends the round; the consent signal is sent all the same")
     func denial() {
         var round = round([events("a1", "b2"), events("c3")], largest: 2)
         #expect(round.concerns([ExactText("c")]) && !round.concerns([ExactText("d")]))
@@ -113,7 +113,7 @@ struct DeliveryRoundTests {
         #expect(signals.next(leavingOut: [ExactText("a")])?.map(\.id) == ["a9"])
     }
 
-    @Test("whatever is answered, each user's events go out in order and none is settled twice", arguments: 0..<200)
+    @Test("whatever the answers, each user's events are sent in order and none is settled twice", arguments: 0..<200)
     func anyAnswers(seed: Int) {
         let dice = Dice(seed)
         let all = (1...30).map { number in events("\(["a", "b", "c", "d"][dice.below(4)])\(number)")[0] }

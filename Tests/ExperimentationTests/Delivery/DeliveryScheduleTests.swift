@@ -104,7 +104,7 @@ struct DeliveryScheduleTests {
         },
     ]
 
-    @Test("each thing that happens has one consequence", arguments: table)
+    @Test("each event has one consequence", arguments: table)
     func follows(_ row: Row) {
         var schedule = Self.fresh()
         row.steps(&schedule)
@@ -126,7 +126,7 @@ struct DeliveryScheduleTests {
         #expect(first && !second)
     }
 
-    @Test("from every state a run comes, once the holds are gone and an event is accepted", arguments: 0..<20)
+    @Test("from every state a run follows once the holds are lifted and an event is accepted", arguments: 0..<20)
     func reachable(seed: Int) {
         let dice = Dice(seed)
         for _ in 0..<100 {

@@ -54,7 +54,7 @@ struct DeliveryTableTests {
         Row(verdict: .stop(stop), attempts: 1, expected: .stays(.refused(stop), asked: nil)),
     ]
 
-    @Test("P10 each verdict leads to what the table says", arguments: table)
+    @Test("P10 each verdict has the consequence in the table", arguments: table)
     func decides(_ row: Row) {
         let envelope = Envelope(
             id: "e",
@@ -75,7 +75,7 @@ struct DeliveryTableTests {
         #expect(decision == row.expected)
     }
 
-    @Test("P11 waits grow, are drawn from nothing up to their bound, and never pass five minutes")
+    @Test("P11 waits grow, are drawn between zero and their bound, and never exceed five minutes")
     func schedule() {
         let bounds = (0...70).map { RetrySchedule.wait(beforeAttempt: $0, jitter: 1) }
         #expect(bounds.prefix(10).map(\.seconds) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300])
@@ -88,7 +88,7 @@ struct DeliveryTableTests {
         }
     }
 
-    @Test("P11 ten thousand clients that failed together don't come back together")
+    @Test("P11 ten thousand clients that failed together don't return together")
     func storm() {
         let dice = Dice(11)
         // An hour's outage; each client goes on by its own schedule, and the first attempt after the hour succeeds.

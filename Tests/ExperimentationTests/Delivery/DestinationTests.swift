@@ -42,7 +42,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("one acceptance, a delivery for each destination with the same id and time")
+    @Test("one acceptance makes a delivery to each destination with the same id and time")
     func once() async throws {
         let vendors = vendors(3)
         let provider = Several(first: vendors[0], others: Array(vendors[1...]))
@@ -57,7 +57,7 @@ struct DestinationTests {
         try await client.expectBalance(Ledger(accepted: 21, delivered: 21))
     }
 
-    @Test("what one refuses, is away from or holds for consent is nothing to another")
+    @Test("one destination's refusal, outage or consent doesn't affect another")
     func apart() async throws {
         let vendors = vendors(3, needsConsent: [2])
         vendors[1].answer { _ in DeliveryReport(.stop(ExperimentationError(.unauthorized, "no"))) }
@@ -81,7 +81,7 @@ struct DestinationTests {
         #expect(try await client.ledgers()[vendors[1].destination]?.purged == 3)
     }
 
-    @Test("events of one vendor are never handed to another that opens the same store")
+    @Test("events of one vendor are never sent to another that opens the same store")
     func neverElsewhere() async throws {
         let store = ClientStore.inMemory()
         let old = ScriptedVendor(scope: "old") { _ in DeliveryReport(.outage()) }

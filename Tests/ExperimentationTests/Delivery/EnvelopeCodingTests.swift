@@ -79,7 +79,7 @@ struct EnvelopeCodingTests {
         )
     }
 
-    @Test("P26 whatever an event holds, its bytes are the encoder's, and what is read is what the decoder reads")
+    @Test("P26 any event is written byte for byte as by the encoder, and read as by the decoder")
     func equality() throws {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
@@ -100,7 +100,7 @@ struct EnvelopeCodingTests {
         #expect(quick > 100)
     }
 
-    @Test("texts with escapes and the longest numbers are read as the decoder reads them, without it")
+    @Test("strings with escapes and the longest numbers are read without the decoder, with its results")
     func escapes() throws {
         let text = "\"\\/\u{8}\u{c}\n\r\t\0\u{1f}\u{7f}é😀"
         let envelope = Envelope(
@@ -127,7 +127,7 @@ struct EnvelopeCodingTests {
         #expect(try decoder.decode(Envelope.self, from: Data(escaped.utf8)) == envelope)
     }
 
-    @Test("what the decoder reads in its own way is left to it")
+    @Test("what the decoder reads differently is left to it")
     func decodersOwn() throws {
         let written = try EnvelopeCoding.encode(
             Envelope(
@@ -148,7 +148,7 @@ struct EnvelopeCodingTests {
         #expect(whole.event.attributes["a"] == .int(2))
     }
 
-    @Test("what isn't whole is refused, wherever it ends and whichever byte is wrong")
+    @Test("incomplete input is refused, wherever it ends and whichever byte is wrong")
     func damage() throws {
         var envelope = Envelope(
             id: "e-1",

@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("A store that fails is survived")
 struct FailingStoreTests {
-    @Test("a removal of everything that fails doesn't keep events of users from being sent who never denied")
+    @Test("a failed removal of everything doesn't block events of users who never denied")
     func failedRemovalOfAll() async throws {
         let store = TroubledStore(.init(failsRemovals: true))
         let vendor = ScriptedVendor()
@@ -18,7 +18,7 @@ struct FailingStoreTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
-    @Test("events of a withdrawal that the store couldn't follow aren't sent, and go out if the user agrees again")
+    @Test("events of a withdrawal that the store couldn't carry out aren't sent, unless the user consents again")
     func failedWithdrawal() async throws {
         let store = TroubledStore(.init(failsDenials: true))
         let vendor = ScriptedVendor(needsConsent: true)
@@ -36,7 +36,7 @@ struct FailingStoreTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [3, 0, 1, 2])
     }
 
-    @Test("what was in hand when the store failed goes out as soon as the store is back, not when its lease ends")
+    @Test("events leased when the store failed are sent as soon as the store is back, not when the lease expires")
     func inHand() async throws {
         let vendor = ScriptedVendor { batch in
             // The first of them is taken, the others are to come in smaller batches.
@@ -56,7 +56,7 @@ struct FailingStoreTests {
         try await client.expectBalance(Ledger(accepted: 5, delivered: 5))
     }
 
-    @Test("a withdrawal that the store couldn't follow is told to the vendor, and followed by the next call")
+    @Test("a withdrawal that the store couldn't carry out is reported to the vendor, and carried out by the next call")
     func withdrawnTwice() async throws {
         let store = TroubledStore(.init(failsDenials: true))
         let vendor = ScriptedVendor(needsConsent: true)
@@ -72,7 +72,7 @@ struct FailingStoreTests {
         try await client.expectBalance(Ledger(accepted: 2, delivered: 1, purged: 1))
     }
 
-    @Test("a signal of consent that couldn't be stored is told by the next call, once")
+    @Test("a consent signal that couldn't be stored is sent by the next call, once")
     func signalOwed() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let store = TroubledStore(.init(failingAppend: 1))

@@ -11,7 +11,7 @@ struct FlushResultTests {
     private static let yes = User(id: "ada", consent: .granted)
     private static let unasked = User(id: "ben")
 
-    @Test("nothing, when everything was delivered or given up", arguments: [Verdict.delivered, .rejected("no")])
+    @Test("nothing, when everything was delivered or dropped", arguments: [Verdict.delivered, .rejected("no")])
     func nothing(_ verdict: Verdict) async throws {
         let client = try await client(verdict)
         try await client.track(.custom("a"), for: Self.yes)
@@ -20,7 +20,7 @@ struct FlushResultTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("an event that is held for consent is told, although nothing could have been delivered")
+    @Test("an event held for consent is reported, although nothing could have been delivered")
     func held() async throws {
         let client = try await client(.delivered)
         try await client.track(.custom("a"), for: Self.yes)
@@ -30,7 +30,7 @@ struct FlushResultTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("what waits and what is held are told apart")
+    @Test("waiting and held events are distinguished")
     func waits() async throws {
         let client = try await client(.outage(because: .timeout))
         for name in ["a", "b"] { try await client.track(.custom(name), for: Self.yes) }
@@ -40,7 +40,7 @@ struct FlushResultTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("an outbox says for which reason its events wait", arguments: [OutageReason.timeout, .patience, .pace])
+    @Test("an outbox gives the reasons why its events wait", arguments: [OutageReason.timeout, .patience, .pace])
     func reasons(_ reason: OutageReason) async throws {
         let client = try await client(.outage(because: reason))
         try await client.track(.custom("a"), for: Self.yes)
@@ -49,7 +49,7 @@ struct FlushResultTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("what became of events is counted by their type")
+    @Test("the outcomes of events are counted by type")
     func counts() async throws {
         let vendor = ScriptedVendor(needsConsent: true) { batch in
             DeliveryReport(batch.map { $0.event.type == "screenView" ? .rejected("no") : .delivered })

@@ -9,7 +9,7 @@ import Waiting
 struct OutboxDeliveryTests {
     private let time = ManualTime()
 
-    @Test("P03 a batch that got no answer goes out again as it was, under the same name; a new batch has a new one")
+    @Test("P03 a batch that got no answer is sent again unchanged, with the same name; a new batch has a new one")
     func batchNames() async throws {
         let dice = Dice(3)
         let answers = Mutex<[Bool]>([])
@@ -41,7 +41,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: received.count, delivered: received.count))
     }
 
-    @Test("what waits can be seen and removed, whoever's it is, and the users go on")
+    @Test("waiting events of all users can be listed and removed, and the users continue")
     func removal() async throws {
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))) { _ in
             DeliveryReport(.delivered)
@@ -151,7 +151,7 @@ struct OutboxDeliveryTests {
         }
     }
 
-    @Test("P07 batches that are leased together keep each user's order when one of them fails")
+    @Test("P07 batches leased together keep each user's order when one of them fails")
     func orderAcrossBatches() async throws {
         let hasFailed = Shared(false)
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, largest: 3, interval: .seconds(3_600))) {
@@ -252,7 +252,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 5_000, delivered: 5_000))
     }
 
-    @Test("P12 nothing is sent before the moment that the vendor asked for, not even by a flush")
+    @Test("P12 nothing is sent before the time that the vendor asked for, not even by a flush")
     func retryAfter() async throws {
         let vendor = ScriptedVendor { _ in DeliveryReport(.outage(after: .seconds(40))) }
         let client = try await vendor.client(time: time)
@@ -268,7 +268,7 @@ struct OutboxDeliveryTests {
         #expect(vendor.record.received.count == 2)
     }
 
-    @Test("P12 a flush waits out what the vendor asks for within its deadline, and goes on")
+    @Test("P12 a flush waits as long as the vendor asks within its deadline, and continues")
     func patientFlush() async throws {
         let answers: [Verdict] = [.outage(after: .seconds(2)), .outage(), .failed("HTTP 400")]
         let calls = Shared(0)
@@ -294,7 +294,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("P25 a flush ends early when all that is left may only be tried after its deadline")
+    @Test("P25 a flush ends early when everything left can be tried only after its deadline")
     func hopelessFlush() async throws {
         let vendor = ScriptedVendor { _ in DeliveryReport(.outage(after: .seconds(40))) }
         let client = try await vendor.client(time: time)
@@ -328,7 +328,7 @@ struct OutboxDeliveryTests {
         #expect((2...12).contains(vendor.record.batches.count), "\(vendor.record.batches.count)")
     }
 
-    @Test("after a refusal of the credentials one event is tried a quarter of an hour later, then ever more seldom")
+    @Test("after a refusal of the credentials one event is tried a quarter of an hour later, then less and less often")
     func probing() async throws {
         let isMended = Shared(false)
         let vendor = ScriptedVendor { _ in
@@ -363,7 +363,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 10, delivered: 10))
     }
 
-    @Test("deliveries that a refusal stopped begin again when the application says so")
+    @Test("deliveries stopped by a refusal resume when the application says so")
     func resumed() async throws {
         let isMended = Shared(false)
         let vendor = ScriptedVendor { _ in
@@ -385,7 +385,7 @@ struct OutboxDeliveryTests {
         #expect(client.status == .ready)
     }
 
-    @Test("a refusal of the credentials stops deliveries, keeps everything and says so")
+    @Test("a refusal of the credentials stops deliveries, keeps everything and is reported")
     func stopped() async throws {
         let vendor = ScriptedVendor { _ in
             DeliveryReport(.stop(ExperimentationError(.unauthorized, "The key was refused.")))
@@ -427,7 +427,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 2, delivered: 1, dropped: [.expired: 1]))
     }
 
-    @Test("P23 clocks that jump neither lose, nor disorder, nor delay for long", arguments: 0..<(isSoak ? 500 : 25))
+    @Test("P23 clock jumps neither lose nor reorder events, nor delay them long", arguments: 0..<(isSoak ? 500 : 25))
     func clockJumps(seed: Int) async throws {
         let dice = Dice(seed)
         let vendor = ScriptedVendor { _ in
@@ -496,7 +496,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("a flush without patience has a round of its own behind the delivery that it found under way")
+    @Test("a flush without patience runs a round of its own after the delivery under way")
     func flushBehindAnother() async throws {
         let store = SlowLease()
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 1)) { _ in DeliveryReport(.outage()) }

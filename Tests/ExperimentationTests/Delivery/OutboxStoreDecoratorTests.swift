@@ -70,7 +70,7 @@ struct OutboxStoreDecoratorTests {
         .ledger, .remove, .finishErasing, .setValue, .value, .update, .keys, .removeAll,
     ]
 
-    @Test("each operation is passed on once, and does what it does beneath")
+    @Test("each operation is forwarded once, with the underlying store's effect")
     func passesOn() async throws {
         #expect(Set(Self.operations) == Set(StoreOperation.allCases))
         let store = Plain()
@@ -78,7 +78,7 @@ struct OutboxStoreDecoratorTests {
         #expect(store.passed.withLock { $0 } == Self.operations)
     }
 
-    @Test("what isn't let through does nothing", arguments: operations)
+    @Test("operations that aren't forwarded have no effect", arguments: operations)
     func refuses(_ operation: StoreOperation) async throws {
         let store = Plain()
         store.isClosed.withLock { $0 = true }

@@ -32,7 +32,7 @@ struct OwedDenialTests {
 
     private func isForgotten() async throws -> Bool { try await state.keys(beginningWith: "").isEmpty }
 
-    @Test("P24 the next run removes the events before it sends anything, though nobody names the user")
+    @Test("P24 the next run removes the events before it sends anything, without the user being named")
     func nextRun() async throws {
         try await firstRun()
         #expect(try await !isForgotten())
@@ -59,7 +59,7 @@ struct OwedDenialTests {
         try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
     }
 
-    @Test("who agrees again is owed nothing: neither this run nor the one after removes what was tracked since")
+    @Test("a user who consents again is owed nothing: neither this run nor the next removes what was tracked since")
     func agreedAgain() async throws {
         try await firstRun()
         let time = ManualTime()
@@ -74,7 +74,7 @@ struct OwedDenialTests {
         try await client.expectBalance(Ledger(accepted: 8, delivered: 8))
     }
 
-    @Test("who agrees again in the same run is owed nothing from then on")
+    @Test("a user who consents again in the same run is owed nothing from then on")
     func agreedAtOnce() async throws {
         let client = try await run()
         let ada = client.session(for: User(id: "ada", consent: .granted))
@@ -84,7 +84,7 @@ struct OwedDenialTests {
         #expect(try await isForgotten())
     }
 
-    @Test("P24 who comes back without having consented sets nothing free, and is refused until they consent")
+    @Test("P24 a user who returns without consent releases nothing, and is refused until they consent")
     func unasked() async throws {
         try await firstRun()
         let client = try await run()
@@ -102,7 +102,7 @@ struct OwedDenialTests {
         #expect(try await isForgotten())
     }
 
-    @Test("a withdrawal that was carried out leaves no note of it, nor does one that was taken back meanwhile")
+    @Test("a withdrawal that was carried out, or revoked in the meantime, leaves no note")
     func noNote() async throws {
         outbox.mendDenials()
         let client = try await run()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A gate", .timeLimit(.minutes(2)))
 struct AsyncGateTests {
-    @Test("lets through at once whoever comes after it was opened, however often that was")
+    @Test("lets later tasks through at once after it was opened, however often that was")
     func openedBefore() async {
         let gate = AsyncGate()
         #expect(!gate.isOpen)
@@ -15,7 +15,7 @@ struct AsyncGateTests {
         #expect(await gate.wait())
     }
 
-    @Test("lets everyone through who waits when it opens")
+    @Test("lets all waiting tasks through when it opens")
     func openedAfter() async {
         let gate = AsyncGate()
         let waiters = (0..<1_000).map { _ in Task { await gate.wait() } }
@@ -27,7 +27,7 @@ struct AsyncGateTests {
         #expect(passed == Array(repeating: true, count: 1_000))
     }
 
-    @Test("is waited for by nobody who was cancelled before")
+    @Test("doesn't hold a task that was cancelled before")
     func cancelledBefore() async {
         let (gate, start) = (AsyncGate(), AsyncGate())
         let waiter = Task {
@@ -40,7 +40,7 @@ struct AsyncGateTests {
         #expect(gate.waiting == 0)
     }
 
-    @Test("says that it is open also to somebody who was cancelled")
+    @Test("reports that it is open to a cancelled task, too")
     func openToTheCancelled() async {
         let gate = AsyncGate()
         gate.open()
@@ -51,7 +51,7 @@ struct AsyncGateTests {
         #expect(await waiter.value)
     }
 
-    @Test("loses one who is cancelled while waiting, and keeps the others")
+    @Test("drops a task that is cancelled while waiting, and keeps the others")
     func cancelledWhileWaiting() async {
         let gate = AsyncGate()
         let stays = Task { await gate.wait() }
@@ -64,7 +64,7 @@ struct AsyncGateTests {
         #expect(await stays.value)
     }
 
-    @Test("ends each wait once when opening, waiting and cancelling race, 1,000 times")
+    @Test("ends each wait once in 1,000 races of opening, waiting and cancelling")
     func races() async {
         for seed in 0..<1_000 {
             let dice = Dice(seed)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A race", .timeLimit(.minutes(2)))
 struct AsyncRaceTests {
-    @Test("is won by the first value, whoever waits for it and whoever comes later")
+    @Test("returns the first value to current and later waiters")
     func first() async {
         let race = AsyncRace<Int?>()
         let waiters = (0..<10).map { _ in Task { await race.winner() } }
@@ -13,7 +13,7 @@ struct AsyncRaceTests {
         #expect(await race.winner() == .some(nil))
     }
 
-    @Test("has no winner for somebody who is cancelled before there is one")
+    @Test("returns nothing to a task that is cancelled before there is a value")
     func cancelled() async {
         let race = AsyncRace<Int>()
         let waiter = Task { await race.winner() }

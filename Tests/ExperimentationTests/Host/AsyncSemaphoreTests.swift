@@ -26,7 +26,7 @@ struct AsyncSemaphoreTests {
         }
     }
 
-    @Test("admits as many as its limit says; the next waits until one leaves", arguments: [1, 2, 7])
+    @Test("admits up to its limit; the next task waits until one leaves", arguments: [1, 2, 7])
     func limit(limit: Int) async throws {
         let line = Line(limit: limit)
         for _ in 0..<limit { try await line.semaphore.enter() }
@@ -37,7 +37,7 @@ struct AsyncSemaphoreTests {
         #expect(line.admitted == [1])
     }
 
-    @Test("admits in the order in which tasks came")
+    @Test("admits tasks in the order of their arrival")
     func order() async throws {
         let line = Line(limit: 1)
         try await line.semaphore.enter()
@@ -50,7 +50,7 @@ struct AsyncSemaphoreTests {
         }
     }
 
-    @Test("lets nobody past those who wait")
+    @Test("lets no task overtake those that wait")
     func nobodyPasses() async throws {
         let line = Line(limit: 0)
         let first = await line.add(1)
@@ -63,7 +63,7 @@ struct AsyncSemaphoreTests {
         #expect(line.admitted == [1, 2])
     }
 
-    @Test("loses one who is cancelled while waiting; whoever is behind moves up")
+    @Test("drops a task that is cancelled while waiting, and the ones behind it move up")
     func cancelledWhileWaiting() async throws {
         let line = Line(limit: 1)
         try await line.semaphore.enter()
@@ -78,7 +78,7 @@ struct AsyncSemaphoreTests {
         #expect(line.admitted == [0, 2])
     }
 
-    @Test("admits nobody who was cancelled before, though there is room")
+    @Test("admits no task that was cancelled before, even if there is room")
     func cancelledBefore() async throws {
         let semaphore = AsyncSemaphore(limit: 1)
         let task = Task {
@@ -90,7 +90,7 @@ struct AsyncSemaphoreTests {
         #expect(semaphore.waiting == 0)
     }
 
-    @Test("a higher limit admits at once whoever has room now; a lower one admits nobody until enough have left")
+    @Test("a higher limit admits tasks at once; a lower one admits none until enough have left")
     func setLimit() async throws {
         let line = Line(limit: 1)
         try await line.semaphore.enter()
@@ -110,7 +110,7 @@ struct AsyncSemaphoreTests {
         #expect(Set(line.admitted) == [0, 1, 2, 3])
     }
 
-    @Test("never admits more than its limit and loses no place, when tasks come, go and are cancelled in 500 races")
+    @Test("never exceeds its limit and loses no slot when tasks come, go and are cancelled in 500 races")
     func races() async throws {
         for seed in 0..<500 {
             let dice = Dice(seed)

@@ -14,7 +14,7 @@ struct ConnectivityTests {
         return (client, client.session(for: User(id: "ada", consent: .granted)), provider)
     }
 
-    @Test("deliveries wait while a monitor says that there is no network, and go on when it says that there is")
+    @Test("deliveries wait while a monitor reports no network, and go on when it reports one")
     func follows() async throws {
         let (client, session, _) = try await start()
         let (reports, monitor) = AsyncStream.makeStream(of: Connectivity.self)
@@ -31,7 +31,7 @@ struct ConnectivityTests {
         await client.shutdown()
     }
 
-    @Test("when a monitor ends nobody knows of the network, so that deliveries are tried")
+    @Test("when a monitor ends, the network's state is unknown and deliveries are tried")
     func ends() async throws {
         let (client, session, _) = try await start()
         await client.setConnectivity(.offline)
@@ -43,7 +43,7 @@ struct ConnectivityTests {
         await client.shutdown()
     }
 
-    @Test("who follows another monitor hears no more of the first, and nobody listens after the end")
+    @Test("following another monitor ends the first, and nothing listens after the end")
     func replaced() async throws {
         let (client, _, _) = try await start()
         let (first, one) = AsyncStream.makeStream(of: Connectivity.self)

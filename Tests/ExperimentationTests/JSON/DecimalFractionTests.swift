@@ -20,7 +20,7 @@ struct DecimalFractionTests {
         #expect(number.bitPattern == Double(text)?.bitPattern)
     }
 
-    @Test("are rounded so for any digits")
+    @Test("are rounded correctly for any digits")
     func any() throws {
         let dice = Dice(7)
         var read = 0

@@ -87,7 +87,7 @@ struct JSONLexerTests {
         #expect(throws: JSONFault(reason: reason, line: 1, column: column)) { try Self.text(token) }
     }
 
-    @Test("a control character is refused where it stands, in a text with escapes or without")
+    @Test("a control character is refused at its position, in strings with and without escapes")
     func controlCharacters() {
         for byte in UInt8(0)..<0x20 {
             let fault = JSONFault(reason: "a control character in a text", line: 1, column: 3)
@@ -145,7 +145,7 @@ struct JSONLexerTests {
         #expect(throws: JSONFault(reason: reason, line: 1, column: column)) { try Self.number(token) }
     }
 
-    @Test("any number is the one that the C library reads")
+    @Test("any number is read as by the C library")
     func anyNumber() throws {
         let dice = Dice(11)
         for _ in 0..<(isSoak ? 200_000 : 20_000) {
@@ -163,7 +163,7 @@ struct JSONLexerTests {
         }
     }
 
-    @Test("exact bytes are taken only where all of them are left")
+    @Test("exact bytes are consumed only if all of them are left")
     func exactBytes() {
         let taken = Array("nullnul".utf8).withUnsafeBufferPointer { bytes in
             var lexer = JSONLexer(bytes)

@@ -8,7 +8,7 @@ struct JSONParserTests {
         try JSONParser.document(Array(text.utf8), deepest: 64, builds: builds)
     }
 
-    @Test("objects of any size keep all their fields, also with others inside", arguments: [1, 7, 8, 9, 10, 40, 300])
+    @Test("objects of any size keep all their fields, also when nested", arguments: [1, 7, 8, 9, 10, 40, 300])
     func sizes(count: Int) throws {
         var value: FlagValue = 0
         for level in 1...3 {
@@ -25,7 +25,7 @@ struct JSONParserTests {
         #expect(try Self.read("[\(text),{\"n1\":\(text)}]") == [value, ["n1": value]])
     }
 
-    @Test("a name that appears twice is found at any place, built or only checked", arguments: [2, 8, 9, 10, 20])
+    @Test("a duplicate name is found at any position, built or only checked", arguments: [2, 8, 9, 10, 20])
     func repetitions(count: Int) {
         for first in 0..<count - 1 {
             // Objects inside and before have the same names, which is no repetition.
@@ -56,7 +56,7 @@ struct JSONParserTests {
         }
     }
 
-    @Test("as many levels are read as are allowed, of whichever kind", arguments: [0, 1, 2, 64])
+    @Test("as many levels of any kind are read as allowed", arguments: [0, 1, 2, 64])
     func depth(deepest: Int) throws {
         for (start, end) in [("[", "]"), ("{\"a\":", "}")] {
             let texts = [deepest, deepest + 1].map { depth in

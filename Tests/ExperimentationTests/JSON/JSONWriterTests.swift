@@ -36,7 +36,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("every character is written as the encoder writes it, and read back as it was")
+    @Test("every character is written as by the encoder, and read back unchanged")
     func characters() throws {
         var wrong: [UInt32] = []
         let encoder = JSONWriter.encoder()
@@ -62,7 +62,7 @@ struct JSONWriterTests {
         1_795_262_400.123_456,
     ]
 
-    @Test("a number reads back as one of its kind, or is written as the encoder writes it", arguments: doubles)
+    @Test("a number reads back with its type, or is written as by the encoder", arguments: doubles)
     func fractions(number: Double) throws {
         let exact = try JSONParser.document(Self.written(.double(number), .exact), deepest: 0)
         let read: Double? = if case .double(let read) = exact { read } else { nil }
@@ -70,7 +70,7 @@ struct JSONWriterTests {
         #expect(try Self.written(.double(number), .asEncoder) == [UInt8](JSONWriter.encoder().encode(number)))
     }
 
-    @Test("a whole number is written to its last digit", arguments: [Int.min, -1, 0, 1, 999_999_999_999_999_999, .max])
+    @Test("an integer is written to its last digit", arguments: [Int.min, -1, 0, 1, 999_999_999_999_999_999, .max])
     func wholeNumbers(number: Int) throws {
         for form in Self.forms {
             let bytes = try Self.written(.int(number), form)
@@ -79,7 +79,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("a number that is none is refused, wherever it lies", arguments: [Double.nan, .infinity, -.infinity])
+    @Test("infinities and NaN are refused at any depth", arguments: [Double.nan, .infinity, -.infinity])
     func notFinite(number: Double) {
         for value in [.double(number), ["a": [1, .double(number)]], ["é": .double(number)]] as [FlagValue] {
             for form in Self.forms {
@@ -88,7 +88,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("names are sorted by their bytes behind those that lead, at every depth")
+    @Test("names are sorted by bytes after the leading ones, at every depth")
     func order() throws {
         let value: FlagValue = ["b": ["z": 1, "a": 2, "b": 3], "a": 1, "B": 2, "aa": 3, "": 4]
         for form in Self.forms {
@@ -104,7 +104,7 @@ struct JSONWriterTests {
         #expect(try Self.written(names, .asEncoder) == [UInt8](JSONWriter.encoder().encode(names)))
     }
 
-    @Test("as many levels are written as are allowed, empty ones too", arguments: [0, 1, 2, 64])
+    @Test("as many levels are written as allowed, including empty ones", arguments: [0, 1, 2, 64])
     func depth(deepest: Int) throws {
         for innermost in [[], [:], [1], ["a": 1]] as [FlagValue] {
             var value: FlagValue = innermost
