@@ -40,6 +40,7 @@ struct ConformTests {
         #expect(
             subjects.compactMap { $0["name"]?.string } == [
                 "flagship", "flagship-bucketing", "sigma", "engage", "evergage", "ofrep", "ofrep-events", "in-memory",
+                "flagship-bucketing>sigma@shadow", "sigma>flagship-bucketing@live", "in-memory>flagship@rampDown",
             ]
         )
         for subject in subjects {

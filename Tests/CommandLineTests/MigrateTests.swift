@@ -47,12 +47,15 @@ struct MigrateTests {
     func faults() async throws {
         let folder = try Tool.folder()
         let faults =
-            #"{"faults":[{"vendor":"new","step":4,"operation":"decisions","fault":"status","status":503,"times":2}]}"#
+            #"{"faults":[{"vendor":"old","step":1,"operation":"decisions","fault":"status","status":503,"times":"forever"}]}"#
         let file = try Tool.file(faults, "faults.json", in: folder)
         #expect(try JSONSchema(named: "move-faults").problems(of: JSONValue(faults)) == [])
         let report = try await report(["--from", "flagship", "--to", "sigma", "--users", "40", "--faults", file])
         #expect(report["leftOut"]?.array?.count == 1)
         #expect(report["changedVariant"] == .number(0))
+        let stages = try #require(report["stages"]?.array)
+        #expect(stages[0]["failed"] == stages[0]["users"])
+        #expect(stages[1]["failed"] == .number(0))
     }
 
     @Test(
