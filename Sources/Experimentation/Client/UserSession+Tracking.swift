@@ -55,7 +55,8 @@ extension UserSession {
     /// Tracks an event for callers who can't wait; it is accepted in a moment, in the order of the calls.
     ///
     /// The event, the user and the surface are taken as they are now. Prefer ``track(_:at:on:)``: this one is lost if
-    /// the process dies before the store has it, and a store that fails is only logged.
+    /// the process dies before the store has it, and a store that fails is only logged; ``ExperimentationClient/untilStored()``
+    /// waits for both.
     ///
     /// - Parameters:
     ///   - event: What happened.
@@ -122,6 +123,9 @@ extension UserSession {
     // MARK: Exposures
 
     /// Records that the user saw the variation of an experiment, whatever the exposure policy; at most once in a session.
+    ///
+    /// It is accepted in a moment, as what a read reveals is: after ``ExperimentationClient/untilStored()`` it survives the end of
+    /// the process.
     ///
     /// - Parameter experiment: The experiment's id or name.
     /// - Throws: ``ErrorCode/invalidArgument`` if the user has no place in it; ``ErrorCode/unsupported`` if the vendor takes
