@@ -258,6 +258,9 @@ let package = Package(
                         "ExperimentationTesting", "ExperimentationSQLite", "MockVendors", "ConformanceKit",
                         "ConformanceSubjects",
                     ] + (durableVendors.contains(vendor) ? [.target(name: "\(vendor)SQLite")] : [])
+                        // Files as the original SDKs left them.
+                        + (["Engage", "Flagship"].contains(vendor)
+                            ? [.product(name: "GRDB", package: "GRDB.swift")] : [])
                 ),
             ]
         }

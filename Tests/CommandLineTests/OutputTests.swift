@@ -63,6 +63,38 @@ struct OutputTests {
         #expect(stat(pipe, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO)
     }
 
+    @Test("a file that is replaced stays its owner's", .enabled(if: geteuid() == 0, "only root may give files away"))
+    func owner() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "report.txt").path
+        try Data("old".utf8).write(to: URL(filePath: file))
+        #expect(chown(file, 4_321, 1_234) == 0)
+        #expect(chmod(file, 0o4750) == 0)
+        let result = try await Tool.run(Self.listing + [file])
+        #expect(result.status == 0, "\(result.errors)")
+        var information = stat()
+        #expect(stat(file, &information) == 0)
+        #expect(
+            [information.st_uid, information.st_gid, UInt32(information.st_mode) & 0o7777] == [4_321, 1_234, 0o4750]
+        )
+        #expect(try String(contentsOfFile: file, encoding: .utf8).contains("evaluation/"))
+    }
+
+    @Test("links that lead to each other are refused, and stay")
+    func loop() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (one, other) = (folder.appending(path: "one").path, folder.appending(path: "other").path)
+        try FileManager.default.createSymbolicLink(atPath: one, withDestinationPath: "other")
+        try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: "one")
+        let result = try await Tool.run(Self.listing + [one])
+        #expect(result.status == 66)
+        #expect(result.complaint == "xp: \(one): can't be written; expected a file in a folder that exists")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: one) == "other")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: other) == "one")
+    }
+
     @Test(
         "a folder, a missing folder and no name are refused before the work",
         arguments: ["/tmp", "/no/such/file", ""]

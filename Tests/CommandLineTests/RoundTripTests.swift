@@ -85,6 +85,22 @@ struct InputLineTests {
                 "at: expected a day"
             ),
             (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-11-21T10:60:00.000Z"}"#,
+                "at: expected a time of day"
+            ),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-11-21T24:00:00Z"}"#,
+                "at: expected a time of day"
+            ),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-11-21T10:00:61Z"}"#,
+                "at: expected a time of day"
+            ),
+            (
+                #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-11-21T10:00:00+24:00"}"#,
+                "at: expected a time of day"
+            ),
+            (
                 #"{"user":{"id":"u"},"event":{"type":"custom","name":"e","value":9223372036854775807}}"#,
                 "event.value: expected a number of no more than 53 bits, found 9223372036854775807"
             ),
@@ -123,6 +139,17 @@ struct InputLineTests {
         let result = try await Tool.run(arguments + ["--store", ""])
         #expect(result.status == 64)
         #expect(result.complaint.contains("--store: expected the name of a file"))
+    }
+
+    @Test("a pipe is no store, and isn't waited for", arguments: ["status", "export"])
+    func pipeAsStore(command: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let pipe = folder.appending(path: "pipe").path
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let result = try await Tool.run(["outbox", command, "--store", pipe])
+        #expect(result.status == 66)
+        #expect(result.complaint == "xp: \(pipe): expected a store file, found a device or a pipe")
     }
 
     @Test("decisions are written as JSONEncoder writes them, byte for byte")

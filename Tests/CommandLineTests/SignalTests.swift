@@ -16,10 +16,12 @@ struct SignalTests {
         let running = try Running([
             "track", "--config", try mock.configuration(), "--store", store, "--input", pipe.path,
         ])
+        // An editor counts the blank lines, too.
         try await pipe.write(
-            (0..<30).map {
-                #"{"user":{"id":"u-\#($0 % 3)","consent":true},"event":{"type":"custom","name":"e\#($0)"}}"#
-            }
+            ["", " "]
+                + (0..<30).map {
+                    #"{"user":{"id":"u-\#($0 % 3)","consent":true},"event":{"type":"custom","name":"e\#($0)"}}"#
+                }
         )
         // Accepted is what is in the store.
         try await Tool.untilAccepted(30, store)
@@ -29,6 +31,7 @@ struct SignalTests {
         if isSoak { #expect(took < 5) }
         #expect(result?.status == 0, "\(result?.errors ?? "")")
         let ledger = try JSONValue(result?.lines.last ?? "")["ledger"]
+        #expect(result?.errors == "xp: interrupted after 30 lines, the last of them line 32 of the input\n")
         #expect(ledger?["accepted"]?.number == 30)
         #expect(ledger?["delivered"]?.number == 30)
         #expect(ledger?["pending"]?.number == 0)

@@ -156,6 +156,9 @@ struct UsageTests {
         let result = try await Tool.run([command, option, "/no/such/file.json"])
         #expect(result.status == 66)
         #expect(result.complaint == "xp: /no/such/file.json: no such file")
+        let nameless = try await Tool.run([command, option, ""])
+        #expect(nameless.status == 66)
+        #expect(nameless.complaint == "xp: expected the name of a file, found an empty one")
     }
 
     @Test(

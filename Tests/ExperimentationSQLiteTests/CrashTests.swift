@@ -65,6 +65,30 @@
             )
         }
 
+        @Test("P01 an exposure survives a process kill from the moment that untilStored() returns")
+        func exposures() async throws {
+            var dice = SplitMix(seed: 3)
+            let notes = folder.file("exposed").path
+            for round in 0..<(isSoak ? 50 : 6) {
+                let before = LineFile.lines(of: notes).count
+                let child = try ChildPart.start("exposes", [folder.file().path, notes, "\(round)"])
+                try await waitForLine(in: notes) { $0.count > before }
+                try await pause(.milliseconds(Int.random(in: 0...60, using: &dice)))
+                await child.kill()
+            }
+            let store = try SQLiteStore(at: folder.file())
+            var exposed: [String] = []
+            var end: Int64 = 0
+            while case let page = try await store.waiting(after: end, limit: 10_000), let last = page.last {
+                exposed += page.filter { $0.envelope.event.type == "exposure" }.map(\.envelope.identity.id)
+                end = last.envelope.sequence
+            }
+            let told = LineFile.lines(of: notes)
+            #expect(Set(told).subtracting(exposed).isEmpty)
+            #expect(Set(exposed).count == exposed.count)
+            #expect(told.count >= 6)
+        }
+
         @Test("P02 every accepted event is delivered at least once across kills, repeats with the same id and content")
         func delivery() async throws {
             var dice = SplitMix(seed: 2)

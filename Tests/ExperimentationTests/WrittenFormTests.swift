@@ -6,10 +6,10 @@ import Testing
 @Suite("Waits, digests and the written form of events")
 struct WrittenFormTests {
     @Test(
-        "waits double up to a bound and are drawn from nothing on",
+        "waits double up to a bound and are drawn from a twentieth of it on",
         arguments: [
-            (0, 1.0, 1.0), (1, 1.0, 2.0), (1, 0.0, 0.0), (3, 0.5, 4.0), (8, 1.0, 256.0), (9, 1.0, 300.0),
-            (.max, 1.0, 300.0), (.min, 1.0, 1.0), (2, 7.0, 4.0), (2, -7.0, 0.0),
+            (0, 1.0, 1.0), (1, 1.0, 2.0), (1, 0.0, 0.1), (3, 0.5, 4.0), (8, 1.0, 256.0), (9, 1.0, 300.0),
+            (.max, 1.0, 300.0), (.min, 1.0, 1.0), (2, 7.0, 4.0), (2, -7.0, 0.2),
         ]
     )
     func waits(attempt: Int, jitter: Double, seconds: Double) {

@@ -54,6 +54,25 @@ struct KitMockServerTests {
         }
     }
 
+    @Test(
+        "lets nobody at itself who calls it by a name that isn't the machine's own, as a page in a browser would",
+        arguments: [
+            ("127.0.0.1", 200), ("127.9.9.9:80", 200), ("localhost", 200), ("LOCALHOST:8080", 200), ("[::1]:80", 200),
+            ("evil.example", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403),
+            ("127.0.0.256", 403),
+            ("evil.example\r\nHost: localhost", 403),
+        ]
+    )
+    func ownNames(host: String, status: Int) async throws {
+        try await serving { server, client in
+            #expect(await client.send("GET /_mock/requests HTTP/1.1\r\nHost: \(host)\r\n\r\n").status == status)
+            if !host.contains("\r") {
+                // The vendor itself answers to any name.
+                #expect(await client.send("GET /flags HTTP/1.1\r\nHost: \(host)\r\n\r\n").status == 200)
+            }
+        }
+    }
+
     @Test("goes away and comes back on the same port, with its journal")
     func goesAwayAndComesBack() async throws {
         try await serving { server, client in

@@ -27,6 +27,20 @@ struct ProgramTests {
         #expect(try Self.blocks(of: page).contains(Self.program(program)))
     }
 
+    @Test("every call of the README's table is compiled here, to the letter")
+    func calls() throws {
+        /// Layout aside: the formatter breaks lines that the table can't.
+        func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
+        let page = try String(contentsOf: packageRoot.appending(path: "README.md"), encoding: .utf8)
+        let table = page.split(separator: "\n").filter { $0.hasPrefix("|") && $0.contains("`try await visit(") }
+        let compiled = code(try Self.program("ReadmeCalls"))
+        #expect(table.count == VendorCatalog.names.count + 1)
+        for row in table {
+            let call = try #require(row.split(separator: "`").dropFirst().first)
+            #expect(compiled.contains(code(call)), "\(row)")
+        }
+    }
+
     @Test("the README's program ends well with every vendor", arguments: VendorCatalog.names)
     func readme(name: String) async throws {
         let vendor = try #require(ConformanceSubjects.Vendor.named(name))

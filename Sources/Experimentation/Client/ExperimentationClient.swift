@@ -223,7 +223,15 @@ public final class ExperimentationClient: Sendable {
     @discardableResult
     public func removeWaitingEvents() async throws(ExperimentationError) -> Int { try await core.outbox.removeAll() }
 
-    /// Delivers what can be delivered, and waits for it.
+    /// Waits until what was recorded without waiting is in the store: exposures, and events of ``UserSession/trackSoon(_:at:on:)``.
+    ///
+    /// From then on it survives the end of the process. To call before an answer goes out, or before an application is suspended,
+    /// where no exposure may be missing.
+    ///
+    /// - Throws: ``ErrorCode/store`` while the store takes nothing: what was recorded waits in memory then; ``ErrorCode/shutDown``.
+    public func untilStored() async throws(ExperimentationError) { try await core.outbox.untilStored() }
+
+    /// Delivers what can be delivered, and waits for that.
     ///
     /// It waits for events that may be retried in time: after an outage, or when the vendor asks for patience. It
     /// returns early once everything is delivered, or when all that is left can be retried only after the deadline or

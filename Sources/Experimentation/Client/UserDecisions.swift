@@ -38,6 +38,9 @@ public struct UserDecisions: Sendable {
 
     /// Records that the user saw the variation of an experiment, whatever the exposure policy.
     ///
+    /// It is accepted in a moment, as what a read reveals is: after ``ExperimentationClient/untilStored()`` it survives the end of
+    /// the process.
+    ///
     /// - Parameter experiment: The experiment's id or name.
     /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the
     ///   vendor takes no exposures.

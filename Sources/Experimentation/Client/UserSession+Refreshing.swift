@@ -85,8 +85,7 @@ extension UserSession {
 
     private func keep(_ decisions: Decisions, for context: EvaluationContext) async {
         guard mayKeep(context.user) else { return }
-        let stored = StoredDecisions(decisions, date: context.date)
-        await core.kept.write(stored, .decisions(of: context.user.id))
+        await core.kept.write(StoredDecisions(decisions, date: context.date), of: context.user.id)
         await core.kept.trim("decisions/", to: core.options.cachedUsers)
         // A denial that came while the vendor was asked has removed what was kept before, but not this.
         if isForgotten(context.user.id) { try? await core.kept.forget(userID: context.user.id) }

@@ -54,8 +54,9 @@ extension UserSession {
 
     /// Tracks an event without waiting; it is accepted shortly afterwards, in the order of the calls.
     ///
-    /// The event, the user and the surface are captured at the call. Prefer ``track(_:at:on:)``: this event is lost if
-    /// the process dies before the store has it, and a failure of the store is only logged.
+    /// The event, the user and the surface are taken as they are now. Prefer ``track(_:at:on:)``: this one is lost if
+    /// the process dies before the store has it, and a store that fails is only logged; ``ExperimentationClient/untilStored()``
+    /// waits for both.
     ///
     /// - Parameters:
     ///   - event: What happened.
@@ -123,6 +124,9 @@ extension UserSession {
 
     /// Records that the user saw the variation of an experiment, whatever the exposure policy, at most once in a
     /// session.
+    ///
+    /// It is accepted in a moment, as what a read reveals is: after ``ExperimentationClient/untilStored()`` it survives the end of
+    /// the process.
     ///
     /// - Parameter experiment: The experiment's id or name.
     /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the

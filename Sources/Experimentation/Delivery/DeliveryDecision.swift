@@ -46,7 +46,7 @@ enum DeliveryDecision: Equatable {
         case nil:
             return .stays(.outage(.noAnswer), asked: nil)
         case .outage(let after, let reason):
-            return .stays(.outage(reason), asked: after.map { RetrySchedule.clamped($0) })
+            return .stays(.outage(reason), asked: after.flatMap { RetrySchedule.asked($0) })
         case .failed(let reason):
             let attempts = envelope.attempts + 1
             guard attempts < policy.attempts else { return settled(.dropped(.exhausted, detail: reason)) }
@@ -75,11 +75,15 @@ enum DeliveryDecision: Equatable {
 enum RetrySchedule {
     /// The mean of the first wait.
     static let base: Duration = .seconds(1)
-    /// The longest wait.
+    /// No draw is a smaller part of its bound: who draws nothing each time would try without pause.
+    static let leastShare = 0.05
+    /// No wait that a vendor asks for is shorter.
+    static let shortest: Duration = .milliseconds(100)
+    /// No wait is longer.
     static let longest: Duration = .seconds(300)
 
-    /// The wait before an attempt: drawn between zero and a bound that doubles, so that clients that failed together
-    /// don't return together.
+    /// The wait before an attempt: drawn from a twentieth of a bound up to the whole, so that clients which failed together
+    /// don't come back together; the bound doubles.
     ///
     /// - Parameters:
     ///   - attempt: How many attempts have failed.
@@ -88,7 +92,7 @@ enum RetrySchedule {
     static func wait(beforeAttempt attempt: Int, jitter: Double) -> Duration {
         // Ten doublings exceed the longest wait; more would overflow.
         let bound = min(base * (1 << min(max(attempt, 0), 10)), longest)
-        return bound * (jitter.isFinite ? min(max(jitter, 0), 1) : 1)
+        return bound * (jitter.isFinite ? min(max(jitter, leastShare), 1) : 1)
     }
 
     /// The wait before trying a single event on a vendor that refused everything, which usually lasts until its
@@ -103,8 +107,10 @@ enum RetrySchedule {
         return wait * (0.9 + 0.2 * (jitter.isFinite ? min(max(jitter, 0), 1) : 1))
     }
 
-    /// A wait that a vendor asked for, limited to a sensible range.
-    static func clamped(_ wait: Duration) -> Duration { min(max(wait, .zero), longest) }
+    /// A wait that a vendor asked for, within reason; `nil` for none, as `Retry-After: 0` and a date that has passed ask for.
+    ///
+    /// The events then wait by their own schedule: a vendor that is away and says so each time would be asked without pause.
+    static func asked(_ wait: Duration) -> Duration? { wait > .zero ? min(max(wait, shortest), longest) : nil }
 }
 
 extension Duration {

@@ -103,8 +103,13 @@ final class Intake: Sendable {
         return try await ticket.answer.value.get()
     }
 
-    /// Waits until everything stated before is in the store, or couldn't be stored.
-    func drain() async { _ = try? await outcome(of: enter(.mark)) }
+    /// Waits until everything that was said before is in the store, or was refused by it.
+    ///
+    /// - Throws: ``ErrorCode/shutDown``, and what the store says while it takes nothing.
+    func untilStored() async throws(ExperimentationError) { _ = try await outcome(of: enter(.mark)) }
+
+    /// Waits until everything that was said before is in the store, or couldn't be stored.
+    func drain() async { try? await untilStored() }
 
     /// Refuses statements from now on.
     func close() { state.withLock { $0.isClosed = true } }

@@ -161,7 +161,10 @@ final class Outbox: Sendable {
         for deliverer in deliverers { await deliverer.withdraw([ExactText(userID)]) }
     }
 
-    /// Waits until everything stated before is in the store, or couldn't be stored.
+    /// Waits until everything that was said before is in the store, or was refused by it.
+    func untilStored() async throws(ExperimentationError) { try await intake.untilStored() }
+
+    /// Waits until everything that was said before is in the store, or couldn't be stored.
     func drain() async { await intake.drain() }
 
     func event(_ envelope: Envelope, _ consent: Consent) -> NewEvent {

@@ -9,7 +9,7 @@ enum InputFile {
     static func bytes(of path: String, atMost limit: Int = SourceDocument.largest) throws -> [UInt8] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw Failure(.input, "\(path): no such file")
+            throw missing(path)
         }
         guard !isFolder.boolValue else { throw Failure(.input, "\(path): expected a file, found a folder") }
         guard let handle = FileHandle(forReadingAtPath: path) else {
@@ -22,6 +22,19 @@ enum InputFile {
         guard data.count <= limit else { throw Failure(.input, "\(path): is larger than \(limit >> 20) MB") }
         return [UInt8](data)
     }
+
+    /// The failure for a file that isn't there.
+    static func missing(_ path: String) -> Failure {
+        Failure(.input, path.isEmpty ? "expected the name of a file, found an empty one" : "\(path): no such file")
+    }
+
+    /// Whether a path leads to a file in the narrow sense: no device, pipe or socket.
+    static func isRegular(_ path: String) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))
+        return attributes?[.type] as? FileAttributeType == .typeRegular
+    }
+
+    private static func resolved(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
 
     /// Reads a document, JSON or YAML: by the file's ending or, without a telling one, by its first character.
     static func document(_ path: String) throws -> SourceDocument {

@@ -44,7 +44,7 @@ actor LineReader {
         }
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw Failure(.input, "\(path): no such file")
+            throw InputFile.missing(path)
         }
         guard !isFolder.boolValue else { throw Failure(.input, "\(path): expected a file, found a folder") }
         descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -37,6 +37,10 @@ enum Stores {
         var isFolder: ObjCBool = false
         _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
         guard !isFolder.boolValue else { throw Failure(.input, "\(path): expected a store file, found a folder") }
+        // A pipe would be waited for, and a device obeyed.
+        guard InputFile.isRegular(path) else {
+            throw Failure(.input, "\(path): expected a store file, found a device or a pipe")
+        }
         guard let handle = FileHandle(forReadingAtPath: path) else {
             throw Failure(.input, "\(path): can't be read; expected a store file that may be opened")
         }

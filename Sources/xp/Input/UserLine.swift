@@ -111,20 +111,8 @@ struct EventLine {
 
     private static func date(_ reader: inout DocumentReader) throws -> Date? {
         guard let text = try reader.optionalString("at") else { return nil }
-        guard Self.isDay(text) else { throw reader.wrong("at", expected: "a day that the calendar has") }
-        for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
-            if let date = try? Date(text, strategy: style) { return date }
+        do throws(EventTime.Fault) { return try EventTime.date(text) } catch {
+            throw reader.wrong("at", expected: error.expected)
         }
-        throw reader.wrong("at", expected: "a time as \"2026-11-21T10:00:00.000Z\"")
-    }
-
-    /// Whether the day that a time begins with is one; what doesn't begin with a day is for the parser to refuse.
-    private static func isDay(_ text: String) -> Bool {
-        let parts = text.prefix(10).split(separator: "-").compactMap { Int($0) }
-        guard parts.count == 3 else { return true }
-        let (year, month, day) = (parts[0], parts[1], parts[2])
-        let isLeap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
-        let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        return lengths.indices.contains(month - 1) && (1...lengths[month - 1]).contains(day)
     }
 }

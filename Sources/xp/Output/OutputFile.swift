@@ -8,22 +8,42 @@ import Foundation
     import Darwin
 #endif
 
-/// The place that `--output` names: a regular file is replaced whole and keeps its mode; whatever else is there, a device, a
-/// pipe or a process that reads, is written into.
+/// The place that `--output` names: a regular file is replaced whole and keeps its mode and its owner; whatever else is there,
+/// a device, a pipe or a process that reads, is written into.
 enum OutputFile {
     /// What is at a path, links followed.
     private enum Place {
         case nothing
-        case file(mode: mode_t)
+        case file(Rights)
         case folder
         case other
+        /// Links that lead nowhere, or a folder that may not be entered.
+        case unreachable
+    }
+
+    /// Who may do what with a file.
+    private struct Rights {
+        let mode: mode_t
+        let owner: uid_t
+        let group: gid_t
+
+        init(_ information: stat) {
+            (mode, owner, group) = (information.st_mode & 0o7777, information.st_uid, information.st_gid)
+        }
+
+        /// Gives another file the same, as far as that is allowed; the right to run as somebody else goes with them alone.
+        func give(to descriptor: Int32) {
+            let isOwned = fchown(descriptor, owner, group) == 0
+            if !isOwned { _ = fchown(descriptor, uid_t.max, group) }
+            _ = fchmod(descriptor, isOwned ? mode : mode & 0o777)
+        }
     }
 
     private static func place(at path: String) -> Place {
         var information = stat()
-        guard stat(path, &information) == 0 else { return .nothing }
+        guard stat(path, &information) == 0 else { return errno == ENOENT ? .nothing : .unreachable }
         switch information.st_mode & S_IFMT {
-        case S_IFREG: return .file(mode: information.st_mode & 0o7777)
+        case S_IFREG: return .file(Rights(information))
         case S_IFDIR: return .folder
         default: return .other
         }
@@ -34,7 +54,7 @@ enum OutputFile {
         guard let path else { return }
         let isWritable =
             switch place(at: path) {
-            case .folder: false
+            case .folder, .unreachable: false
             case .other: access(path, W_OK) == 0
             case .file: access(path, W_OK) == 0 && access(folder(of: target(of: path)), W_OK) == 0
             case .nothing: !path.isEmpty && access(folder(of: target(of: path)), W_OK) == 0
@@ -46,10 +66,10 @@ enum OutputFile {
     static func deliver(_ text: String, to path: String?) throws {
         guard let path else { return try Terminal.write(text) }
         switch place(at: path) {
-        case .folder: throw unwritable(path)
+        case .folder, .unreachable: throw unwritable(path)
         case .other: try write(text, into: path)
-        case .file(let mode): try replace(target(of: path), with: text, mode: mode, named: path)
-        case .nothing: try replace(target(of: path), with: text, mode: nil, named: path)
+        case .file(let rights): try replace(target(of: path), with: text, rights, named: path)
+        case .nothing: try replace(target(of: path), with: text, nil, named: path)
         }
     }
 
@@ -61,14 +81,16 @@ enum OutputFile {
     }
 
     /// Writes beside the file and takes its place, so that nobody ever sees half of it.
-    private static func replace(_ target: String, with text: String, mode: mode_t?, named path: String) throws {
+    private static func replace(_ target: String, with text: String, _ rights: Rights?, named path: String) throws {
         let beside = folder(of: target) + "/.xp-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-        let descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        // Until it has the rights of the file before, nobody else may look into it.
+        let descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, rights == nil ? 0o666 : 0o600)
         guard descriptor >= 0 else { throw unwritable(path) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            if let mode { _ = fchmod(descriptor, mode) }
             try handle.write(contentsOf: Data(text.utf8))
+            // Last: whoever writes loses the right of a file to run as somebody else.
+            rights?.give(to: descriptor)
             try handle.close()
         } catch {
             unlink(beside)

@@ -2,6 +2,7 @@
     import ChildProcesses
     import Experimentation
     import ExperimentationSQLite
+    import ExperimentationTesting
     import Foundation
     import Glibc
     import Testing
@@ -16,7 +17,7 @@
             let parts: [String: ([String]) async throws -> Void] = [
                 "accepts": accepts, "delivers": delivers, "hangs": hangs, "shares": shares, "drains": drains,
                 "fills": fills, "withoutReserve": withoutReserve, "looks": looks, "limited": limited,
-                "locks": locks, "denies": denies, "hangsAtSecond": hangsAtSecond,
+                "locks": locks, "denies": denies, "hangsAtSecond": hangsAtSecond, "exposes": exposes,
             ]
             let body = try #require(parts[part.name], "there is no part \(part.name)")
             try await body(part.words)
@@ -68,6 +69,29 @@
             // With nothing to add it is there to finish.
             guard words[4] == "0" else { return await ChildPart.untilKilled() }
             try await eventually("an empty outbox") { try await client.flush(within: .seconds(5)).isDone }
+        }
+
+        /// Shows users an experiment until it is killed, one by a read and the next by hand.
+        func exposes(_ words: [String]) async throws {
+            let arm = InMemoryExperiment.Arm(Variation(id: "green"), weight: 100, flags: ["color": "green"])
+            let client = try await ExperimentationClient(
+                provider: InMemoryProvider(experiments: [InMemoryExperiment(Experiment(id: "checkout"), arms: [arm])]),
+                store: .sqlite(at: URL(fileURLWithPath: words[0]))
+            )
+            await client.setConnectivity(.offline)
+            let stored = try LineFile(words[1])
+            for number in 0... {
+                let id = "\(words[2])-\(number)"
+                let session = client.session(for: User(id: id, consent: .granted))
+                try await session.refresh()
+                if number.isMultiple(of: 2) {
+                    #expect(session.string("color", default: "grey") == "green")
+                } else {
+                    try session.expose("checkout")
+                }
+                try await client.untilStored()
+                stored.add(id)
+            }
         }
 
         /// Leases everything and hangs.

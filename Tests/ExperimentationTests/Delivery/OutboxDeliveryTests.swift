@@ -304,7 +304,7 @@ struct OutboxDeliveryTests {
         #expect(vendor.record.batches.count == 1)
     }
 
-    @Test("P11 a flush beside a vendor that is down sends few requests", arguments: [0.05, 0.5, 0.999])
+    @Test("P11 a flush beside a vendor that is down sends few requests", arguments: [0, 0.05, 0.5, 0.999])
     func calmFlush(jitter: Double) async throws {
         let vendor = ScriptedVendor { _ in DeliveryReport(.outage()) }
         let client = try await vendor.client(time: time, jitter: { jitter })
@@ -328,7 +328,25 @@ struct OutboxDeliveryTests {
         #expect((2...12).contains(vendor.record.batches.count), "\(vendor.record.batches.count)")
     }
 
-    @Test("after a refusal of the credentials one event is tried a quarter of an hour later, then less and less often")
+    @Test(
+        "P11 a vendor that is away is tried again after a pause, also where nothing is drawn and no wait is asked for",
+        arguments: [nil, Duration.zero, .seconds(-5)]
+    )
+    func pausesAlways(asked: Duration?) async throws {
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1)) { _ in DeliveryReport(.outage(after: asked)) }
+        let client = try await vendor.client(time: time, jitter: { 0 })
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        for expected in [100, 200, 400] {
+            try await eventually("a pause", within: .seconds(20)) { time.untilNextWake != nil }
+            let wait = time.untilNextWake
+            #expect(wait == .milliseconds(expected))
+            time.advance(by: wait ?? .zero)
+        }
+        try await eventually("the fourth attempt") { vendor.record.batches.count == 4 }
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("after a refusal of the credentials one event is tried a quarter of an hour later, then ever more seldom")
     func probing() async throws {
         let isMended = Shared(false)
         let vendor = ScriptedVendor { _ in

@@ -1,0 +1,117 @@
+import Foundation
+
+/// Decisions in their written form.
+struct StoredDecisions: Codable, Sendable {
+    struct Flag: Codable, Sendable {
+        var key: String
+        var resolution: Resolution
+    }
+
+    var date: Date
+    var flags: [Flag]
+    var assignments: [Assignment]
+
+    init(_ decisions: Decisions, date: Date) {
+        self.date = date
+        // Only what this user has is written, so indices into the catalogue's assignments change.
+        let indices = decisions.assignmentIndices
+        let places = Dictionary(zip(indices, indices.indices), uniquingKeysWith: { $1 })
+        assignments = indices.map { decisions.catalogue.assignments[$0] }
+        flags = decisions.keys.compactMap { key in
+            guard var resolution = decisions[key] else { return nil }
+            resolution.assignment = resolution.assignment.flatMap { places[$0] }
+            return Flag(key: key, resolution: resolution)
+        }
+    }
+
+    var decisions: Decisions {
+        Decisions(flags: flags.map { ($0.key, $0.resolution) }, assignments: assignments)
+    }
+}
+
+extension StoredDecisions {
+    /// The bytes that `JSONEncoder` would give with sorted names.
+    ///
+    /// - Throws: What a value can't be written for, as an infinite number.
+    func written() throws -> [UInt8] {
+        var writer = JSONWriter(.asEncoder, capacity: 128 + 192 * (flags.count + assignments.count))
+        writer.raw("{\"assignments\":[")
+        try writer.list(assignments) { writer, assignment in try writer.assignment(assignment) }
+        writer.raw("],\"date\":")
+        try writer.number(date.timeIntervalSinceReferenceDate)
+        writer.raw(",\"flags\":[")
+        try writer.list(flags) { writer, flag in
+            writer.raw("{\"key\":")
+            writer.text(flag.key)
+            writer.raw(",\"resolution\":")
+            try writer.resolution(flag.resolution)
+            writer.raw("}")
+        }
+        writer.raw("]}")
+        return writer.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func list<Element>(
+        _ elements: [Element],
+        _ write: (inout JSONWriter, Element) throws -> Void
+    ) rethrows {
+        for (index, element) in elements.enumerated() {
+            if index > 0 { raw(",") }
+            try write(&self, element)
+        }
+    }
+
+    fileprivate mutating func assignment(_ assignment: Assignment) throws {
+        raw("{\"experiment\":{\"id\":")
+        text(assignment.experiment.id)
+        optional(",\"kind\":", assignment.experiment.kind)
+        raw(",\"name\":")
+        text(assignment.experiment.name)
+        raw("},\"group\":")
+        text(assignment.group)
+        raw(assignment.isHoldout ? ",\"isHoldout\":true,\"metadata\":" : ",\"isHoldout\":false,\"metadata\":")
+        try value(.object(assignment.metadata))
+        raw(",\"origin\":")
+        text(assignment.origin.rawValue)
+        raw(",\"variation\":{\"id\":")
+        text(assignment.variation.id)
+        raw(assignment.variation.isControl ? ",\"isControl\":true,\"name\":" : ",\"isControl\":false,\"name\":")
+        text(assignment.variation.name)
+        raw("}}")
+    }
+
+    fileprivate mutating func resolution(_ resolution: Resolution) throws {
+        raw("{")
+        if let assignment = resolution.assignment {
+            raw("\"assignment\":")
+            number(assignment)
+            raw(",")
+        }
+        if let error = resolution.error {
+            raw("\"error\":")
+            text(error.rawValue)
+            raw(",")
+        }
+        if let message = resolution.errorMessage {
+            raw("\"errorMessage\":")
+            text(message)
+            raw(",")
+        }
+        raw("\"metadata\":")
+        try value(.object(resolution.metadata))
+        raw(",\"reason\":")
+        text(resolution.reason.rawValue)
+        raw(",\"value\":")
+        try value(resolution.value)
+        optional(",\"variant\":", resolution.variant)
+        raw("}")
+    }
+
+    private mutating func optional(_ name: StaticString, _ value: String?) {
+        guard let value else { return }
+        raw(name)
+        text(value)
+    }
+}
