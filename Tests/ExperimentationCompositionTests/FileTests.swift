@@ -123,6 +123,24 @@ struct FileTests {
         #expect(try names() == ["a"])
     }
 
+    @Test("a file behind a link is put aside where it lies, and the link stays")
+    func link() async throws {
+        let real = folder.appending(path: "real/shop.jsonl")
+        try FileManager.default.createDirectory(
+            at: real.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "real/shop.jsonl")
+        for name in ["a", "b"] {
+            _ = try await deliver([name, String(repeating: name, count: 900)]) { $0.largest = 1_200 }
+        }
+        #expect(files == ["events.jsonl", "real"])
+        let behind = try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "real").path).sorted()
+        #expect(behind.count == 2 && behind.last == "shop.jsonl")
+        #expect(try behind.map { try names(in: "real/\($0)").map(\.first) } == [["a", "a"], ["b", "b"]])
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == "real/shop.jsonl")
+    }
+
     @Test("a folder in the file's place stops deliveries until somebody mends it; nothing is lost")
     func folderInPlace() async throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -9,8 +9,9 @@ struct BucketingRuleset: Ruleset {
         var isOpenTo: [Range<Double>]
         /// Whether it counts towards the limit of one test per visitor.
         var isTest: Bool
-        var groups: [Group]
-        /// The number of its first variation among those of all campaigns.
+        /// Its groups, among those of all campaigns.
+        var groups: Range<Int>
+        /// The number of its first variation, among those of all campaigns.
         var firstVariation: Int
     }
 
@@ -19,18 +20,27 @@ struct BucketingRuleset: Ruleset {
         /// The hash of the id, to be continued with a visitor's id.
         var hash: FlagshipMurmur3
         var targeting: [[BucketingRule]]
-        /// For each variation its number, its id, and the upper end of its bucket range out of 100.
-        var variations: [Variation]
+        /// Whether it is meant for a visitor whose context says nothing of everybody, where no condition asks for anything
+        /// else; `nil` where one does.
+        var isForEverybody: Bool?
+        /// Its variations, among those of all campaigns.
+        var variations: Range<Int>
     }
 
     struct Variation: Sendable {
-        var number: Int
         var id: String
+        /// The part of a hundred below which it is chosen.
         var upTo: Int
         /// Its index in the catalogue's assignments.
         var assignment: Int
-        /// The flags that it sets, with the outcome's index as the value.
-        var flags: [(flag: Int, outcome: Int)]
+        /// The flags that it sets, among the settings of all.
+        var settings: Range<Int>
+    }
+
+    /// A flag that a variation sets, with the value as the number of an outcome.
+    struct Setting: Sendable {
+        var flag: Int
+        var outcome: Int
     }
 
     /// A campaign that can set a flag, with the outcome of each of its variations; -1 for those that don't set it.
@@ -43,7 +53,10 @@ struct BucketingRuleset: Ruleset {
     let catalogue: FlagCatalogue
     private let isOneTestPerVisitor: Bool
     private let campaigns: [Campaign]
-    /// For each flag the campaigns that can set it, the winning ones first.
+    private let groups: [Group]
+    private let variations: [Variation]
+    private let settings: [Setting]
+    /// For each flag the campaigns that can set it, those that win first.
     private let candidates: [[Candidate]]
 
     /// Prepares a file.
@@ -57,6 +70,9 @@ struct BucketingRuleset: Ruleset {
         isOneTestPerVisitor = rules == .server && file.settings.enabled1V1T
         var builder = BucketingRulesetBuilder(rules: rules, automatic: automatic)
         campaigns = builder.campaigns(of: file)
+        groups = builder.groups
+        variations = builder.variations
+        settings = builder.settings
         catalogue = FlagCatalogue(flags: builder.flags, assignments: builder.assignments)
         candidates = builder.candidates
     }
@@ -65,12 +81,15 @@ struct BucketingRuleset: Ruleset {
         var outcomes = [Int?](repeating: nil, count: catalogue.count)
         var flagless: [Int] = []
         var hasTest = false
-        for campaign in campaigns {
-            guard let variation = variation(of: campaign, for: context, hasTest: hasTest) else { continue }
-            hasTest = hasTest || campaign.isTest
-            // Of campaigns that set the same flag, later ones win.
-            for (flag, outcome) in variation.flags { outcomes[flag] = outcome }
-            if variation.flags.isEmpty { flagless.append(variation.assignment) }
+        let isOrdinary = isOrdinary(context)
+        for campaign in campaigns.indices {
+            let found = variation(of: campaign, for: context, hasTest: hasTest, isOrdinary: isOrdinary)
+            guard found >= 0 else { continue }
+            hasTest = hasTest || campaigns[campaign].isTest
+            // Later campaigns win over earlier ones that set the same flag.
+            let set = variations[found].settings
+            for index in set { outcomes[settings[index].flag] = settings[index].outcome }
+            if set.isEmpty { flagless.append(variations[found].assignment) }
         }
         return Decisions(catalogue: catalogue, outcomes: outcomes, alsoAssigned: flagless)
     }
@@ -79,10 +98,11 @@ struct BucketingRuleset: Ruleset {
         guard candidates.indices.contains(flag) else { return nil }
         // Which test is the visitor's only one depends on all earlier campaigns.
         if isOneTestPerVisitor { return decisions(for: context).outcome(ofFlag: flag) }
+        let isOrdinary = isOrdinary(context)
         for candidate in candidates[flag] {
-            let campaign = campaigns[candidate.campaign]
-            guard let variation = variation(of: campaign, for: context, hasTest: false) else { continue }
-            let outcome = candidate.outcomes[variation.number - campaign.firstVariation]
+            let found = variation(of: candidate.campaign, for: context, hasTest: false, isOrdinary: isOrdinary)
+            guard found >= 0 else { continue }
+            let outcome = candidate.outcomes[found - campaigns[candidate.campaign].firstVariation]
             if outcome >= 0 { return outcome }
         }
         return nil
@@ -94,46 +114,65 @@ struct BucketingRuleset: Ruleset {
     /// Returns a visitor's variation of one campaign by number; the benchmark measures this.
     func variation(ofCampaign index: Int, for context: EvaluationContext) -> Int? {
         guard campaigns.indices.contains(index) else { return nil }
-        return variation(of: campaigns[index], for: context, hasTest: false)?.number
+        let found = variation(of: index, for: context, hasTest: false, isOrdinary: isOrdinary(context))
+        return found < 0 ? nil : found
     }
 
     // MARK: One campaign
 
-    private func variation(of campaign: Campaign, for context: EvaluationContext, hasTest: Bool) -> Variation? {
-        if rules == .server {
-            if isOneTestPerVisitor, campaign.isTest, hasTest { return nil }
-            let bucket = Double(FlagshipMurmur3.hash(context.user.id) % 100)
-            guard campaign.isOpenTo.contains(where: { $0.contains(bucket) }) else { return nil }
-        }
-        for group in campaign.groups where isMeant(group, context) {
-            if let earlier = context.earlierAssignments[group.id] {
-                // A removed variation leaves its visitors without the campaign, by either rules; that the original
-                // still reports them as assigned is a defect that isn't reproduced.
-                let variation = group.variations.first { $0.id == earlier }
-                // The SDK remembers an assignment by its flags, and so none without flags.
-                if rules != .ios || variation?.flags.isEmpty != true { return variation }
-            }
-            var hash = group.hash
-            hash.feed(context.user.id)
-            let place = Int(hash.value % 100)
-            for variation in group.variations where place < variation.upTo { return variation }
-            // The server looks only at the first group; the SDK continues with the next.
-            if rules == .server { return nil }
-        }
-        return nil
+    /// Whether the context says nothing of everybody, as an application's never does.
+    private func isOrdinary(_ context: EvaluationContext) -> Bool {
+        context.user.attributes.values[FlagshipContextKey.allUsers] == nil
     }
 
-    private func isMeant(_ group: Group, _ context: EvaluationContext) -> Bool {
+    /// The number of the variation that a visitor gets in one campaign, or -1.
+    private func variation(
+        of campaign: Int,
+        for context: EvaluationContext,
+        hasTest: Bool,
+        isOrdinary: Bool
+    ) -> Int {
+        if rules == .server {
+            if isOneTestPerVisitor, campaigns[campaign].isTest, hasTest { return -1 }
+            let bucket = Double(FlagshipMurmur3.hash(context.user.id) % 100)
+            guard campaigns[campaign].isOpenTo.contains(where: { $0.contains(bucket) }) else { return -1 }
+        }
+        for group in campaigns[campaign].groups {
+            let isKnown = isOrdinary ? groups[group].isForEverybody : nil
+            guard isKnown ?? groups[group].isMeant(for: context, by: rules) else { continue }
+            let range = groups[group].variations
+            if !context.earlierAssignments.isEmpty, let earlier = context.earlierAssignments[groups[group].id] {
+                // A variation that is gone leaves its visitors without the campaign, by either rules; that the original
+                // still reports them as assigned to it is a defect and left out.
+                let found = range.first { variations[$0].id == earlier } ?? -1
+                // The SDK remembers an assignment by its flags, and so none without.
+                if rules != .ios || found < 0 || !variations[found].settings.isEmpty { return found }
+            }
+            var hash = groups[group].hash
+            hash.feed(context.user.id)
+            let place = Int(hash.value % 100)
+            for index in range where place < variations[index].upTo { return index }
+            // The server looks at the first group alone, the SDK goes on to the next.
+            if rules == .server { return -1 }
+        }
+        return -1
+    }
+
+}
+
+extension BucketingRuleset.Group {
+    /// Whether a visitor is among those that the group is for.
+    func isMeant(for context: EvaluationContext, by rules: FlagshipRules) -> Bool {
         switch rules {
         case .ios:
-            alternatives: for list in group.targeting {
+            alternatives: for list in targeting {
                 for rule in list where !rule.holdsOnIOS(for: context) { continue alternatives }
                 return true
             }
             return false
         case .server:
             var isMeant = false
-            for list in group.targeting where !list.isEmpty {
+            for list in targeting where !list.isEmpty {
                 var all = true
                 for rule in list {
                     guard let holds = rule.holdsOnServer(for: context) else { return false }

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 
 /// Numbers the variations, flags and outcomes of a file.
 struct BucketingRulesetBuilder {
@@ -7,8 +8,10 @@ struct BucketingRulesetBuilder {
     private(set) var flags: [FlagCatalogue.Flag] = []
     private(set) var assignments: [Assignment] = []
     private(set) var candidates: [[BucketingRuleset.Candidate]] = []
+    private(set) var groups: [BucketingRuleset.Group] = []
+    private(set) var variations: [BucketingRuleset.Variation] = []
+    private(set) var settings: [BucketingRuleset.Setting] = []
     private var indices: [[UInt8]: Int] = [:]
-    private var variations = 0
 
     init(rules: FlagshipRules, automatic: [String: FlagValue]) {
         self.rules = rules
@@ -28,46 +31,59 @@ struct BucketingRulesetBuilder {
     }
 
     private mutating func prepare(_ campaign: BucketingFile.Campaign, index: Int) -> BucketingRuleset.Campaign {
-        let first = variations
-        var prepared = BucketingRuleset.Campaign(
-            isOpenTo: campaign.bucketRanges,
-            isTest: campaign.type == "ab",
-            groups: [],
-            firstVariation: first
-        )
+        let first = variations.count
+        let firstGroup = groups.count
         let count = campaign.groups.reduce(0) { $0 + $1.variations.count }
         for group in campaign.groups {
             var hash = FlagshipMurmur3()
             hash.feed(group.id)
-            var preparedGroup = BucketingRuleset.Group(
-                id: group.id,
-                hash: hash,
-                targeting: group.targeting.map { list in
-                    (list ?? []).map { BucketingRule($0, rules: rules, automatic: automatic) }
-                },
-                variations: []
-            )
+            let start = variations.count
             var sum = 0
             for variation in group.variations {
                 let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
                 sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
-                preparedGroup.variations.append(
+                let assignment = assignments.count
+                let place = BucketingPlace(campaign: index, offset: variations.count - first, count: count)
+                let set = outcomes(of: variation, in: group, of: campaign, at: place)
+                variations.append(
                     BucketingRuleset.Variation(
-                        number: variations,
                         id: variation.id,
                         upTo: sum,
-                        assignment: assignments.count,
-                        flags: outcomes(
-                            of: variation,
-                            in: group,
-                            of: campaign,
-                            at: BucketingPlace(campaign: index, offset: variations - first, count: count)
-                        )
+                        assignment: assignment,
+                        settings: settings.count..<settings.count + set.count
                     )
                 )
-                variations += 1
+                settings += set
             }
-            prepared.groups.append(preparedGroup)
+            groups.append(prepare(group, hash, variations: start..<variations.count))
+        }
+        return BucketingRuleset.Campaign(
+            isOpenTo: campaign.bucketRanges,
+            isTest: campaign.type == "ab",
+            groups: firstGroup..<groups.count,
+            firstVariation: first
+        )
+    }
+
+    private func prepare(
+        _ group: BucketingFile.Group,
+        _ hash: FlagshipMurmur3,
+        variations: Range<Int>
+    ) -> BucketingRuleset.Group {
+        var prepared = BucketingRuleset.Group(
+            id: group.id,
+            hash: hash,
+            targeting: group.targeting.map { list in
+                (list ?? []).map { BucketingRule($0, rules: rules, automatic: automatic) }
+            },
+            variations: variations
+        )
+        let asksForMore = prepared.targeting.joined().contains { rule in
+            if case .everybody = rule.subject { false } else { true }
+        }
+        if !asksForMore {
+            let anybody = EvaluationContext(user: User(id: ""), date: .distantPast)
+            prepared.isForEverybody = prepared.isMeant(for: anybody, by: rules)
         }
         return prepared
     }
@@ -83,7 +99,7 @@ struct BucketingRulesetBuilder {
         in group: BucketingFile.Group,
         of campaign: BucketingFile.Campaign,
         at place: BucketingPlace
-    ) -> [(flag: Int, outcome: Int)] {
+    ) -> [BucketingRuleset.Setting] {
         let origin = FlagshipOrigin(
             campaignID: campaign.id,
             campaignName: campaign.name,
@@ -110,7 +126,7 @@ struct BucketingRulesetBuilder {
                 )
             }
             candidates[flag][candidates[flag].count - 1].outcomes[place.offset] = outcome
-            return (flag, outcome)
+            return BucketingRuleset.Setting(flag: flag, outcome: outcome)
         }
     }
 

@@ -60,7 +60,7 @@ struct PlaceReader: Sendable {
             }
         }
         if decisions.catalogue === catalogue {
-            for index in decisions.assignmentIndices { note(meanings[index]) }
+            decisions.visitAssignments { note(meanings[$0]) }
         } else {
             for assignment in decisions.assignments { note(Self.meaning(of: assignment, in: experiments)) }
         }

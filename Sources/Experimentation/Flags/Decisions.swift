@@ -40,12 +40,11 @@ public struct Decisions: Sendable {
     /// Returns the assignments that no chosen value refers to; the others need no memory of their own.
     private static func flagless(_ all: [Int], _ catalogue: FlagCatalogue, _ choices: Choices) -> [Int] {
         guard !all.isEmpty else { return [] }
-        var isImplied = [Bool](repeating: false, count: catalogue.assignments.count)
-        for flag in 0..<catalogue.count where choices[flag] != 0 {
-            let place = catalogue.outcome(flag, choices[flag] - 1).pointee.place
-            if place >= 0 { isImplied[Int(place)] = true }
+        return withUnsafeTemporaryAllocation(of: Bool.self, capacity: catalogue.assignments.count) { isImplied in
+            isImplied.initialize(repeating: false)
+            choices.visitPlaces(in: catalogue) { isImplied[$0] = true }
+            return all.filter { isImplied.indices.contains($0) && !isImplied[$0] }
         }
-        return all.filter { isImplied.indices.contains($0) && !isImplied[$0] }
     }
 
     /// Decisions without any flag.
@@ -74,12 +73,17 @@ public struct Decisions: Sendable {
 
     /// The user's assignments as indices into the catalogue's.
     package var assignmentIndices: [Int] {
-        var found = Set(flagless)
-        for flag in catalogue.keys.indices where choices[flag] != 0 {
-            let place = catalogue.outcome(flag, choices[flag] - 1).pointee.place
-            if place >= 0 { found.insert(Int(place)) }
+        withUnsafeTemporaryAllocation(of: Bool.self, capacity: catalogue.assignments.count) { isThere in
+            isThere.initialize(repeating: false)
+            visitAssignments { isThere[$0] = true }
+            return isThere.indices.filter { isThere[$0] }
         }
-        return found.sorted()
+    }
+
+    /// Visits the same indices without making a list of them: in no order, and one again for each flag that refers to it.
+    package func visitAssignments(_ visit: (Int) -> Void) {
+        for index in flagless { visit(index) }
+        choices.visitPlaces(in: catalogue, visit)
     }
 }
 
@@ -107,14 +111,26 @@ final class Choices: Sendable {
     private let isWide: Bool
 
     init(catalogue: FlagCatalogue, outcomes: [Int?]) {
-        let counts = catalogue.keys.indices.map { catalogue.outcomeCount(ofFlag: $0) }
-        isWide = (counts.max() ?? 0) > 254
-        narrow = .allocate(capacity: isWide ? 1 : max(counts.count, 1))
-        wide = .allocate(capacity: isWide ? counts.count : 1)
-        for (flag, count) in counts.enumerated() {
-            let outcome = flag < outcomes.count ? outcomes[flag] : nil
-            let choice = outcome.flatMap { $0 >= 0 && $0 < min(count, 65_534) ? $0 + 1 : nil } ?? 0
+        let count = catalogue.count
+        isWide = catalogue.mostOutcomes > 254
+        narrow = .allocate(capacity: isWide ? 1 : max(count, 1))
+        wide = .allocate(capacity: isWide ? count : 1)
+        for flag in 0..<count {
+            let most = min(catalogue.outcomeCount(ofFlag: flag), 65_534)
+            let outcome = flag < outcomes.count ? outcomes[flag] ?? -1 : -1
+            let choice = outcome >= 0 && outcome < most ? outcome + 1 : 0
             if isWide { wide[flag] = UInt16(choice) } else { narrow[flag] = UInt8(choice) }
+        }
+    }
+
+    /// Visits the places in experiments that the chosen values refer to.
+    @inline(__always)
+    func visitPlaces(in catalogue: FlagCatalogue, _ visit: (Int) -> Void) {
+        for flag in 0..<catalogue.count {
+            let choice = self[flag]
+            guard choice != 0 else { continue }
+            let place = catalogue.outcome(flag, choice - 1).pointee.place
+            if place >= 0 { visit(Int(place)) }
         }
     }
 

@@ -45,6 +45,8 @@ public final class FlagCatalogue: Sendable {
     private nonisolated(unsafe) let starts: UnsafeMutablePointer<Int32>
     private let mask: Int
     private let outcomeCount: Int
+    /// How many values the flag has that has most of them.
+    let mostOutcomes: Int
 
     private struct Slot {
         var hash: UInt32 = 0
@@ -64,8 +66,10 @@ public final class FlagCatalogue: Sendable {
         let kept = flags.enumerated().filter { last[Array($1.key.utf8)] == $0 }.map(\.element)
 
         keys = kept.map(\.key)
+        count = kept.count
         self.assignments = assignments
         outcomeCount = kept.reduce(0) { $0 + $1.outcomes.count }
+        mostOutcomes = kept.reduce(0) { max($0, $1.outcomes.count) }
         outcomes = .allocate(capacity: max(outcomeCount, 1))
         starts = .allocate(capacity: kept.count + 1)
         var capacity = 4
@@ -115,8 +119,8 @@ public final class FlagCatalogue: Sendable {
     /// A catalogue without flags.
     public static let empty = FlagCatalogue(flags: [])
 
-    /// The number of flags.
-    public var count: Int { keys.count }
+    /// How many flags there are.
+    public let count: Int
 
     /// The index of a flag, or `nil`.
     public func index(of key: String) -> Int? {
@@ -126,7 +130,7 @@ public final class FlagCatalogue: Sendable {
 
     /// The number of a flag's possible values; 0 for an invalid index.
     public func outcomeCount(ofFlag flag: Int) -> Int {
-        guard flag >= 0, flag < keys.count else { return 0 }
+        guard flag >= 0, flag < count else { return 0 }
         return Int(starts[flag + 1] - starts[flag])
     }
 

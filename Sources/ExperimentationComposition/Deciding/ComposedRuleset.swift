@@ -19,15 +19,18 @@ final class ComposedRuleset: Ruleset {
     }
 
     private struct Flag: Sendable {
-        var line: [Place]
+        /// Where the flag's line stands among the places of all.
+        var line: Range<Int>
         /// How many outcomes come from vendors; behind them stand "not ready" and "off".
-        var count: Int
+        var count = 0
     }
 
     let catalogue: FlagCatalogue
-    private let parts: Parts
-    private let rules: [Rules?]
+    private let readers: PartReaders
+    private let fallback: DecisionTable.Fallback
     private let flags: [Flag]
+    // The lines of all flags in one piece, so that reading counts no reference of a flag's own list.
+    private let places: [Place]
     /// Where each vendor's assignments begin in the catalogue.
     private let starts: [Int]
 
@@ -37,8 +40,8 @@ final class ComposedRuleset: Ruleset {
     ///   - rules: The rules of each vendor that decides, in their order; `nil` where there are none yet.
     ///   - parts: The vendors.
     init(_ rules: [Rules?], of parts: Parts) {
-        self.rules = rules
-        self.parts = parts
+        readers = PartReaders(zip(parts.deciding, rules).map { PartReader($0, $1?.ruleset) })
+        fallback = parts.table.fallback
         var assignments: [Assignment] = []
         var starts: [Int] = []
         for (part, rules) in zip(parts.deciding, rules) {
@@ -47,18 +50,19 @@ final class ComposedRuleset: Ruleset {
         }
         self.starts = starts
         var flags: [Flag] = []
+        var places: [Place] = []
         var catalogued: [FlagCatalogue.Flag] = []
         for key in Self.keys(rules, parts.table.names) {
-            var flag = Flag(line: [], count: 0)
+            var line: [Place] = []
             var outcomes: [Resolution] = []
             for part in parts.line(for: key) {
                 guard let own = rules[part] else {
-                    flag.line.append(Place(part: part, flag: -2, start: 0))
+                    line.append(Place(part: part, flag: -2, start: 0))
                     continue
                 }
                 let catalogue = own.ruleset.catalogue
                 let index = catalogue.index(of: key) ?? -1
-                flag.line.append(Place(part: part, flag: index, start: outcomes.count))
+                line.append(Place(part: part, flag: index, start: outcomes.count))
                 for outcome in 0..<catalogue.outcomeCount(ofFlag: index) {
                     guard let resolution = catalogue.resolution(ofFlag: index, outcome: outcome) else { continue }
                     outcomes.append(
@@ -70,12 +74,13 @@ final class ComposedRuleset: Ruleset {
                     )
                 }
             }
-            guard flag.line.contains(where: { $0.flag != -1 }) else { continue }
-            flag.count = outcomes.count
-            flags.append(flag)
+            guard line.contains(where: { $0.flag != -1 }) else { continue }
+            flags.append(Flag(line: places.count..<places.count + line.count, count: outcomes.count))
+            places += line
             catalogued.append(FlagCatalogue.Flag(key, outcomes: outcomes + [.notReady, .off]))
         }
         self.flags = flags
+        self.places = places
         catalogue = FlagCatalogue(flags: catalogued, assignments: assignments)
     }
 
@@ -87,9 +92,7 @@ final class ComposedRuleset: Ruleset {
     }
 
     func decisions(for context: EvaluationContext) -> Decisions {
-        let own = zip(parts.deciding, rules).map { part, rules -> Decisions? in
-            part.killSwitch.isOn ? nil : rules?.ruleset.decisions(for: part.context(context))
-        }
+        let own = readers.all.map { $0.killSwitch.isOn ? nil : $0.decisions(for: context) }
         let outcomes = flags.indices.map { flag in
             outcome(flag) { place in own[place.part]?.outcome(ofFlag: place.flag) }
         }
@@ -102,7 +105,7 @@ final class ComposedRuleset: Ruleset {
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
         guard flag >= 0, flag < flags.count else { return nil }
         return outcome(flag) { place in
-            rules[place.part]?.ruleset.outcome(ofFlag: place.flag, for: parts.deciding[place.part].context(context))
+            readers.read(place.part) { $0.outcome(ofFlag: place.flag, for: context) }
         }
     }
 
@@ -110,14 +113,14 @@ final class ComposedRuleset: Ruleset {
     @inline(__always)
     private func outcome(_ index: Int, _ ask: (Place) -> Int?) -> Int? {
         let flag = flags[index]
-        let said = parts.table.fallback.first(in: flag.line) { place -> Said<Int> in
-            if parts.deciding[place.part].killSwitch.isOn { return .off }
+        let said = fallback.first(in: flag.line) { position -> Said<Int> in
+            let place = places[position]
+            if readers.read(place.part, { $0.killSwitch.isOn }) { return .off }
             if place.flag == -2 { return .notReady }
             guard place.flag >= 0, let outcome = ask(place), outcome >= 0 else { return .absent }
             let found = place.start + outcome
             guard found < flag.count else { return .absent }
-            return parts.table.fallback == .firstSuccessful
-                && catalogue.resolution(ofFlag: index, outcome: found)?.error != nil ? .faulty(found) : .value(found)
+            return isFaulty(found, of: index) ? .faulty(found) : .value(found)
         }
         return switch said {
         case .value(let outcome), .faulty(let outcome): outcome
@@ -125,5 +128,12 @@ final class ComposedRuleset: Ruleset {
         case .off: flag.count + 1
         case .absent: nil
         }
+    }
+
+    /// Whether something is wrong with an outcome; that counts only where another vendor may answer in its place.
+    @inline(__always)
+    private func isFaulty(_ outcome: Int, of flag: Int) -> Bool {
+        guard fallback.passesFailuresOver else { return false }
+        return catalogue.resolution(ofFlag: flag, outcome: outcome)?.error != nil
     }
 }

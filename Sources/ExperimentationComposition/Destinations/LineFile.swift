@@ -15,7 +15,14 @@ final class LineFile: Sendable {
     private let queue = DispatchQueue(label: "events-file")
     private let open: OpenFile
 
-    init(_ configuration: FileConfiguration) { open = OpenFile(configuration) }
+    /// Creates a file; nothing is opened before there is something to write.
+    ///
+    /// - Parameters:
+    ///   - configuration: The settings.
+    ///   - patience: For how many milliseconds the reader of a pipe may take nothing before that is an outage.
+    init(_ configuration: FileConfiguration, patience: Int32 = 1_000) {
+        open = OpenFile(configuration, patience: patience)
+    }
 
     /// Writes whole lines, and waits until they are on the disk.
     func append(_ lines: [UInt8], at now: Date) async -> Outcome {

@@ -9,14 +9,21 @@ final class OpenFile: Sendable {
         var size = 0
         /// In which period the file was last written.
         var period = 0
+        /// What is written into, where it really lies.
+        var place = FilePlace()
+        /// Whether what was written last ends within a line, and can't be taken back.
+        var isTorn = false
     }
 
     private let path: String
     private let largest: Int
     private let seconds: Double
     private let state = Mutex(State())
+    /// For how many milliseconds the reader of a pipe may take nothing before that is an outage.
+    private let patience: Int32
 
-    init(_ configuration: FileConfiguration) {
+    init(_ configuration: FileConfiguration, patience: Int32) {
+        self.patience = patience
         path = configuration.path
         largest = configuration.largest
         seconds = configuration.period / .seconds(1)
@@ -42,6 +49,7 @@ final class OpenFile: Sendable {
     func close() { state.withLock { Self.close(&$0) } }
 
     private static func close(_ state: inout State) {
+        state.isTorn = false
         if state.descriptor >= 0 { SystemFile.closed(state.descriptor) }
         state.descriptor = -1
     }
@@ -53,6 +61,7 @@ final class OpenFile: Sendable {
     private func prepare(_ state: inout State, for count: Int, at now: Date) throws(FileFailure) {
         if state.descriptor >= 0, !SystemFile.leads(path, to: state.descriptor) { Self.close(&state) }
         if state.descriptor < 0 { try open(&state) }
+        if state.place.isStream { return }
         let isFull = state.size > 0 && state.size + count > largest
         if isFull || (state.size > 0 && state.period != period(of: now)) { try rotate(&state, at: now) }
         state.period = period(of: now)
@@ -63,12 +72,24 @@ final class OpenFile: Sendable {
         // What is wrong with the folder shows at once by the file that can't be opened in it.
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let changed = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
-        let descriptor = SystemFile.opened(path)
+        let isStream = FilePlace.isStream(path)
+        let descriptor = isStream ? SystemFile.openedStream(path) : SystemFile.opened(path)
         guard descriptor >= 0, let size = SystemFile.size(descriptor) else {
             throw FileFailure(step: "opened", code: SystemFile.failure)
         }
-        state = State(descriptor: descriptor, size: size, period: changed.map { period(of: $0) } ?? 0)
-        try dropTornLine(&state)
+        // Somebody put another thing there meanwhile: the next time it is known for what it is.
+        guard isStream || SystemFile.isRegular(descriptor) else {
+            SystemFile.closed(descriptor)
+            throw FileFailure(step: "opened", code: EAGAIN)
+        }
+        let place = FilePlace(path: isStream ? path : SystemFile.resolved(path) ?? path, isStream: isStream)
+        state = State(
+            descriptor: descriptor,
+            size: size,
+            period: changed.map { period(of: $0) } ?? 0,
+            place: place
+        )
+        if !isStream { try dropTornLine(&state) }
     }
 
     /// Cuts off what a crash left of a line: its event isn't delivered yet and comes again.
@@ -94,7 +115,7 @@ final class OpenFile: Sendable {
 
     private func rotate(_ state: inout State, at now: Date) throws(FileFailure) {
         Self.close(&state)
-        let file = URL(filePath: path)
+        let file = URL(filePath: state.place.path)
         let stamp = now.iso8601Milliseconds.filter { $0 != "-" && $0 != ":" }
         let base = file.deletingPathExtension().path + "-" + stamp
         let ending = file.pathExtension.isEmpty ? "" : "." + file.pathExtension
@@ -103,21 +124,29 @@ final class OpenFile: Sendable {
         guard let name = names.first(where: { !SystemFile.isThere($0) }) else {
             throw FileFailure(step: "put aside", code: EEXIST)
         }
-        guard SystemFile.renamed(path, to: name) else {
+        guard SystemFile.renamed(file.path, to: name) else {
             throw FileFailure(step: "put aside", code: SystemFile.failure)
         }
         try open(&state)
     }
 
     private func write(_ lines: [UInt8], _ state: inout State) throws(FileFailure) {
+        // What is left of a line in a stream becomes a line of its own, and hides none of those that follow.
+        let bytes = state.isTorn ? [UInt8(ascii: "\n")] + lines : lines
         var written = 0
-        while written < lines.count {
-            let count = SystemFile.written(lines, from: written, to: state.descriptor)
+        while written < bytes.count {
+            let count = SystemFile.written(bytes, from: written, to: state.descriptor)
             let code = count < 0 ? SystemFile.failure : ENOSPC
             if count < 0, code == EINTR { continue }
-            guard count > 0 else { throw undone(FileFailure(step: "written", code: code), &state) }
+            if count < 0, code == EAGAIN, SystemFile.takesMore(state.descriptor, within: patience) { continue }
+            guard count > 0 else {
+                if written > 0 { state.isTorn = bytes[written - 1] != UInt8(ascii: "\n") }
+                throw undone(FileFailure(step: "written", code: code), &state)
+            }
             written += count
         }
+        state.isTorn = false
+        if state.place.isStream { return }
         guard SystemFile.synced(state.descriptor) else {
             throw undone(FileFailure(step: "synced", code: SystemFile.failure), &state)
         }
@@ -126,7 +155,9 @@ final class OpenFile: Sendable {
 
     /// Takes back what was written of a batch; the file is opened anew the next time.
     private func undone(_ failure: FileFailure, _ state: inout State) -> FileFailure {
-        _ = SystemFile.cut(state.descriptor, to: state.size)
+        // What a stream has taken is gone; a reader that is merely slow gets the rest of the line's end.
+        if state.place.isStream, failure.code == EAGAIN { return failure }
+        if !state.place.isStream { _ = SystemFile.cut(state.descriptor, to: state.size) }
         Self.close(&state)
         return failure
     }

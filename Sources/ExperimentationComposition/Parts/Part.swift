@@ -32,15 +32,9 @@ struct Part: Sendable {
     var countsOnlyItsOwn: Bool { roles.decisions != nil || !takesExposures }
 
     /// The context as this vendor may see it: assignments to honour if it keeps any, overrides if it lets itself be overruled.
-    @inline(__always)
     func context(_ context: EvaluationContext) -> EvaluationContext {
-        let hidesOverrides = !context.overrides.isEmpty && !roles.assignments.allowsOverrides
-        let hidesEarlier = !context.earlierAssignments.isEmpty && !roles.assignments.isSticky
-        if !hidesOverrides && !hidesEarlier { return context }
-        var copy = context
-        if hidesOverrides { copy.overrides = [] }
-        if hidesEarlier { copy.earlierAssignments = [:] }
-        return copy
+        let policy = roles.assignments
+        return context.visible(overrides: policy.allowsOverrides, earlierAssignments: policy.isSticky)
     }
 
     /// Where the vendor takes events: its own sink, and those that stand behind it.

@@ -15,6 +15,17 @@ enum Said<Value> {
 }
 
 extension DecisionTable.Fallback {
+    /// Whether a failure of one vendor makes the next one's turn.
+    ///
+    /// A switch, because equality compares the names' texts.
+    @inline(__always)
+    var passesFailuresOver: Bool {
+        switch self {
+        case .firstMatch: false
+        case .firstSuccessful: true
+        }
+    }
+
     /// Goes along a line until somebody answers.
     ///
     /// - Parameters:
@@ -22,7 +33,7 @@ extension DecisionTable.Fallback {
     ///   - ask: What a vendor says.
     /// - Returns: The answer that counts; of several failures the first.
     @inline(__always)
-    func first<Member, Value>(in line: [Member], _ ask: (Member) -> Said<Value>) -> Said<Value> {
+    func first<Line: Sequence, Value>(in line: Line, _ ask: (Line.Element) -> Said<Value>) -> Said<Value> {
         var failure: Said<Value>?
         for vendor in line {
             let said = ask(vendor)
@@ -30,7 +41,7 @@ extension DecisionTable.Fallback {
             case .value: return said
             case .absent: continue
             case .faulty, .notReady, .off:
-                if self == .firstMatch { return said }
+                if !passesFailuresOver { return said }
                 if failure == nil { failure = said }
             }
         }

@@ -1,0 +1,82 @@
+import Experimentation
+
+/// One vendor's rules as reading goes through them: what a read needs of the vendor, and nothing else.
+final class PartReader: Sendable {
+    let killSwitch: PartSwitch
+    private let ruleset: (any Ruleset)?
+    private let isSticky: Bool
+    private let allowsOverrides: Bool
+
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - part: The vendor.
+    ///   - ruleset: Its rules; `nil` where there are none yet.
+    init(_ part: Part, _ ruleset: (any Ruleset)?) {
+        killSwitch = part.killSwitch
+        self.ruleset = ruleset
+        isSticky = part.roles.assignments.isSticky
+        allowsOverrides = part.roles.assignments.allowsOverrides
+    }
+
+    func decisions(for context: EvaluationContext) -> Decisions? {
+        if seesAll(of: context) { return ruleset?.decisions(for: context) }
+        return ruleset?.decisions(for: visible(context))
+    }
+
+    /// Which of its values a flag has.
+    @inline(__always)
+    func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
+        // The context is passed on as it is wherever it may be: a copy counts a reference for each of its fields.
+        if seesAll(of: context) { return ruleset?.outcome(ofFlag: flag, for: context) }
+        return ruleset?.outcome(ofFlag: flag, for: visible(context))
+    }
+
+    @inline(__always)
+    private func seesAll(of context: EvaluationContext) -> Bool {
+        (allowsOverrides || context.overrides.isEmpty) && (isSticky || context.earlierAssignments.isEmpty)
+    }
+
+    @inline(never)
+    private func visible(_ context: EvaluationContext) -> EvaluationContext {
+        context.visible(overrides: allowsOverrides, earlierAssignments: isSticky)
+    }
+}
+
+/// The readers of all vendors that decide, each found without counting a reference.
+final class PartReaders: Sendable {
+    let all: [PartReader]
+    // Kept alive by the list, and never changed: sharing them is safe.
+    private nonisolated(unsafe) let bare: UnsafeMutablePointer<Unmanaged<PartReader>>
+
+    init(_ all: [PartReader]) {
+        self.all = all
+        bare = .allocate(capacity: max(all.count, 1))
+        for (index, reader) in all.enumerated() {
+            (bare + index).initialize(to: Unmanaged.passUnretained(reader))
+        }
+    }
+
+    deinit { bare.deallocate() }
+
+    /// Reads through one of the readers; the index is one of theirs.
+    @inline(__always)
+    func read<Result>(_ index: Int, _ body: (PartReader) -> Result) -> Result {
+        bare[index]._withUnsafeGuaranteedRef(body)
+    }
+}
+
+extension EvaluationContext {
+    /// The context as a vendor may see it.
+    ///
+    /// - Parameters:
+    ///   - overrides: Whether it lets itself be overruled.
+    ///   - earlierAssignments: Whether it keeps assignments.
+    /// - Returns: A copy without what it may not see.
+    func visible(overrides: Bool, earlierAssignments: Bool) -> EvaluationContext {
+        var copy = self
+        if !overrides { copy.overrides = [] }
+        if !earlierAssignments { copy.earlierAssignments = [:] }
+        return copy
+    }
+}
