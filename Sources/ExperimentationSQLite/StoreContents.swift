@@ -1,4 +1,4 @@
-import Experimentation
+@_spi(StoredForm) import Experimentation
 import Foundation
 
 /// Everything that a store holds, as values: what is carried from one file into another.

@@ -1,61 +1,61 @@
 import Foundation
 
 /// A destination's place in a store: who delivers, what keeps them from it, and the accounts.
-package struct OutboxLane: Sendable, Equatable {
+@_spi(StoredForm) public struct OutboxLane: Sendable, Equatable {
     /// Whose it is.
-    package var destination: Destination
+    public var destination: Destination
     /// Its holder; 0 for none.
-    package var owner: Int64 = 0
+    public var owner: Int64 = 0
     /// Grows whenever the lane changes hands.
-    package var epoch: Int64 = 0
+    public var epoch: Int64 = 0
     /// Grows whenever something happens to an event that was given out.
-    package var revision: Int64 = 0
+    public var revision: Int64 = 0
     /// How long the holder has it.
-    package var lease = Wait()
+    public var lease = Wait()
     /// The last event that was given out under this lease.
-    package var out: Int64 = 0
+    public var out: Int64 = 0
     /// How long the vendor asked not to be called.
-    package var pause = Wait()
+    public var pause = Wait()
     /// Why the last delivery ended, if it failed.
-    package var reason: String?
+    public var reason: String?
     /// The last event that was tried in vain.
-    package var tried: Int64 = 0
+    public var tried: Int64 = 0
     /// What became of what it was owed, but for what waits.
-    package var ledger = Ledger()
+    public var ledger = Ledger()
 
     /// Creates a free lane.
-    package init(of destination: Destination) { self.destination = destination }
+    public init(of destination: Destination) { self.destination = destination }
 
     /// Until when something waits, and when that was noted.
-    package struct Wait: Sendable, Equatable {
+    public struct Wait: Sendable, Equatable {
         /// When it was noted.
-        package var noted: Date
+        public var noted: Date
         /// When it ends.
-        package var due: Date
+        public var due: Date
 
         /// A clock that is corrected goes back by seconds; a wait that was noted later than that belongs to a clock that was
         /// wrong.
-        package static let clockTolerance = 60.0
+        public static let clockTolerance = 60.0
         /// A week: no wait and no lease is longer; one that says so was damaged.
-        package static let longest = 604_800.0
+        public static let longest = 604_800.0
 
         /// Creates a wait that is over.
-        package init() { self.init(noted: .distantPast, due: .distantPast) }
+        public init() { self.init(noted: .distantPast, due: .distantPast) }
 
         /// Creates a wait.
-        package init(noted: Date, due: Date) {
+        public init(noted: Date, due: Date) {
             self.noted = noted
             self.due = due
         }
 
         /// Whether it is still to be waited.
-        package func isOn(at now: Date) -> Bool {
+        public func isOn(at now: Date) -> Bool {
             now < due && now >= noted - Self.clockTolerance && due.timeIntervalSince(noted) <= Self.longest
         }
     }
 
     /// What may be delivered, as far as the lane itself tells.
-    package enum Admission: Sendable, Equatable {
+    public enum Admission: Sendable, Equatable {
         /// What comes behind an event, of users whose turn it is.
         case from(Int64, Turn)
         /// Nothing.
@@ -63,37 +63,37 @@ package struct OutboxLane: Sendable, Equatable {
     }
 
     /// Tells whose turn it is in a round.
-    package struct Turn: Sendable, Equatable {
+    public struct Turn: Sendable, Equatable {
         /// When the round began.
-        package var began: Date
+        public var began: Date
         /// The time.
-        package var now: Date
+        public var now: Date
         /// Whether the round goes on.
-        package var goesOn: Bool
+        public var goesOn: Bool
 
         /// Whether an event's wait holds back the user's later ones.
         ///
         /// In a round that goes on also if it is over since the round began, or began and ended in it: the event was passed
         /// over, and a later one would overtake it.
-        package func isHeldBack(by wait: Wait) -> Bool {
+        public func isHeldBack(by wait: Wait) -> Bool {
             wait.isOn(at: now) || goesOn && (wait.isOn(at: began) || wait.noted > began)
         }
     }
 
     /// Whether the lane has a holder at a moment.
-    package func isHeld(at now: Date) -> Bool { owner != 0 && lease.isOn(at: now) }
+    public func isHeld(at now: Date) -> Bool { owner != 0 && lease.isOn(at: now) }
 
     /// Whether an event is leased.
-    package func hasGivenOut(_ sequence: Int64, at now: Date) -> Bool { sequence <= out && isHeld(at: now) }
+    public func hasGivenOut(_ sequence: Int64, at now: Date) -> Bool { sequence <= out && isHeld(at: now) }
 
     /// Whether a lease holds, and nothing has happened to what was given out under it.
-    package func isCurrent(_ token: LeaseToken) -> Bool { holds(token) && revision == token.revision }
+    public func isCurrent(_ token: LeaseToken) -> Bool { holds(token) && revision == token.revision }
 
     /// Whether the lane is still in the hands that a token was given to.
-    package func holds(_ token: LeaseToken) -> Bool { owner != 0 && epoch == token.epoch }
+    public func holds(_ token: LeaseToken) -> Bool { owner != 0 && epoch == token.epoch }
 
     /// Gives the lane to the one that asks, or says why not.
-    package mutating func admit(_ request: LeaseRequest) -> Admission {
+    public mutating func admit(_ request: LeaseRequest) -> Admission {
         if let token = request.token {
             guard owner == request.owner, isCurrent(token) else { return .refused(.lost) }
             lease.due = request.until
@@ -109,21 +109,21 @@ package struct OutboxLane: Sendable, Equatable {
     }
 
     /// Names the present lease.
-    package var token: LeaseToken { LeaseToken(destination: destination, epoch: epoch, revision: revision) }
+    public var token: LeaseToken { LeaseToken(destination: destination, epoch: epoch, revision: revision) }
 
     /// Notes that consent was denied or granted to an event, or that it was settled by a former holder.
-    package mutating func disturb(_ sequence: Int64) {
+    public mutating func disturb(_ sequence: Int64) {
         if owner != 0, sequence <= out { revision += 1 }
     }
 
     /// Notes that the vendor has taken something.
-    package mutating func succeed() {
+    public mutating func succeed() {
         reason = nil
         pause = Wait()
     }
 
     /// Lets go of the lane, if it is still in these hands.
-    package mutating func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) {
+    public mutating func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) {
         guard holds(token) else { return }
         free()
         guard let pause else { return }
@@ -133,7 +133,7 @@ package struct OutboxLane: Sendable, Equatable {
     }
 
     /// Frees the lane.
-    package mutating func free() {
+    public mutating func free() {
         owner = 0
         out = 0
         lease = Wait()

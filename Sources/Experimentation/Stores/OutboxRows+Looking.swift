@@ -62,7 +62,7 @@ extension OutboxLane {
     }
 
     /// Why an event waits that was tried in vain with all that the vendor didn't answer.
-    package func reason(for sequence: Int64, isHeld: Bool) -> String? {
+    @_spi(StoredForm) public func reason(for sequence: Int64, isHeld: Bool) -> String? {
         !isHeld && sequence <= tried ? reason : nil
     }
 
