@@ -1,4 +1,4 @@
-import Experimentation
+@_spi(StoredForm) import Experimentation
 import Foundation
 
 /// The accounts once more, in the lock file beside the store: what is left to balance when the store is cut short.

@@ -58,16 +58,18 @@ public final class PostgresStore: Sendable {
         }
     }
 
-    /// Whether events wait that could be delivered and that no machine holds.
+    /// Whether events of before a moment wait that could be delivered and that no machine holds.
     ///
     /// One that is gone may have left them; whoever has time can have its client flush. Costs one look at an index for each
     /// lane.
     ///
-    /// - Parameter now: The time.
+    /// - Parameters:
+    ///   - date: Younger ones may wait for others, to be sent with them.
+    ///   - now: The time.
     /// - Returns: Whether there are any.
     /// - Throws: `ErrorCode.store`.
-    public func hasUnclaimedEvents(now: Date) async throws(ExperimentationError) -> Bool {
-        try await events.hasUnclaimedEvents(now: now)
+    public func hasUnclaimedEvents(before date: Date, now: Date) async throws(ExperimentationError) -> Bool {
+        try await events.hasUnclaimedEvents(before: date, now: now)
     }
 
     /// Lets go of the lanes that were taken through this store, and of the connections.

@@ -19,7 +19,7 @@ struct OutageTests {
         defer { server.stop() }
         let store = try await PostgresStore.open(
             server.url,
-            options: PostgresStoreOptions(connections: 2, patience: .milliseconds(700))
+            options: PostgresStoreOptions(connections: 2, patience: .seconds(4))
         )
         _ = try await store.outbox.append([event("before")], now: start)
         try server.pause(true)

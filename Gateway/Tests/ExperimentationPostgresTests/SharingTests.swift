@@ -95,8 +95,9 @@ struct SharingTests {
             _ = try await second.outbox.settle(settlements, under: other.token, now: start + 59)
         }
         #expect(sent.value.isDisjoint(with: lease.batches.joined().map(\.id)))
-        #expect(try await !second.hasUnclaimedEvents(now: start + 59))
-        #expect(try await second.hasUnclaimedEvents(now: start + 60))
+        #expect(try await !second.hasUnclaimedEvents(before: start + 1, now: start + 59))
+        #expect(try await second.hasUnclaimedEvents(before: start + 1, now: start + 60))
+        #expect(try await !second.hasUnclaimedEvents(before: start, now: start + 60))
         let later = LeaseRequest(for: home, owner: 2, of: 100, now: start + 60, until: start + 120)
         guard case .leased(let rest) = try await second.outbox.lease(later) else {
             Issue.record("what the first had can't be taken")

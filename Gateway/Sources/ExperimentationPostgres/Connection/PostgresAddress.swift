@@ -12,16 +12,13 @@ struct PostgresAddress: Sendable {
     ///
     /// - Throws: `ErrorCode.configuration`; the message never repeats the URL.
     init(_ url: String) throws(ExperimentationError) {
-        var options: [String: String] = [:]
-        guard let list = PQconninfoParse(url, nil) else {
+        guard let said = Self.options(PQconninfoParse(url, nil)) else {
             throw Self.error("expected a URL such as postgresql://user@host/database?sslmode=verify-full")
         }
-        defer { PQconninfoFree(list) }
-        var next = list
-        while let keyword = next.pointee.keyword {
-            if let value = next.pointee.val { options[String(cString: keyword)] = String(cString: value) }
-            next += 1
-        }
+        // A file of services may name any host, and nobody sees it here.
+        guard said["service"] == nil else { throw Self.error("a service can't be named, only its host") }
+        // The environment fills in what the URL leaves out.
+        let options = (Self.options(PQconndefaults()) ?? [:]).merging(said) { $1 }
         let hosts = (options["hostaddr"] ?? options["host"] ?? "").split(separator: ",").map(String.init)
         let mode = options["sslmode"] ?? "prefer"
         if let far = hosts.first(where: { !Self.isLocal($0) }), !Self.encrypting.contains(mode) {
@@ -31,6 +28,18 @@ struct PostgresAddress: Sendable {
         }
         self.url = url
         shown = "\(hosts.first ?? "local"):\(options["port"] ?? "5432")/\(options["dbname"] ?? "")"
+    }
+
+    private static func options(_ list: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String]? {
+        guard let list else { return nil }
+        defer { PQconninfoFree(list) }
+        var options: [String: String] = [:]
+        var next = list
+        while let keyword = next.pointee.keyword {
+            if let value = next.pointee.val { options[String(cString: keyword)] = String(cString: value) }
+            next += 1
+        }
+        return options
     }
 
     private static let encrypting: Set = ["require", "verify-ca", "verify-full"]

@@ -73,7 +73,7 @@ extension PostgresOutboxStore {
     }
 
     /// Whether a lane without a holder or a pause has something that nothing keeps back.
-    func hasUnclaimedEvents(now: Date) async throws(ExperimentationError) -> Bool {
+    func hasUnclaimedEvents(before date: Date, now: Date) async throws(ExperimentationError) -> Bool {
         try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
             let lanes = try self.destinationTable.lanes(
                 try transaction.rows(LaneRow.reading(nil)),
@@ -85,13 +85,14 @@ extension PostgresOutboxStore {
                     SELECT 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS l(shard, destination, low)
                     WHERE EXISTS (
                       SELECT FROM delivery d WHERE d.destination = l.destination AND d.shard = l.shard AND NOT d.held
-                        AND d.seq > l.low AND (d.due IS NULL OR d.due <= $4))
+                        AND d.seq > l.low AND (d.due IS NULL OR d.due <= $4) AND d.happened < $5)
                     LIMIT 1
                     """,
                     .wholes(lanes.map(\.name.shard)),
                     .wholes(lanes.map(\.name.destination)),
                     .wholes(lanes.map(\.low)),
-                    .date(now)
+                    .date(now),
+                    .date(date)
                 )
             ).isEmpty
         }

@@ -83,8 +83,14 @@ final class TenantConnection: Sendable {
     }
 
     /// Delivers what waits and no instance is delivering: one that is gone may have left it.
+    ///
+    /// What has just been accepted is left to whoever accepted it, who may wait for more.
     func lookAfterOthers(now: Date) async {
-        guard let shared, (try? await shared.hasUnclaimedEvents(now: now)) == true else { return }
+        guard case .postgres(let database) = name.store else { return }
+        let patience = database.lease / .seconds(1)
+        guard let shared, (try? await shared.hasUnclaimedEvents(before: now - patience, now: now)) == true else {
+            return
+        }
         _ = try? await client.flush(within: .seconds(30), retrying: false)
     }
 }
