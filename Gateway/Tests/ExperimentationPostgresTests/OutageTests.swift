@@ -77,4 +77,27 @@ struct OutageTests {
         #expect(accepted.value.subtracting(ids).isEmpty)
         #expect(try await store.outbox.ledger(of: home) == Ledger(accepted: ids.count, pending: ids.count))
     }
+
+    @Test("a commit of which the answer is lost counts once: the server is asked what became of it")
+    func lostCommits() async throws {
+        let relay = try CuttingRelay(to: try PostgresServer.shared)
+        defer { relay.stop() }
+        let store = try await PostgresStore.open(
+            relay.url,
+            options: PostgresStoreOptions(schema: newSchema(), connections: 1, patience: .seconds(30))
+        )
+        _ = try await store.outbox.append([event("first")], now: start)
+        var ids = ["first"]
+        for number in 0..<20 {
+            relay.cut(1)
+            ids.append("\(number)")
+            #expect(try await store.outbox.append([event("\(number)")], now: start) == [nil])
+            #expect(relay.cutsLeft == 0)
+        }
+        #expect(try await store.outbox.waiting(after: 0, limit: 99).map(\.envelope.id) == ids)
+        #expect(try await store.outbox.ledger(of: home) == Ledger(accepted: 21, pending: 21))
+        relay.cut(1)
+        #expect(try await store.state.update("k", to: [1], if: nil) == .updated)
+        #expect(try await store.state.value(for: "k") == [1])
+    }
 }

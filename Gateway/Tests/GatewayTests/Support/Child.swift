@@ -12,6 +12,7 @@ final class Child: Sendable {
     /// - Parameters:
     ///   - arguments: What it is told.
     ///   - variables: What its environment has beside this process's.
+    /// - Throws: Why it can't be started.
     init(_ arguments: [String], variables: [String: String] = [:]) async throws {
         let program = Self.program
         let (process, head) = try await withCheckedThrowingContinuation { continuation in
