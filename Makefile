@@ -1,4 +1,4 @@
-.PHONY: help setup clients compare gateway gateway-test test lint format bench docs soak fuzz race clean
+.PHONY: help setup clients compare gateway gateway-setup gateway-test test lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
 SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
@@ -18,7 +18,7 @@ clients:         ## Installs the third-party clients that mocks are tried with, 
 compare: setup   ## Runs the shop scenario through all four vendors and lays the outcomes side by side
 	@$(SWIFT) run -q xp compare
 
-gateway: setup   ## Serves OpenFeature's remote evaluation over a mock vendor, and says how to ask it
+gateway: gateway-setup ## Serves OpenFeature's remote evaluation over a mock vendor, and says how to ask it
 	@$(SWIFT) build -q --package-path Gateway --product xp-gateway
 	@exec "$$($(SWIFT) build --package-path Gateway --show-bin-path)/xp-gateway"
 
@@ -29,7 +29,10 @@ test: setup      ## Compiles as if for iOS, runs all tests, then every conforman
 	  || { echo "test: what failed, once more:"; grep -aE "^✘|recorded an issue|error:" .build/tests.log | cut -c 1-400; exit 1; }
 	@$(SWIFT) run -q --skip-build xp conform
 
-gateway-test: setup ## Runs the gateway's tests, which have a package and a build of their own
+gateway-setup: setup
+	@.ci/setup gateway
+
+gateway-test: gateway-setup ## Runs the gateway's tests, which have a package and a build of their own
 	@python3 -m venv Gateway/.build/python && Gateway/.build/python/bin/pip install -q -r Gateway/Tests/Clients/requirements.txt
 	@$(SWIFT) test --package-path Gateway
 

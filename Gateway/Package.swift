@@ -13,7 +13,9 @@ let package = Package(
     name: "Gateway",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "xp-gateway", targets: ["xp-gateway"])
+        .executable(name: "xp-gateway", targets: ["xp-gateway"]),
+        // Here, so that nobody who only uses the library needs libpq: docs/decisions/0220-postgresql.md.
+        .library(name: "ExperimentationPostgres", targets: ["ExperimentationPostgres"]),
     ],
     dependencies: [
         .package(name: "swift-experimentation", path: ".."),
@@ -28,9 +30,16 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ],
     targets: [
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(
+            name: "ExperimentationPostgres",
+            dependencies: ["CPostgres", .product(name: "Experimentation", package: "swift-experimentation")],
+            swiftSettings: settings
+        ),
         .target(
             name: "GatewayServer",
             dependencies: [
+                "ExperimentationPostgres",
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
@@ -67,10 +76,31 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "bench-postgres",
+            dependencies: [
+                "ExperimentationPostgres", "PostgresServers",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(name: "PostgresServers", path: "Tests/PostgresServers", swiftSettings: settings),
+        .testTarget(
+            name: "ExperimentationPostgresTests",
+            dependencies: [
+                "ExperimentationPostgres", "PostgresServers",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+                .product(name: "ConformanceKit", package: "swift-experimentation"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "GatewayServer", "xp-gateway",
+                "GatewayServer", "xp-gateway", "ExperimentationPostgres", "PostgresServers",
+                .product(name: "ConformanceSubjects", package: "swift-experimentation"),
+                .product(name: "MockVendors", package: "swift-experimentation"),
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "ExperimentationTesting", package: "swift-experimentation"),

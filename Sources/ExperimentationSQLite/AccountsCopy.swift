@@ -1,4 +1,4 @@
-import Experimentation
+@_spi(StoredForm) import Experimentation
 import Foundation
 
 /// A second copy of the ledgers, in the lock file beside the store: the figures to balance against when the store is

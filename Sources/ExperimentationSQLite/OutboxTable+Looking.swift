@@ -1,4 +1,4 @@
-import Experimentation
+@_spi(StoredForm) import Experimentation
 import Foundation
 internal import GRDB
 

@@ -1,4 +1,4 @@
-import Experimentation
+@_spi(StoredForm) import Experimentation
 import Foundation
 
 /// The contents of a store as values, for moving them from one file to another.

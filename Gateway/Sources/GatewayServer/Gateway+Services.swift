@@ -39,6 +39,7 @@ extension Gateway {
         )
         return [
             TenantClosing(responder: responder), server, Beating(responder: responder, time: environment.time),
+            LookingAfterOthers(responder: responder, time: environment.time),
             Draining(responder: responder, readiness: readiness, wait: configuration.drain, time: environment.time),
         ]
     }
@@ -67,6 +68,22 @@ private struct Beating: Service {
         await cancelWhenGracefulShutdown {
             while (try? await time.sleep(for: Self.interval)) != nil {
                 for tenant in responder.tenants.tenants { tenant.connection.changes.beat() }
+            }
+        }
+    }
+}
+
+/// Delivers what an instance has left that is gone.
+private struct LookingAfterOthers: Service {
+    let responder: Responder
+    let time: any TimeSource
+
+    private static let interval = Duration.seconds(1)
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await time.sleep(for: Self.interval)) != nil {
+                for tenant in responder.tenants.tenants { await tenant.connection.lookAfterOthers(now: time.now) }
             }
         }
     }

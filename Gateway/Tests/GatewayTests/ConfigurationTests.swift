@@ -44,6 +44,25 @@ struct ConfigurationTests {
         #expect(tenant.store == .memory)
     }
 
+    @Test("a database's address comes from the environment, and is shown nowhere")
+    func database() async throws {
+        let store = #","store":{"postgres":{"url":{"env":"SHOP_DATABASE"},"connections":2}}"#
+        let configuration = try await read(
+            #"{"tenants":{"shop":\#(Self.tenant(store))}}"#,
+            ["SHOP_DATABASE": "postgresql://app:s3cret@localhost/app"]
+        )
+        let tenant = try #require(configuration.tenants.first)
+        let database = SharedDatabase(
+            url: "postgresql://app:s3cret@localhost/app",
+            schema: "experimentation_shop",
+            connections: 2
+        )
+        #expect(tenant.store == .postgres(database))
+        var dumped = "\(tenant)"
+        dump(tenant, to: &dumped)
+        #expect(!dumped.contains("s3cret"))
+    }
+
     @Test(
         "what is wrong names its key",
         arguments: [
@@ -57,6 +76,14 @@ struct ConfigurationTests {
             (#"{"http":{"port":70000},"tenants":{"shop":TENANT}}"#, "http.port"),
             (#"{"http":{"prot":1},"tenants":{"shop":TENANT}}"#, "http.prot"),
             (#"{"tenants":{"shop":TENANT,"other":TENANT}}"#, "tenants.shop.tokens"),
+            (
+                #"{"tenants":{"shop":{"vendor":"vendor.json","tokens":["DIGEST"],"store":{"postgres":{"url":{"env":"NONE"}}}}}}"#,
+                "tenants.shop.store.postgres.url.env"
+            ),
+            (
+                #"{"tenants":{"shop":{"vendor":"vendor.json","tokens":["DIGEST"],"store":{"postgres":{"uri":"x"}}}}}"#,
+                "tenants.shop.store.postgres.uri"
+            ),
             (
                 #"{"tenants":{"shop":{"vendor":"vendor.json","tokens":["DIGEST"],"exposures":"x"}}}"#,
                 "tenants.shop.exposures"

@@ -103,12 +103,12 @@ struct EventTests {
         let store = ClientStore.inMemory()
         let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)
         let time = ManualTime()
-        let seen = SeenEvents(state: store.state, time: time)
+        let seen = SeenEvents(state: store.state, time: time, isShared: false)
         let user = User(id: "ada", consent: .granted)
         // As if the process had ended here: the request is written down, one of its two events is accepted.
         try await seen.begin([SeenEvents.digest("a"), SeenEvents.digest("b")], request: "r")
         try await client.track(.installed, for: user, id: "a")
-        let intake = try await EventIntake(client, state: store.state, time: time)
+        let intake = try await EventIntake(client, seen: seen)
         let events = try EventsRequest(
             body: Array("{\"events\":[\(Self.event("a")),\(Self.event("b"))]}".utf8),
             consent: .granted
@@ -122,13 +122,19 @@ struct EventTests {
         let store = ClientStore.inMemory()
         let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)
         let time = ManualTime()
-        let intake = try await EventIntake(client, state: store.state, time: time)
+        let intake = try await EventIntake(
+            client,
+            seen: SeenEvents(state: store.state, time: time, isShared: false)
+        )
         let events = try EventsRequest(body: Array(Self.event("a").utf8), consent: .granted).events
         #expect(await intake.take(events) == [.accepted])
         time.advance(by: .seconds(86_400))
         #expect(await intake.take(events) == [.repeated])
         time.advance(by: .seconds(86_400))
-        _ = try await EventIntake(client, state: store.state, time: time)
+        _ = try await EventIntake(
+            client,
+            seen: SeenEvents(state: store.state, time: time, isShared: false)
+        )
         #expect(try await store.state.keys(beginningWith: "gateway/event/").isEmpty)
     }
 }

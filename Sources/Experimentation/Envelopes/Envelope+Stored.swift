@@ -1,7 +1,11 @@
-/// The stored form, only for this repository's fuzzers and benchmarks, which are packages of their own.
+/// The stored form, for this repository's other packages alone: its fuzzers, its benchmarks, and the store on PostgreSQL.
 extension Envelope {
-    /// Returns the event's stored form.
-    @_spi(StoredForm) public func stored() throws(ExperimentationError) -> [UInt8] { try EnvelopeCoding.encode(self) }
+    /// Writes the event as it is stored.
+    ///
+    /// - Parameter limit: How many bytes it may take.
+    @_spi(StoredForm) public func stored(limit: Int = .max) throws(ExperimentationError) -> [UInt8] {
+        try EnvelopeCoding.encode(self, limit: limit)
+    }
 
     /// Creates an event from its stored form.
     @_spi(StoredForm) public init(stored bytes: [UInt8]) throws(ExperimentationError) {
@@ -12,4 +16,22 @@ extension Envelope {
 extension TrackingEvent {
     /// Whether a client would accept the event, regardless of what its vendor supports.
     @_spi(StoredForm) public var isStorable: Bool { (try? validate()) != nil }
+}
+
+extension Identity {
+    /// The mark by which a store knows a user: half a SHA-256 of the id behind the store's own salt, never the id.
+    @_spi(StoredForm) public static func mark(of userID: String, salt: [UInt8]) -> [UInt8] {
+        Array(Digest.sha256(salt + userID.utf8).prefix(16))
+    }
+}
+
+extension Destination {
+    /// Creates a destination that a store has written down.
+    ///
+    /// - Parameters:
+    ///   - provider: The provider's name.
+    ///   - digest: The digest of its account.
+    @_spi(StoredForm) public init(provider: String, digest: String) {
+        self.init(provider: provider, account: digest)
+    }
 }

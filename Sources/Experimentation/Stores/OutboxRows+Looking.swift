@@ -61,8 +61,8 @@ extension OutboxLane {
         package var reason: String?
     }
 
-    /// Why an event waits that was tried along with everything that the vendor didn't answer.
-    package func reason(for sequence: Int64, isHeld: Bool) -> String? {
+    /// Why an event waits that was tried in vain with all that the vendor didn't answer.
+    @_spi(StoredForm) public func reason(for sequence: Int64, isHeld: Bool) -> String? {
         !isHeld && sequence <= tried ? reason : nil
     }
 

@@ -76,7 +76,9 @@ public struct ConfigurationFile: Sendable {
         var rest = [("", document)]
         var strays: [String] = []
         while let (path, value) = rest.popLast() {
-            if case .object(let members) = value, !known.contains(path) {
+            if case .object(let members) = value,
+                !known.contains(path) || known.contains(where: { $0.hasPrefix(path + ".") })
+            {
                 rest += members.map { (path.isEmpty ? $0 : "\(path).\($0)", $1) }
             } else if !known.contains(path) {
                 strays.append(path)
@@ -127,13 +129,12 @@ public struct ConfigurationFile: Sendable {
             let message = error.code == .configuration ? error.message : "\(vendor.path): \(error.message)"
             throw self.error(prefix + "vendor", message)
         }
-        let store = try values.text(prefix + "store")
         var tenant = TenantConfiguration(
             name: name,
             tokens: try digests(prefix + "tokens", values),
             vendor: document,
             vendorFile: vendor.path,
-            store: store == "memory" ? .memory : .file(URL(fileURLWithPath: store, relativeTo: url).absoluteURL)
+            store: try store(name, values)
         )
         guard !tenant.tokens.isEmpty else { throw error(prefix + "tokens", "expected at least one") }
         tenant.exposures = try choice(prefix + "exposures", values)
@@ -143,6 +144,33 @@ public struct ConfigurationFile: Sendable {
         let burst = try values.number(prefix + "burst")
         if rate > 0 { tenant.rateLimit = RateLimit(perSecond: rate, burst: max(1, burst > 0 ? burst : 2 * rate)) }
         return tenant
+    }
+
+    private func store(_ name: String, _ values: SettingValues) throws(ExperimentationError)
+        -> TenantConfiguration.Store
+    {
+        let prefix = "tenants.\(name).store"
+        var address = try values.text(prefix + ".postgres.url")
+        let variable = try values.text(prefix + ".postgres.url.env")
+        if !variable.isEmpty {
+            guard let value = variables[variable], !value.isEmpty else {
+                throw error(prefix + ".postgres.url.env", "the environment has no \(variable)")
+            }
+            address = value
+        }
+        if !address.isEmpty {
+            let schema = try values.text(prefix + ".postgres.schema")
+            return .postgres(
+                SharedDatabase(
+                    url: address,
+                    schema: schema.isEmpty ? "experimentation_\(name)" : schema,
+                    connections: try values.whole(prefix + ".postgres.connections"),
+                    lease: .seconds(try values.number(prefix + ".postgres.leaseSeconds"))
+                )
+            )
+        }
+        let file = try values.text(prefix)
+        return file == "memory" ? .memory : .file(URL(fileURLWithPath: file, relativeTo: url).absoluteURL)
     }
 
     private func digests(_ key: String, _ values: SettingValues) throws(ExperimentationError) -> [TokenDigest] {

@@ -35,6 +35,15 @@ struct Setting: Sendable {
     static let tenant: [Setting] = [
         Setting("vendor", .needed, "The file with the vendor and its settings; relative to this file."),
         Setting("store", .text("memory"), "The SQLite file for events and rules, relative to this file; or `memory`."),
+        Setting("store.postgres.url", .text(""), "In place of `store`: a PostgreSQL database that instances share."),
+        Setting("store.postgres.url.env", .text(""), "The environment variable that holds that URL."),
+        Setting("store.postgres.schema", .text(""), "The schema of its tables; `experimentation_NAME` unless set."),
+        Setting("store.postgres.connections", .whole(4, 1...100), "How many connections at most."),
+        Setting(
+            "store.postgres.leaseSeconds",
+            .number(30, 1...120),
+            "After how long others deliver what an instance held that is gone."
+        ),
         Setting("tokens", .texts([]), "SHA-256 of the tenant's bearer tokens, in hexadecimal digits."),
         Setting("exposures", .text("single"), "What single evaluations record: `single` or `none`."),
         Setting("consent", .text("unknown"), "What users say who don't: `unknown`, `granted` or `denied`."),

@@ -21,13 +21,9 @@ final class EventIntake: Sendable {
     /// Creates an intake, and looks after what a crash may have left.
     ///
     /// - Throws: `ErrorCode.store`.
-    init(
-        _ client: ExperimentationClient,
-        state: any StateStore,
-        time: any TimeSource
-    ) async throws(ExperimentationError) {
+    init(_ client: ExperimentationClient, seen: SeenEvents) async throws(ExperimentationError) {
         self.client = client
-        seen = SeenEvents(state: state, time: time)
+        self.seen = seen
         try await seen.recover(from: client)
     }
 
@@ -81,7 +77,20 @@ final class EventIntake: Sendable {
 
     private func accept(_ event: EventRequest, _ digest: String) async -> Outcome {
         do throws(ExperimentationError) {
-            if try await seen.contains(digest) { return .repeated }
+            switch try await seen.claim(digest) {
+            case .claimed: break
+            case .seen: return .repeated
+            case .elsewhere:
+                throw ExperimentationError(.store, "Another instance is taking an event with this id; send it again.")
+            }
+            return await take(event, digest)
+        } catch {
+            return .refused(Self.refusal(error))
+        }
+    }
+
+    private func take(_ event: EventRequest, _ digest: String) async -> Outcome {
+        do throws(ExperimentationError) {
             if case .consentChanged(let isGranted) = event.event.kind {
                 try await client.setConsent(isGranted ? .granted : .denied, for: event.user)
             } else {
@@ -90,6 +99,8 @@ final class EventIntake: Sendable {
             try await seen.insert(digest)
             return .accepted
         } catch {
+            // What can't be given back now can be claimed again when it has run out.
+            try? await seen.giveBack(digest)
             return .refused(Self.refusal(error))
         }
     }

@@ -7,9 +7,35 @@ import Foundation
 /// An id is kept as a digest under the day of its acceptance; today's and yesterday's count. So that a crash between the
 /// acceptance of an event and the note of its id doesn't lead to a second acceptance, a request first writes down what it
 /// is about to accept: after a crash those ids, and no others, are looked for among the events that wait.
+///
+/// An id is claimed before its event is accepted, by the store's first-one-wins: of several instances that are sent the same
+/// event at once, one accepts it.
 struct SeenEvents: Sendable {
     let state: any StateStore
     let time: any TimeSource
+    /// Whether other instances have the store open.
+    let isShared: Bool
+    private let owner = UUID().uuidString
+
+    init(state: any StateStore, time: any TimeSource, isShared: Bool) {
+        self.state = state
+        self.time = time
+        self.isShared = isShared
+    }
+
+    /// What came of claiming an id.
+    enum Claim: Sendable, Equatable {
+        /// The event is to be accepted here.
+        case claimed
+        /// It was accepted before.
+        case seen
+        /// Another instance is accepting it.
+        case elsewhere
+    }
+
+    /// How long an instance may take to accept an event; then another may.
+    private static let claimSeconds = 20.0
+    private static let accepted: [UInt8] = [1]
 
     private static let prefix = "gateway/event/"
     private static let begun = "gateway/begun/"
@@ -29,16 +55,41 @@ struct SeenEvents: Sendable {
 
     private func key(_ digest: String, day: Int) -> String { "\(Self.prefix)\(day)/\(digest)" }
 
-    /// Whether an event with this id was accepted.
-    func contains(_ digest: String) async throws(ExperimentationError) -> Bool {
+    /// Claims an id, unless it was accepted today or yesterday.
+    func claim(_ digest: String) async throws(ExperimentationError) -> Claim {
         let today = today
-        if try await state.value(for: key(digest, day: today)) != nil { return true }
-        return try await state.value(for: key(digest, day: today - 1)) != nil
+        if try await state.value(for: key(digest, day: today - 1)) == Self.accepted { return .seen }
+        let now = time.now.timeIntervalSince1970
+        let claim = Array("\(owner) \(now + Self.claimSeconds)".utf8)
+        var expected: [UInt8]?
+        while true {
+            switch try await state.update(key(digest, day: today), to: claim, if: expected) {
+            case .updated: return .claimed
+            case .conflict(Self.accepted?): return .seen
+            case .conflict(let other):
+                if let other, !isOver(other, at: now) { return .elsewhere }
+                expected = other
+            }
+        }
+    }
+
+    /// Whether a claim binds nobody any more.
+    private func isOver(_ claim: [UInt8], at now: Double) -> Bool {
+        let parts = String(decoding: claim, as: UTF8.self).split(separator: " ")
+        guard isShared, let holder = parts.first, holder != owner, let end = parts.last.flatMap({ Double($0) }) else {
+            return true
+        }
+        return end <= now
+    }
+
+    /// Gives a claim back: its event was not accepted.
+    func giveBack(_ digest: String) async throws(ExperimentationError) {
+        try await state.setValue(nil, for: key(digest, day: today))
     }
 
     /// Notes that an event was accepted.
     func insert(_ digest: String) async throws(ExperimentationError) {
-        try await state.setValue([1], for: key(digest, day: today))
+        try await state.setValue(Self.accepted, for: key(digest, day: today))
     }
 
     /// Writes down what is about to be accepted.
@@ -47,7 +98,8 @@ struct SeenEvents: Sendable {
     ///   - digests: The ids' digests.
     ///   - request: A name for the request.
     func begin(_ digests: [String], request: String) async throws(ExperimentationError) {
-        try await state.setValue(Array(digests.joined(separator: " ").utf8), for: Self.begun + request)
+        let line = "\(time.now.timeIntervalSince1970) \(digests.joined(separator: " "))"
+        try await state.setValue(Array(line.utf8), for: Self.begun + request)
     }
 
     /// Strikes out what ``begin(_:request:)`` wrote, once every id is noted.
@@ -64,9 +116,14 @@ struct SeenEvents: Sendable {
         let requests = try await state.keys(beginningWith: Self.begun)
         guard !requests.isEmpty else { return }
         var open: Set<String> = []
+        var ended: [String] = []
         for request in requests {
             let text = String(decoding: try await state.value(for: request) ?? [], as: UTF8.self)
-            open.formUnion(text.split(separator: " ").map(String.init))
+            let parts = text.split(separator: " ").map(String.init)
+            open.formUnion(parts)
+            let age = parts.first.flatMap { Double($0) }.map { time.now.timeIntervalSince1970 - $0 }
+            // A young one may be another instance's that is at it.
+            if !isShared || age.map({ $0 > 3 * Self.claimSeconds }) ?? true { ended.append(request) }
         }
         var last: Int64 = 0
         while true {
@@ -78,6 +135,6 @@ struct SeenEvents: Sendable {
             }
             last = end.envelope.sequence
         }
-        for request in requests { try await state.setValue(nil, for: request) }
+        for request in ended { try await state.setValue(nil, for: request) }
     }
 }

@@ -18,6 +18,8 @@ public struct TenantConfiguration: Sendable {
         case memory
         /// In one SQLite file.
         case file(URL)
+        /// In PostgreSQL, shared by all instances that name the same database and schema.
+        case postgres(SharedDatabase)
     }
 
     /// The tenant's name; in logs and figures, never in an answer.

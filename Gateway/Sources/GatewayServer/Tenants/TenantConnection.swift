@@ -1,6 +1,8 @@
 import Experimentation
+import ExperimentationPostgres
 import ExperimentationSQLite
 import FlagManifest
+import Foundation
 import Synchronization
 import VendorCatalog
 
@@ -18,6 +20,8 @@ final class TenantConnection: Sendable {
     let intake: EventIntake
     let changes = ChangeStreams()
     let types = SeenTypes()
+    /// The store that other instances have open as well; `nil` if this one is alone.
+    let shared: PostgresStore?
     private let watching = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens vendor and store, without waiting for the vendor.
@@ -33,11 +37,16 @@ final class TenantConnection: Sendable {
         environment: ClientEnvironment
     ) async throws(ExperimentationError) {
         name = configuration.connection
-        let store: ClientStore =
-            switch configuration.store {
-            case .memory: .inMemory()
-            case .file(let url): try await .sqlite(at: url, for: provider, log: environment.log)
-            }
+        let store: ClientStore
+        switch configuration.store {
+        case .memory:
+            (store, shared) = (.inMemory(), nil)
+        case .file(let url):
+            (store, shared) = (try await .sqlite(at: url, for: provider, log: environment.log), nil)
+        case .postgres(let database):
+            let opened = try await database.opened()
+            (store, shared) = (opened.clientStore, opened)
+        }
         client = try await ExperimentationClient(
             provider: provider,
             store: store,
@@ -45,7 +54,10 @@ final class TenantConnection: Sendable {
             options: ClientOptions(name: configuration.name, exposurePolicy: .manual),
             environment: environment
         )
-        intake = try await EventIntake(client, state: store.state, time: environment.time)
+        intake = try await EventIntake(
+            client,
+            seen: SeenEvents(state: store.state, time: environment.time, isShared: shared != nil)
+        )
     }
 
     /// Begins to tell listeners when the vendor's rules change.
@@ -67,6 +79,19 @@ final class TenantConnection: Sendable {
         watching.withLock { $0?.cancel() }
         changes.finish()
         await client.shutdown()
+        await shared?.close()
+    }
+
+    /// Delivers what waits and no instance is delivering: one that is gone may have left it.
+    ///
+    /// What has just been accepted is left to whoever accepted it, who may wait for more.
+    func lookAfterOthers(now: Date) async {
+        guard case .postgres(let database) = name.store else { return }
+        let patience = database.lease / .seconds(1)
+        guard let shared, (try? await shared.hasUnclaimedEvents(before: now - patience, now: now)) == true else {
+            return
+        }
+        _ = try? await client.flush(within: .seconds(30), retrying: false)
     }
 }
 

@@ -8,7 +8,12 @@ final class Child: Sendable {
     let head: String
 
     /// Starts the program and waits for its first line, on a thread of its own.
-    init(_ arguments: [String]) async throws {
+    ///
+    /// - Parameters:
+    ///   - arguments: What it is told.
+    ///   - variables: What its environment has beside this process's.
+    /// - Throws: Why it can't be started.
+    init(_ arguments: [String], variables: [String: String] = [:]) async throws {
         let program = Self.program
         let (process, head) = try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
@@ -17,6 +22,7 @@ final class Child: Sendable {
                         let (process, output) = (Process(), Pipe())
                         process.executableURL = program
                         process.arguments = arguments
+                        process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
                         process.standardOutput = output
                         process.standardError = FileHandle.nullDevice
                         try process.run()

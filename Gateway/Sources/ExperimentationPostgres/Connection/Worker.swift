@@ -1,0 +1,73 @@
+import Foundation
+
+/// A thread's connection, and what it does with it.
+final class Worker {
+    private let address: PostgresAddress
+    private let schema: String
+    private var connection: Connection?
+
+    /// How often a transaction is begun at most.
+    private static let attempts = 5
+
+    init(to address: PostgresAddress, schema: String) {
+        self.address = address
+        self.schema = schema
+    }
+
+    /// Carries out a transaction by a deadline.
+    func transaction<Value>(
+        _ mode: Transaction.Mode,
+        by deadline: Deadline,
+        _ body: (Transaction) throws(ConnectionFailure) -> Value
+    ) -> Result<Value, ConnectionFailure> {
+        var attempt = 1
+        while true {
+            if deadline.isOver { return .failure(.late(deadline.patience)) }
+            var transaction: Transaction?
+            do throws(ConnectionFailure) {
+                let connection = try opened(by: deadline)
+                let begun = Transaction(connection, mode, schema: schema, by: deadline)
+                transaction = begun
+                let value = try body(begun)
+                do throws(ConnectionFailure) { try begun.commit() } catch {
+                    guard begun.isCommitting, let number = begun.number, !connection.isOpen else { throw error }
+                    // Nobody knows yet whether it was carried out; the server does.
+                    guard try isCommitted(number, by: deadline) else { throw .lost("at the end of a transaction") }
+                }
+                return .success(value)
+            } catch {
+                if connection?.isOpen == true, !error.isLoss { transaction?.rollback() } else { connection = nil }
+                guard error.isCollision || error.isLoss, attempt < Self.attempts, !deadline.isOver else {
+                    return .failure(error)
+                }
+                // A server that restarts refuses at once; one that is there says so at once.
+                if error.isLoss, attempt > 1 { Thread.sleep(forTimeInterval: 0.05 * Double(attempt)) }
+                attempt += 1
+            }
+        }
+    }
+
+    private func opened(by deadline: Deadline) throws(ConnectionFailure) -> Connection {
+        if let connection, connection.isOpen { return connection }
+        let new = try Connection(to: address, by: deadline)
+        connection = new
+        return new
+    }
+
+    /// Asks on a new connection what became of a transaction of which the end wasn't heard.
+    private func isCommitted(_ number: Int64, by deadline: Deadline) throws(ConnectionFailure) -> Bool {
+        connection = nil
+        while true {
+            let rows = try opened(by: deadline).run(
+                [Statement("SELECT pg_xact_status($1::text::xid8)", .text(String(number)))],
+                by: deadline
+            )
+            switch rows[0].first?.outside(0) {
+            case "committed": return true
+            case "in progress" where !deadline.isOver: Thread.sleep(forTimeInterval: 0.02)
+            case "in progress": throw .late(deadline.patience)
+            default: return false
+            }
+        }
+    }
+}

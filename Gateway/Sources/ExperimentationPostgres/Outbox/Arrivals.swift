@@ -1,0 +1,41 @@
+@_spi(StoredForm) import Experimentation
+
+/// Events on their way in, written out, with those that are refused whatever the store holds.
+struct Arrivals: Sendable {
+    /// One that may be accepted.
+    struct Arrival: Sendable {
+        var place: Int
+        var event: NewEvent
+        var body: [UInt8]
+        var mark: [UInt8]
+        var shard: Int64
+    }
+
+    private(set) var all: [Arrival] = []
+    private(set) var refusals: [ExperimentationError?]
+
+    init(_ events: [NewEvent], limit: Int, _ person: (String) -> (mark: [UInt8], shard: Int64)) {
+        refusals = Array(repeating: nil, count: events.count)
+        for (place, event) in events.enumerated() {
+            do throws(ExperimentationError) {
+                let body = try event.envelope.stored(limit: limit)
+                guard !event.deliveries.isEmpty else {
+                    throw ExperimentationError(.invalidArgument, "The event is owed to no destination.")
+                }
+                let (mark, shard) = person(event.envelope.identity.id)
+                all.append(Arrival(place: place, event: event, body: body, mark: mark, shard: shard))
+            } catch {
+                refusals[place] = error
+            }
+        }
+    }
+
+    /// The destinations, each once, in the order in which they are named.
+    var destinations: [Destination] {
+        var seen: Set<Destination> = []
+        return all.flatMap { $0.event.deliveries.map(\.destination) }.filter { seen.insert($0).inserted }
+    }
+
+    var shards: [Int64] { Set(all.map(\.shard)).sorted() }
+    var marks: [[UInt8]] { Array(Set(all.map(\.mark))) }
+}

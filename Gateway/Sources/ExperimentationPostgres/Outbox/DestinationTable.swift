@@ -1,0 +1,97 @@
+@_spi(StoredForm) import Experimentation
+import Foundation
+import Synchronization
+
+/// The destinations by their numbers; they are never forgotten, so what was once read stays true.
+final class DestinationTable: Sendable {
+    private struct Known {
+        var numbers: [Destination: Int64] = [:]
+        var destinations: [Int64: Destination] = [:]
+    }
+
+    private let pool: ConnectionPool
+    private let known = Mutex(Known())
+
+    init(_ pool: ConnectionPool) { self.pool = pool }
+
+    /// The number of a destination, if there is one that has been seen.
+    func number(of destination: Destination) -> Int64? { known.withLock { $0.numbers[destination] } }
+
+    /// The destination of a number, read anew if it isn't known.
+    func destination(_ number: Int64, _ transaction: Transaction) throws(ConnectionFailure) -> Destination {
+        if let destination = known.withLock({ $0.destinations[number] }) { return destination }
+        _ = try all(transaction)
+        guard let destination = known.withLock({ $0.destinations[number] }) else {
+            throw .store(ExperimentationError(.store, "A lane in PostgreSQL has no destination."))
+        }
+        return destination
+    }
+
+    /// Lanes that were read, with their destinations.
+    func lanes(_ rows: [Row], _ transaction: Transaction) throws(ConnectionFailure) -> [LaneRow] {
+        var lanes: [LaneRow] = []
+        for row in rows { lanes.append(LaneRow(row, of: try destination(row.whole(1), transaction))) }
+        return lanes
+    }
+
+    /// All destinations, in the order in which they were first named.
+    func all(_ transaction: Transaction) throws(ConnectionFailure) -> [Destination] {
+        note(try transaction.rows(Statement("SELECT id, provider, account FROM destination ORDER BY id")))
+    }
+
+    /// Makes destinations known that aren't, with their lanes, in this order.
+    func name(_ destinations: [Destination]) async throws(ExperimentationError) {
+        let missing = known.withLock { known in destinations.filter { known.numbers[$0] == nil } }
+        guard !missing.isEmpty else { return }
+        let name = pool.schema
+        try await pool.transaction { transaction throws(ConnectionFailure) in
+            // One after another: two that name the same in different orders would wait for each other.
+            transaction.later(Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 5552))", .text(name)))
+            for destination in missing {
+                try self.insert(destination, transaction)
+            }
+            _ = try self.all(transaction)
+        }
+    }
+
+    private func insert(_ destination: Destination, _ transaction: Transaction) throws(ConnectionFailure) {
+        let (provider, account) = (Parameter.outside(destination.provider), Parameter.outside(destination.account))
+        let rows = try transaction.rows(
+            Statement("SELECT 1 FROM destination WHERE provider = $1 AND account = $2", provider, account)
+        )
+        if !rows.isEmpty { return }
+        let long = Date.distantPast
+        let made = try transaction.rows(
+            Statement(
+                "INSERT INTO destination (provider, account) VALUES ($1, $2) RETURNING id",
+                provider,
+                account
+            )
+        )
+        guard let number = made.first?.whole(0) else { return }
+        transaction.later(
+            Statement("INSERT INTO intake (shard, destination) SELECT shard, $1 FROM shard", .whole(number))
+        )
+        transaction.later(
+            Statement(
+                """
+                INSERT INTO lane (shard, destination, lease_noted, lease_due, pause_noted, pause_due)
+                SELECT shard, $1, $2, $2, $2, $2 FROM shard
+                """,
+                .whole(number),
+                .date(long)
+            )
+        )
+    }
+
+    private func note(_ rows: [Row]) -> [Destination] {
+        known.withLock { known in
+            rows.map { row in
+                let destination = Destination(provider: row.outside(1) ?? "", digest: row.outside(2) ?? "")
+                known.numbers[destination] = row.whole(0)
+                known.destinations[row.whole(0)] = destination
+                return destination
+            }
+        }
+    }
+}

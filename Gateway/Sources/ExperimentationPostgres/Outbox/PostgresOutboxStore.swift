@@ -1,0 +1,135 @@
+@_spi(StoredForm) import Experimentation
+import Foundation
+import Synchronization
+
+/// Events in PostgreSQL, for any number of machines.
+///
+/// Users are spread over shards. Each destination has a lane in each shard, which one deliverer holds at a time: so events
+/// of one user keep their order, and several machines deliver to one destination.
+final class PostgresOutboxStore: OutboxStore {
+    let pool: ConnectionPool
+    let limits: PostgresStoreOptions
+    let shards: Int
+    let salt: [UInt8]
+    let destinationTable: DestinationTable
+    private let overflows = Mutex(0)
+    private let owners = Mutex<Set<Int64>>([])
+
+    init(_ pool: ConnectionPool, _ opened: StoreSchema.Opened, _ options: PostgresStoreOptions) {
+        self.pool = pool
+        limits = options
+        shards = opened.shards
+        salt = opened.salt
+        destinationTable = DestinationTable(pool)
+    }
+
+    /// The user's mark, and the part of the users that they belong to.
+    func person(_ userID: String) -> (mark: [UInt8], shard: Int64) {
+        let mark = Identity.mark(of: userID, salt: salt)
+        return (mark, Int64((Int(mark[0]) << 8 | Int(mark[1])) % shards))
+    }
+
+    /// The number of a destination that an operation is about.
+    func number(of destination: Destination) async throws(ExperimentationError) -> Int64 {
+        try await destinationTable.name([destination])
+        guard let number = destinationTable.number(of: destination) else {
+            throw ExperimentationError(.store, "The destination \(destination) can't be written down.")
+        }
+        return number
+    }
+
+    var overflowed: Int { overflows.withLock { $0 } }
+
+    func note(owner: Int64) { owners.withLock { _ = $0.insert(owner) } }
+
+    /// Frees the lanes of all who have taken one through this store; others needn't wait for the end of their leases.
+    func letGo() async {
+        let owners = owners.withLock { Array($0) }
+        if owners.isEmpty { return }
+        _ = try? await pool.transaction { transaction throws(ConnectionFailure) in
+            let rows = try transaction.rows(LaneRow.locking(owners: owners))
+            for var row in try self.destinationTable.lanes(rows, transaction) {
+                row.lane.free()
+                for statement in row.writing { transaction.later(statement) }
+            }
+        }
+    }
+
+    func noteOverflow(_ count: Int) { if count > 0 { overflows.withLock { $0 += count } } }
+
+    func append(
+        _ events: [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?] {
+        let arrivals = Arrivals(events, limit: limits.maximumEventBytes, person)
+        if arrivals.all.isEmpty { return arrivals.refusals }
+        try await destinationTable.name(arrivals.destinations)
+        let (refusals, overflowed) = try await pool.transaction { transaction throws(ConnectionFailure) in
+            var acceptance = Acceptance(arrivals, self, transaction, now: now)
+            return try acceptance.carryOut()
+        }
+        noteOverflow(overflowed)
+        return refusals
+    }
+
+    func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+        if changes.isEmpty { return ConsentOutcome() }
+        let statements = ConsentStatements(changes, person)
+        return try await pool.transaction { transaction throws(ConnectionFailure) in
+            try self.carryOut(statements, transaction)
+        }
+    }
+
+    func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool {
+        let (inner, shard) = LaneRow.inner(token)
+        let number = try await number(of: token.destination)
+        return try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
+            let rows = try transaction.rows(
+                Statement(
+                    "SELECT owner, epoch, revision FROM lane WHERE shard = $1 AND destination = $2",
+                    .whole(shard),
+                    .whole(number)
+                )
+            )
+            guard let row = rows.first else { return false }
+            return row.whole(0) != 0 && row.whole(1) == inner.epoch && row.whole(2) == inner.revision
+        }
+    }
+
+    func release(
+        _ token: LeaseToken,
+        pause: DeliveryPause?,
+        now: Date
+    ) async throws(ExperimentationError) {
+        let (inner, shard) = LaneRow.inner(token)
+        let number = try await number(of: token.destination)
+        // A vendor that asks for patience means all of its lanes.
+        let isAll = pause?.until != nil
+        try await pool.transaction { transaction throws(ConnectionFailure) in
+            let locking =
+                isAll
+                ? LaneRow.locking(destination: number)
+                : LaneRow.locking(LaneRow.Name(shard: shard, destination: number))
+            var lanes = try self.destinationTable.lanes(try transaction.rows(locking), transaction)
+            guard let own = lanes.firstIndex(where: { $0.name.shard == shard }), lanes[own].lane.holds(inner) else {
+                return
+            }
+            lanes[own].lane.release(inner, pause: pause, now: now)
+            for index in lanes.indices {
+                if isAll { lanes[index].lane.pause = lanes[own].lane.pause }
+                for statement in lanes[index].writing { transaction.later(statement) }
+            }
+        }
+    }
+
+    func destinations() async throws(ExperimentationError) -> [Destination] {
+        try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
+            try self.destinationTable.all(transaction)
+        }
+    }
+
+    /// Returns at once: no statement finds what was removed.
+    ///
+    /// Its bytes go with PostgreSQL's vacuum, from the log with its archive, and from backups with those.
+    func finishErasing() async throws(ExperimentationError) {}
+}

@@ -1,0 +1,36 @@
+import Experimentation
+import ExperimentationPostgres
+
+/// The database that a tenant's instances share; its URL may hold a password, so it is shown nowhere.
+public struct SharedDatabase: Sendable, Hashable {
+    /// Where it is, as libpq takes it.
+    public var url: String
+    /// The schema that holds the tenant's tables.
+    public var schema: String
+    /// How many connections at most.
+    public var connections: Int
+    /// After how long others deliver what an instance held that is gone.
+    public var lease: Duration
+
+    /// Creates a place for a tenant's data.
+    public init(url: String, schema: String, connections: Int = 4, lease: Duration = .seconds(30)) {
+        self.url = url
+        self.schema = schema
+        self.connections = connections
+        self.lease = lease
+    }
+
+    func opened() async throws(ExperimentationError) -> PostgresStore {
+        try await PostgresStore.open(
+            url,
+            options: PostgresStoreOptions(schema: schema, connections: connections, longestLease: lease)
+        )
+    }
+}
+
+extension SharedDatabase: CustomStringConvertible, CustomReflectable {
+    /// The schema.
+    public var description: String { "PostgreSQL, schema \(schema)" }
+    /// A mirror that shows the schema and nothing else.
+    public var customMirror: Mirror { Mirror(self, children: ["schema": schema]) }
+}

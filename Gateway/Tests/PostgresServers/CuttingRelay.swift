@@ -1,0 +1,102 @@
+import Foundation
+import Synchronization
+
+/// Stands between a client and the server's socket, and cuts the connection behind a commit: the server carries it out, and the
+/// client never hears.
+public final class CuttingRelay: Sendable {
+    private let listener: Int32
+    private let server: PostgresServer
+    private let folder: String
+    private let left = Mutex(0)
+
+    /// How clients reach the database through it.
+    public var url: String { "postgresql:///postgres?host=\(folder)&user=postgres" }
+
+    /// Listens on a socket of its own.
+    ///
+    /// - Parameter server: Where everything goes.
+    /// - Throws: ``PostgresServer/Failure``.
+    public init(to server: PostgresServer) throws {
+        self.server = server
+        folder = "/tmp/pg-relay-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        guard Self.withAddress(folder, { bind(listener, $0, $1) }) == 0, listen(listener, 16) == 0 else {
+            throw PostgresServer.Failure(description: "The relay can't listen.")
+        }
+        Thread.detachNewThread { [self] in serve() }
+    }
+
+    /// Cuts the connections behind the next commits.
+    public func cut(_ count: Int) { left.withLock { $0 = count } }
+
+    /// How many cuts are still to come.
+    public var cutsLeft: Int { left.withLock { $0 } }
+
+    /// Ends.
+    public func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private func serve() {
+        while true {
+            let client = accept(listener, nil, nil)
+            if client < 0 { return }
+            let far = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            guard Self.withAddress(server.sockets, { connect(far, $0, $1) }) == 0 else {
+                close(client)
+                close(far)
+                continue
+            }
+            Thread.detachNewThread { [self] in pass(client, far) }
+        }
+    }
+
+    /// Passes bytes on in both directions until one side ends.
+    private func pass(_ client: Int32, _ far: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var isCut = false
+        while true {
+            var sockets = [
+                pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: far, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&sockets, 2, -1) > 0 else { break }
+            if sockets[0].revents != 0 {
+                let count = read(client, &buffer, buffer.count)
+                if count <= 0 { break }
+                if Data(buffer[..<count]).range(of: Data("COMMIT\0".utf8)) != nil {
+                    isCut = left.withLock { left in
+                        guard left > 0 else { return false }
+                        left -= 1
+                        return true
+                    }
+                }
+                if write(far, buffer, count) != count { break }
+            }
+            if sockets[1].revents != 0 {
+                let count = read(far, &buffer, buffer.count)
+                // What comes behind a commit is the answer to it: by now it is carried out.
+                if count <= 0 || isCut || write(client, buffer, count) != count { break }
+            }
+        }
+        close(client)
+        close(far)
+    }
+
+    private static func withAddress(_ folder: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { path in
+            for (place, byte) in "\(folder)/.s.PGSQL.5432".utf8.enumerated() where place < path.count - 1 {
+                path[place] = byte
+            }
+        }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

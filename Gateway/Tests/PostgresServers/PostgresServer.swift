@@ -1,0 +1,147 @@
+import Foundation
+
+/// A real PostgreSQL server of a test run's own: Debian's programs, a new folder, a socket in it, no port.
+///
+/// It ends with this process, however that ends: what watches over it reads from a pipe that only this process holds.
+public final class PostgresServer: Sendable {
+    /// Why there is no server; a test fails for it and is never left out.
+    public struct Failure: Error, CustomStringConvertible {
+        /// What went wrong.
+        public let description: String
+    }
+
+    private let folder: URL
+    private let life: FileHandle
+
+    /// The server's folder for sockets.
+    public var sockets: String { folder.path }
+
+    /// How clients reach a database over the socket.
+    public var url: String { "postgresql:///postgres?host=\(sockets)&user=postgres" }
+
+    /// The one server of this process.
+    public static var shared: PostgresServer { get throws { try one.get() } }
+    private static let one = Result { try PostgresServer() }
+
+    /// Makes a cluster and starts it.
+    ///
+    /// - Parameter settings: More lines of its configuration.
+    /// - Throws: ``Failure``.
+    public init(settings: [String] = []) throws {
+        let programs = try Self.programs()
+        // Short, because a socket's path can't be long; outside of folders that another user may not enter.
+        folder = URL(fileURLWithPath: "/tmp/pg-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let data = folder.appendingPathComponent("data").path
+        let owner = getuid() == 0 ? "runuser -u postgres -- " : ""
+        if getuid() == 0 { try Self.run("chown postgres: '\(folder.path)'") }
+        try Self.run(
+            "\(owner)'\(programs)/initdb' -D '\(data)' -U postgres --auth=trust --encoding=UTF8 --locale=C.UTF-8 --no-sync"
+        )
+        let lines =
+            [
+                "listen_addresses = ''", "unix_socket_directories = '\(folder.path)'", "max_connections = 200",
+                "shared_buffers = 64MB", "autovacuum_naptime = 5s",
+            ] + settings
+        try Self.run(
+            "cat >> '\(data)/postgresql.conf'",
+            input: lines.map { $0 + "\n" }.joined()
+        )
+        let pipe = Pipe()
+        let watch = Process()
+        watch.executableURL = URL(fileURLWithPath: "/bin/sh")
+        watch.arguments = [
+            "-c",
+            """
+            \(owner)'\(programs)/pg_ctl' -D '\(data)' -l '\(data)/log' -w -t 60 start >/dev/null 2>&1 </dev/null
+            echo started
+            cat >/dev/null
+            \(owner)'\(programs)/pg_ctl' -D '\(data)' -m immediate stop >/dev/null 2>&1
+            rm -rf '\(folder.path)'
+            """,
+        ]
+        let output = Pipe()
+        watch.standardInput = pipe
+        watch.standardOutput = output
+        try watch.run()
+        life = pipe.fileHandleForWriting
+        _ = try output.fileHandleForReading.read(upToCount: 1)
+        guard FileManager.default.fileExists(atPath: "\(folder.path)/.s.PGSQL.5432") else {
+            let log = (try? String(contentsOfFile: "\(data)/log", encoding: .utf8)) ?? "no log"
+            throw Failure(description: "PostgreSQL didn't start: \(log.suffix(600))")
+        }
+    }
+
+    /// Ends the server.
+    public func stop() { try? life.close() }
+
+    /// Stops every process of the server where it stands, or lets them go on.
+    public func pause(_ isPaused: Bool) throws {
+        let pid =
+            try String(contentsOfFile: "\(folder.path)/data/postmaster.pid", encoding: .utf8)
+            .split(separator: "\n").first.map(String.init) ?? ""
+        let signal = isPaused ? "STOP" : "CONT"
+        try Self.run("kill -\(signal) \(pid) $(ps -o pid= --ppid \(pid))")
+    }
+
+    /// Ends all connections, as a restart does.
+    public func restart() async throws {
+        let owner = getuid() == 0 ? "runuser -u postgres -- " : ""
+        let command = """
+            cd / && \(owner)'\(try Self.programs())/pg_ctl' -D '\(folder.path)/data' -l '\(folder.path)/data/log' -m fast -w restart \
+            </dev/null >/dev/null 2>&1
+            """
+        let status: Int32 = await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: Self.status(of: command)) }
+        }
+        guard status == 0 else { throw Failure(description: "PostgreSQL didn't start again: status \(status)") }
+    }
+
+    /// Runs a command and waits for it alone: `Process` would wait for the server as well, which inherits its socket.
+    private static func status(of command: String) -> Int32 {
+        var pid = pid_t()
+        var arguments: [UnsafeMutablePointer<CChar>?] = []
+        for word in ["/bin/sh", "-c", command] { arguments.append(strdup(word)) }
+        arguments.append(nil)
+        defer { arguments.forEach { free($0) } }
+        guard posix_spawn(&pid, "/bin/sh", nil, nil, &arguments, nil) == 0 else { return -1 }
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        return status
+    }
+
+    /// Runs statements by the server's own client, and gives its rows.
+    @discardableResult
+    public func ask(_ statements: String) throws -> String {
+        let programs = try Self.programs()
+        return try Self.run("'\(programs)/psql' -X -A -t -q -v ON_ERROR_STOP=1 '\(url)'", input: statements)
+    }
+
+    private static func programs() throws -> String {
+        let root = "/usr/lib/postgresql"
+        let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [])
+            .compactMap { Int($0) }.sorted()
+        guard let version = versions.last else {
+            throw Failure(description: "There is no PostgreSQL below \(root): .ci/setup gateway installs it.")
+        }
+        return "\(root)/\(version)/bin"
+    }
+
+    @discardableResult
+    private static func run(_ command: String, input: String = "") throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command + " 2>&1"]
+        process.currentDirectoryURL = URL(fileURLWithPath: "/")
+        let (into, out) = (Pipe(), Pipe())
+        process.standardInput = into
+        process.standardOutput = out
+        try process.run()
+        try into.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        try into.fileHandleForWriting.close()
+        let text = String(decoding: try out.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(description: "\(command): \(text.suffix(600))") }
+        return text
+    }
+}
