@@ -34,6 +34,7 @@ let package = Package(
         .library(name: "FlagManifest", targets: ["FlagManifest"]),
         .library(name: "ConformanceStages", targets: ["ConformanceStages"]),
         .library(name: "ConformanceSubjects", targets: ["ConformanceSubjects"]),
+        .library(name: "OFREPServerSuite", targets: ["OFREPServerSuite"]),
         .executable(name: "xp", targets: ["xp"]),
         .plugin(name: "GenerateFlagKeys", targets: ["GenerateFlagKeys"]),
     ]
@@ -139,13 +140,24 @@ let package = Package(
             path: "Conformance/Subjects"
         ),
 
+        .target(
+            name: "OFREPServerSuite",
+            dependencies: [
+                "Experimentation", "AdapterKit", "ConformanceKit",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Conformance/OFREPServerSuite"
+        ),
+
         // MARK: The command line
         .executableTarget(
             name: "xp",
             dependencies: [
                 "Experimentation", "AdapterKit", "ExperimentationSQLite", "ConformanceKit", "ComparisonKit",
                 "ConformanceStages", "MockVendors", "ConformanceSubjects", "VendorCatalog", "FlagManifest",
-                "ExperimentationMigration", "ExperimentationComposition",
+                "ExperimentationMigration", "ExperimentationComposition", "OFREPServerSuite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -202,6 +214,10 @@ let package = Package(
             exclude: ["Fixtures"]
         ),
         .testTarget(name: "MockVendorsTests", dependencies: ["MockVendors"]),
+        .testTarget(
+            name: "OFREPServerSuiteTests",
+            dependencies: ["OFREPServerSuite", "MockVendors", "Experimentation", "AdapterKit"]
+        ),
         .testTarget(
             name: "ConformanceKitTests",
             dependencies: [

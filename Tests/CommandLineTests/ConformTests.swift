@@ -57,6 +57,28 @@ struct ConformTests {
         #expect(result.status == 0)
     }
 
+    @Test("a server that speaks OFREP is tried over the wire, and the reports follow their schemas")
+    func server() async throws {
+        let mock = try await ServedMock("ofrep")
+        let token = try #require(mock.head["credentials"]?["token"]?.string)
+        let base = ["conform", "--ofrep", mock.url, "--token", token]
+        let good = try await Tool.run(base + ["--case", "tags/*", "--case", "single/*", "--format", "json"])
+        #expect(good.status == 0, "\(good.output)")
+        let document = try JSONValue(good.output)
+        #expect(try JSONSchema(named: "ofrep-server-report").problems(of: document) == [])
+        #expect(!good.output.contains(token))
+        let stranger = try await Tool.run(["conform", "--ofrep", mock.url, "--case", "bulk/answers"])
+        #expect(stranger.status == 1)
+        #expect(stranger.output.contains("failed   bulk/answers"))
+        _ = try await mock.end()
+        #expect(try await Tool.run(["conform", "--ofrep", "http://127.0.0.1:1"]).status == 69)
+        #expect(try await Tool.run(["conform", "--ofrep", "http://example.com"]).status == 66)
+        #expect(try await Tool.run(["conform", "--ofrep", "http://127.0.0.1:1", "--case", "no/such"]).status == 64)
+        #expect(try await Tool.run(["conform", "--token", "x"]).status == 64)
+        let list = try await Tool.run(["conform", "--ofrep", "http://127.0.0.1:1", "--list"])
+        #expect(list.output.split(separator: "\n").count >= 80)
+    }
+
     @Test("an adapter in another process is checked with --subject, in every format")
     func subject() async throws {
         let (service, url) = try await Self.service()

@@ -45,7 +45,7 @@ struct ImportArrowTests {
                     "ExperimentationSQLite", "ConformanceKit", "ConformanceStages", "ComparisonKit", "MockVendors",
                     "ConformanceSubjects",
                     "ArgumentParser", "Yams", "VendorCatalog", "FlagManifest", "ExperimentationMigration",
-                    "ExperimentationComposition",
+                    "ExperimentationComposition", "OFREPServerSuite",
                 ])
             ),
             Arrow(folder: "Sources/ExperimentationObservation", allowed: ["Experimentation", "Observation"]),
@@ -61,6 +61,11 @@ struct ImportArrowTests {
             Arrow(
                 folder: "Conformance/ComparisonKit",
                 allowed: foundation.union(["Experimentation", "ConformanceKit"])
+            ),
+            Arrow(
+                folder: "Conformance/OFREPServerSuite",
+                allowed: foundation.union(["NIOCore", "NIOPosix"])
+                    .union(["Experimentation", "AdapterKit", "ConformanceKit", "HTTPTypes"])
             ),
             Arrow(folder: "Conformance/MockVendors", allowed: platform.union(nio).union(["FoundationXML"])),
             Arrow(

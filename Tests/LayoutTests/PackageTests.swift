@@ -29,6 +29,7 @@ struct PackageTests {
         "MockVendors": ["swift-nio"],
         "ConformanceStages": ["swift-http-types", "swift-nio"],
         "ConformanceSubjects": ["swift-http-types", "swift-nio"],
+        "OFREPServerSuite": ["swift-http-types", "swift-nio"],
     ]
 
     @Test("P69 a library product pulls in just the packages that are written down here")

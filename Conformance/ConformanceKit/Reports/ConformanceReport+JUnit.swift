@@ -82,7 +82,7 @@ extension Outcome {
 
 extension String {
     /// The text as XML and HTML can hold it.
-    var escaped: String {
+    package var escaped: String {
         var text = ""
         for scalar in unicodeScalars {
             switch scalar {

@@ -153,13 +153,15 @@ extension ConformanceReport.Subject {
 }
 
 extension String {
-    func padded(to width: Int) -> String { count >= width ? self : self + String(repeating: " ", count: width - count) }
+    package func padded(to width: Int) -> String {
+        count >= width ? self : self + String(repeating: " ", count: width - count)
+    }
 
     /// The text as one line that says no more than it seems to.
     ///
     /// What comes from a subject in another process may hold line breaks, which would forge lines of a report, and
     /// control characters, which a terminal obeys.
-    var onOneLine: String {
+    package var onOneLine: String {
         guard unicodeScalars.contains(where: \.isUnseen) else { return self }
         var text = ""
         for scalar in unicodeScalars {
@@ -169,7 +171,7 @@ extension String {
         return text
     }
 
-    var trimmed: String {
+    package var trimmed: String {
         var text = self
         while text.last == " " { text.removeLast() }
         return text

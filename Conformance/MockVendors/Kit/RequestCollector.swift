@@ -48,6 +48,13 @@ final class RequestCollector: ChannelInboundHandler {
         case .head(let head):
             self.head = head
             body = []
+            let hosts = head.headers["Host"].count
+            guard hosts == 1 || hosts == 0 && head.version.minor == 0 else {
+                return refuse(400, "a request names one host", context)
+            }
+            guard head.headers["Content-Length"].allSatisfy({ Int($0) ?? .max <= Self.largestBody }) else {
+                return refuse(413, "a body may have \(Self.largestBody) bytes", context)
+            }
             if head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
                 let go = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
                 context.writeAndFlush(wrapOutboundOut(go), promise: nil)
@@ -84,7 +91,12 @@ final class RequestCollector: ChannelInboundHandler {
     }
 
     private func arrival(_ head: HTTPRequestHead) -> Arrival {
-        let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var target = head.uri[...]
+        if !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") {
+            // In full, as a proxy is asked.
+            target = target[scheme.upperBound...].drop { $0 != "/" }
+        }
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let request = MockRequest(
             method: head.method.rawValue,
             path: String(parts.first ?? ""),

@@ -10,6 +10,8 @@ public final class OFREPMock: MockVendor {
     public static let name = "ofrep"
     /// The token that opens it, as `Authorization: Bearer …` or as `X-API-Key`.
     public static let token = "ofrep-mock-token"
+    /// A token that has used up what it may ask.
+    public static let exhaustedToken = "ofrep-mock-token-used-up"
     /// The largest question that it reads, in bytes.
     public static let largestQuestion = 1_000_000
 
@@ -18,6 +20,8 @@ public final class OFREPMock: MockVendor {
         var version = 1
         var offersEvents = true
         var fault: OFREPMockFault?
+        var serverFault: OFREPServerFault?
+        var turn = 0
         var listeners: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
         var lastListener = 0
     }
@@ -47,31 +51,47 @@ public final class OFREPMock: MockVendor {
 
     /// Answers a request as the protocol has it, or as the planted fault has it.
     public func respond(to request: MockRequest) async -> MockResponse {
+        let (fault, turn, flags) = state.withLock { state in
+            state.turn += 1
+            return (state.serverFault, state.turn, state.flags.map(\.key))
+        }
+        guard let fault else { return answer(request) }
+        return fault.spoil(answer(fault.misread(request), fault), to: request, flags: flags, turn: turn)
+    }
+
+    private func answer(_ request: MockRequest, _ serverFault: OFREPServerFault? = nil) -> MockResponse {
         let operation = operation(of: request)
         guard operation != "unknown" else { return Self.failure(404, code: "GENERAL", "there is nothing here") }
         guard request.method == (operation == "events" ? "GET" : "POST") else {
-            return Self.failure(405, code: "GENERAL", "method not allowed")
+            var refusal = Self.failure(405, code: "GENERAL", "method not allowed")
+            refusal.headers.append(.init("Allow", operation == "events" ? "GET" : "POST"))
+            return refusal
         }
         let (fault, version) = state.withLock { ($0.fault, $0.version) }
-        guard isLetIn(request) else { return MockResponse(status: 401) }
+        guard let token = Self.token(of: request), [Self.token, Self.exhaustedToken].contains(token) else {
+            return MockResponse(status: 401)
+        }
+        guard token == Self.token else { return MockResponse(status: 429, headers: [.init("Retry-After", "30")]) }
         if operation == "events" { return fault?.streamHead ?? Self.streamHead }
         do throws(OFREPMockRefusal) {
             let question = try OFREPMockQuestion(request)
             let flags = state.withLock { $0.flags }
             let answer =
                 operation == "flags"
-                ? all(flags, question, request) : Self.one(flags, question, request.segments.dropFirst(4))
+                ? all(flags, question, request, serverFault)
+                : Self.one(flags, question, request.segments.dropFirst(4), serverFault)
             return operation == "flags" ? fault?.spoil(answer, to: request, version: version) ?? answer : answer
         } catch {
-            return Self.failure(error.status, code: error.code, error.details)
+            let key = operation == "flag" ? request.segments.dropFirst(4).joined(separator: "/") : nil
+            return Self.failure(error.status, code: error.code, error.details, key: key)
         }
     }
 
     /// The events of a stream, from now on.
     public func pieces(answering request: MockRequest) async -> AsyncStream<[UInt8]>? {
         guard operation(of: request) == "events" else { return nil }
-        let fault = state.withLock { $0.fault }
-        if let own = fault?.pieces { return own }
+        let (fault, serverFault) = state.withLock { ($0.fault, $0.serverFault) }
+        if let own = fault?.pieces ?? serverFault?.pieces() { return own }
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         // A comment, so that a proxy in between sends the head on.
         continuation.yield(Array(": here\n\n".utf8))
@@ -113,14 +133,18 @@ public final class OFREPMock: MockVendor {
             return .json(known.text)
         case ("PUT", "/fault"):
             let name = request.text.trimmingCharacters(in: .whitespacesAndNewlines)
-            guard let fault = OFREPMockFault(rawValue: name) else {
-                let names = OFREPMockFault.allCases.map(\.rawValue).joined(separator: ", ")
-                return Self.failure(400, code: "GENERAL", "no such fault; there are \(names)")
+            if let fault = OFREPMockFault(rawValue: name) {
+                set(fault)
+            } else if let fault = OFREPServerFault(rawValue: name) {
+                set(server: fault)
+            } else {
+                let names = OFREPMockFault.allCases.map(\.rawValue) + OFREPServerFault.allCases.map(\.rawValue)
+                return Self.failure(400, code: "GENERAL", "no such fault; there are \(names.joined(separator: ", "))")
             }
-            set(fault)
             return MockResponse(status: 204)
         case ("DELETE", "/fault"):
             set(nil)
+            set(server: nil)
             return MockResponse(status: 204)
         case ("POST", "/change"):
             tellChange()
@@ -132,8 +156,11 @@ public final class OFREPMock: MockVendor {
 
     // MARK: In-process control
 
-    /// Plants a fault, or takes it away.
+    /// Plants a fault that a client is tried with, or takes it away.
     public func set(_ fault: OFREPMockFault?) { state.withLock { $0.fault = fault } }
+
+    /// Plants a fault that a suite for servers is tried with, or takes it away.
+    public func set(server fault: OFREPServerFault?) { state.withLock { $0.serverFault = fault } }
 
     /// Says whether answers name the event stream.
     public func setOffersEvents(_ offers: Bool) { state.withLock { $0.offersEvents = offers } }
@@ -144,7 +171,8 @@ public final class OFREPMock: MockVendor {
     /// Has everybody who listens ask again.
     public func tellChange() {
         let (version, listeners) = state.withLock { ($0.version, $0.listeners.values) }
-        tell(#"{"type":"refetchEvaluation","etag":"version-\#(version)"}"#, listeners)
+        let data = #"{"type":"refetchEvaluation","etag":"version-\#(version)"}"#
+        tell(state.withLock { $0.serverFault }?.data(data) ?? data, listeners)
     }
 
     /// Sends an event's data as it is.
@@ -161,18 +189,29 @@ public final class OFREPMock: MockVendor {
 
     // MARK: Answers
 
-    private func isLetIn(_ request: MockRequest) -> Bool {
-        request.header("Authorization") == "Bearer \(Self.token)" || request.header("X-API-Key") == Self.token
+    /// The token that a request shows, in either of two fields.
+    private static func token(of request: MockRequest) -> String? {
+        guard let field = request.header("Authorization"), !field.isEmpty else { return request.header("X-API-Key") }
+        let parts = field.split(separator: " ")
+        return parts.count == 2 && parts[0].lowercased() == "bearer" ? String(parts[1]) : nil
     }
 
-    private func all(_ flags: [OFREPMockFlag], _ question: OFREPMockQuestion, _ request: MockRequest) -> MockResponse {
-        var answer: [String: MockJSON] = ["flags": .array(flags.map { $0.item(for: question) })]
+    private func all(
+        _ flags: [OFREPMockFlag],
+        _ question: OFREPMockQuestion,
+        _ request: MockRequest,
+        _ fault: OFREPServerFault?
+    ) -> MockResponse {
+        let items = flags.map { $0.item(for: question) }
+        var answer: [String: MockJSON] = [
+            "flags": .array(items.flatMap { fault?.spoil($0, isAlone: false) ?? [$0] })
+        ]
         if state.withLock({ $0.offersEvents }) {
             answer["eventStreams"] = .array([
                 .object(["type": "sse", "endpoint": .object(["requestUri": "/ofrep/v1/sse"])])
             ])
         }
-        let body = MockJSON.object(answer).bytes
+        let body = MockJSON.object(answer).exact
         let tag = "\"\(OFREPMockFlag.hash(body))\""
         if Self.tags(request.header("If-None-Match")).contains(tag) {
             return MockResponse(status: 304, headers: [.init("ETag", tag)])
@@ -185,23 +224,25 @@ public final class OFREPMock: MockVendor {
     private static func one(
         _ flags: [OFREPMockFlag],
         _ question: OFREPMockQuestion,
-        _ key: some Collection<String>
+        _ key: some Collection<String>,
+        _ fault: OFREPServerFault?
     ) -> MockResponse {
         let key = key.joined(separator: "/")
         guard let flag = flags.first(where: { $0.key == key }) else {
             return failure(404, code: "FLAG_NOT_FOUND", "no flag has this key", key: key)
         }
-        let item = flag.item(for: question)
-        var response = json(item.bytes)
+        let item = fault?.spoil(flag.item(for: question), isAlone: true).first ?? flag.item(for: question)
+        var response = json(item.exact)
         if item["errorCode"] != nil { response.status = 400 }
         return response
     }
 
-    /// The tags of a list, weak ones among them; a proxy weakens them.
+    /// The tags of a list: weak ones among them, which proxies make, and ones whose quotes a client has lost.
     private static func tags(_ list: String?) -> [String] {
         (list ?? "").split(separator: ",").map { tag in
             let tag = tag.trimmingCharacters(in: .whitespaces)
-            return tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
+            let strong = tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
+            return strong.contains("\"") ? strong : "\"\(strong)\""
         }
     }
 

@@ -20,6 +20,8 @@ struct OFREPMockFlag: Sendable {
     var value: MockJSON
     var isDisabled: Bool
     var isBroken: Bool
+    /// Whether its numbers are written with a fraction.
+    var isFloat: Bool
     var rules: [(when: [Condition], value: MockJSON)]
     /// What the bucket of a user is drawn by; empty for a flag that splits nobody.
     var salt: String
@@ -44,6 +46,7 @@ struct OFREPMockFlag: Sendable {
                     value: value,
                     isDisabled: members["disabled"]?.bool ?? false,
                     isBroken: members["broken"]?.bool ?? false,
+                    isFloat: members["float"]?.bool ?? false,
                     rules: (members["rules"]?.array ?? []).map { rule in
                         (Condition.list(rule["when"]), rule["value"] ?? .null)
                     },
@@ -81,7 +84,8 @@ struct OFREPMockFlag: Sendable {
     }
 
     private func item(_ value: MockJSON, variant: String, reason: String) -> MockJSON {
-        .object([
+        let value = isFloat ? value.number.map { .double($0) } ?? value : value
+        return .object([
             "key": .string(key), "value": value, "variant": .string(variant), "reason": .string(reason),
             "metadata": .object(["owner": "shop"]),
         ])

@@ -34,7 +34,7 @@ struct StreamTests {
     @Test("a client that is slow is told of a change, whatever came behind it")
     func slow() async throws {
         let streams = ChangeStreams()
-        var counts = streams.counts().makeAsyncIterator()
+        var counts = try #require(streams.counts()).makeAsyncIterator()
         let first = await counts.next()
         streams.announceChange()
         streams.announceChange()
@@ -46,6 +46,29 @@ struct StreamTests {
         #expect(ChangeStreams.text(2, after: 0).contains("refetchEvaluation"))
         #expect(!ChangeStreams.text(2, after: 2).contains("data"))
         #expect(!ChangeStreams.text(2, after: nil).contains("data"))
+    }
+
+    @Test("as many listen as may, and a place that is left can be taken")
+    func places() async throws {
+        try await Served.run {
+            $0.tenants[0].streams = 2
+        } body: { served in
+            let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
+            let request = "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n"
+            let changes = served.gateway.responder.tenants.tenants[0].connection.changes
+            try await served.wire.hold(request, times: 2) {
+                while changes.count < 2 { await Task.yield() }
+                let refused = try await served.wire.request("GET", path)
+                #expect(refused.status == 429)
+                #expect(refused.fields["retry-after"] == "30")
+                // One who asks for flags isn't one who listens.
+                let status = try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada).status
+                #expect(status == 200)
+            }
+            while changes.count > 0 { await Task.yield() }
+            let text = try await served.wire.talk(request) { $0.contains("says when to ask again") }
+            #expect(text.hasPrefix("HTTP/1.1 200"))
+        }
     }
 
     @Test("a stream opens to nobody else")

@@ -23,6 +23,7 @@ struct ConformCommand: AsyncParsableCommand {
               xp conform --subject http://127.0.0.1:8080/ --record later.txt
               xp conform --subject http://127.0.0.1:8080/ --skip-from later.txt
               xp conform --subject 'sigma>flagship-bucketing@live'
+              OFREP_TOKEN=... xp conform --ofrep https://flags.example.com/ --declaration server.json
             """
     )
 
@@ -78,6 +79,21 @@ struct ConformCommand: AsyncParsableCommand {
     )
     var skipFrom: String?
 
+    @Option(
+        name: .customLong("ofrep"),
+        help: ArgumentHelp(
+            "A server that speaks OFREP, to try over the wire in place of the vendors.",
+            valueName: "url"
+        )
+    )
+    var server: String?
+
+    @Option(help: "The token for --ofrep; the environment's OFREP_TOKEN if it isn't named.")
+    var token: String?
+
+    @Option(help: ArgumentHelp("What the server of --ofrep has that can't be found out by asking.", valueName: "file"))
+    var declaration: String?
+
     @Option(help: "How to write the report.")
     var format: Format = .text
 
@@ -90,9 +106,19 @@ struct ConformCommand: AsyncParsableCommand {
         guard subject == nil || (!live && vendors.isEmpty) else {
             throw ValidationError("--subject excludes --vendor and --live")
         }
+        guard server != nil || (token == nil && declaration == nil) else {
+            throw ValidationError("--token and --declaration belong to --ofrep")
+        }
+        guard server == nil || (subject == nil && !live && vendors.isEmpty) else {
+            throw ValidationError("--ofrep excludes --subject, --vendor and --live")
+        }
+        guard server == nil || [.text, .json, .junit].contains(format) else {
+            throw ValidationError("--ofrep writes text, json and junit")
+        }
     }
 
     func run() async throws {
+        if let server { return try await check(server) }
         let chosen = try chosenCases()
         try OutputFile.expectWritable(output)
         try OutputFile.expectWritable(record)

@@ -142,6 +142,7 @@ public struct ConfigurationFile: Sendable {
         tenant.types = try types(prefix + "types", values)
         let rate = try values.number(prefix + "requestsPerSecond")
         let burst = try values.number(prefix + "burst")
+        tenant.streams = try values.whole(prefix + "streams")
         if rate > 0 { tenant.rateLimit = RateLimit(perSecond: rate, burst: max(1, burst > 0 ? burst : 2 * rate)) }
         return tenant
     }

@@ -50,6 +50,7 @@ struct Setting: Sendable {
         Setting("types", .texts([]), "Types of flags that values don't tell, as `price=float`."),
         Setting("requestsPerSecond", .number(0, 0...1_000_000), "How many requests in the long run; any number if 0."),
         Setting("burst", .number(0, 0...10_000_000), "How many at once; two seconds' worth if 0."),
+        Setting("streams", .whole(10_000, 0...1_000_000), "How many may listen for changes at once."),
     ]
 
     init(_ key: String, _ kind: Kind, _ meaning: String) {

@@ -45,11 +45,15 @@ final class ChangeStreams: Sendable {
         for stream in streams { stream.finish() }
     }
 
-    /// How many changes there have been, now and with each sign of life.
-    func counts() -> AsyncStream<Int> {
+    /// How many changes there have been, now and with each sign of life; `nil` if as many listen as may.
+    func counts(atMost most: Int = .max) -> AsyncStream<Int>? {
         let (stream, continuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
-        state.withLock { state in
-            guard !state.isFinished else { return continuation.finish() }
+        return state.withLock { state in
+            guard !state.isFinished else {
+                continuation.finish()
+                return stream
+            }
+            guard state.streams.count < most else { return nil }
             let id = state.next
             state.next += 1
             state.streams[id] = continuation
@@ -57,19 +61,25 @@ final class ChangeStreams: Sendable {
             continuation.onTermination = { [weak self] _ in
                 _ = self?.state.withLock { $0.streams.removeValue(forKey: id) }
             }
+            return stream
         }
-        return stream
     }
 
-    /// The answer that is a stream.
+    /// The answer that is a stream, or that there are too many.
     ///
-    /// - Parameter request: The request; the stream ends when its connection does.
-    func answer(_ request: Request) -> Answer {
-        let body = ResponseBody { [self] writer in
+    /// - Parameters:
+    ///   - request: The request; the stream ends when its connection does.
+    ///   - most: How many may listen at once.
+    func answer(_ request: Request, atMost most: Int) -> Answer {
+        guard let counts = counts(atMost: most) else {
+            // Long enough for a client to ask without a stream meanwhile.
+            return .empty(.tooManyRequests, [.retryAfter: "30"])
+        }
+        let body = ResponseBody { writer in
             let out = WriterBox(writer)
             try? await request.body.consumeWithCancellationOnInboundClose { _ in
                 var last: Int?
-                for await count in counts() {
+                for await count in counts {
                     try await out.write(Self.text(count, after: last))
                     last = count
                 }

@@ -130,7 +130,7 @@ final class Responder: Sendable {
                 return .empty(.unauthorized, [.wwwAuthenticate: "Bearer"])
             }
             exchange.tenant = tenant.name
-            return tenant.connection.changes.answer(request)
+            return tenant.connection.changes.answer(request, atMost: tenant.configuration.streams)
         default: return await operation.answer(route, request, tenants.tenants)
         }
     }

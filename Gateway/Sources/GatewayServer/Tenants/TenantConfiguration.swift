@@ -40,6 +40,8 @@ public struct TenantConfiguration: Sendable {
     public var types: [String: FlagType] = [:]
     /// How many requests may be made; `nil` for any number.
     public var rateLimit: RateLimit?
+    /// How many may listen for changes at once.
+    public var streams = 10_000
 
     /// Creates a tenant with defaults.
     ///

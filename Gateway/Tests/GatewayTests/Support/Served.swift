@@ -37,16 +37,21 @@ struct Served: Sendable {
     }
 
     /// Serves any provider while `body` runs, and ends in order.
+    ///
+    /// - Parameter others: The providers of tenants that have one of their own.
     static func run<Value: Sendable>(
         over vendor: any ExperimentationProvider,
         _ provider: InMemoryProvider = InMemoryProvider(),
+        others: [String: InMemoryProvider] = [:],
         _ change: (inout GatewayConfiguration) -> Void = { _ in },
         body: @escaping @Sendable (Served) async throws -> Value
     ) async throws -> Value {
         var configuration = GatewayConfiguration(tenants: [tenant()])
         configuration.operatorTokens = [TokenDigest(of: "0perator")]
         change(&configuration)
-        let gateway = try await Gateway(configuration, environment: ClientEnvironment()) { _ in vendor }
+        let gateway = try await Gateway(configuration, environment: ClientEnvironment()) { tenant in
+            others[tenant.name] ?? vendor
+        }
         let (addresses, announced) = AsyncStream.makeStream(of: String.self)
         let services = gateway.services { address in announced.yield(address) }
         let group = ServiceGroup(services: services, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -34,6 +34,41 @@ struct Wire: Sendable {
         }
     }
 
+    /// Sends a text a few bytes at a time until the server closes, and returns what it said.
+    func drip(_ text: String) async throws -> String {
+        let channel = try await open()
+        return try await channel.executeThenClose { inbound, outbound in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    var rest = Array(text.utf8)[...]
+                    while !rest.isEmpty {
+                        do { try await outbound.write(ByteBuffer(bytes: rest.prefix(8))) } catch { return }
+                        rest = rest.dropFirst(8)
+                    }
+                }
+                var answer = ""
+                do { for try await part in inbound { answer += String(buffer: part) } } catch is IOError {}
+                group.cancelAll()
+                return answer
+            }
+        }
+    }
+
+    /// Opens connections, sends a text on each, and keeps them while `body` runs.
+    func hold<Value>(_ text: String, times: Int, _ body: () async throws -> Value) async throws -> Value {
+        var channels: [any Channel] = []
+        for _ in 0..<times {
+            let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(host: "127.0.0.1", port: port).get()
+            try await channel.writeAndFlush(ByteBuffer(string: text)).get()
+            channels.append(channel)
+        }
+        let result: Result<Value, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        for channel in channels { try? await channel.close() }
+        return try result.get()
+    }
+
     private func open() async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
         try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: port) { channel in

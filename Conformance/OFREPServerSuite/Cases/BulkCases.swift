@@ -1,0 +1,103 @@
+import Experimentation
+
+extension ServerCase {
+    /// All flags at once.
+    static let bulk: [ServerCase] = [
+        ServerCase("bulk/answers", "a context is answered with 200 and a list of flags") { probe in
+            let reply = try await probe.ask(.all(probe.context))
+            probe.expect(reply, is: 200, to: "all flags")
+            guard case .array? = reply.members["flags"] else { return probe.fail("there is no list \"flags\"") }
+            probe.expect(reply.items.count == reply.flagCount, "an item of \"flags\" is no object")
+        },
+        ServerCase("bulk/json", "the answer is JSON and says so") { probe in
+            let reply = try await probe.ask(.all(probe.context))
+            probe.expect(reply.isJSON, "Content-Type: \(reply.field("Content-Type") ?? "missing")")
+            probe.expect(reply.json != nil, "the body isn't JSON, or a member stands in it twice")
+        },
+        ServerCase("bulk/keys", "every item has its key") { probe in
+            for item in try probe.someItems() {
+                probe.expect(!item.key.isEmpty, "an item without a key: \(item.members)")
+            }
+        },
+        ServerCase("bulk/keys-once", "no key stands in an answer twice") { probe in
+            let keys = try probe.someItems().map(\.key)
+            probe.expect(Set(keys).count == keys.count, "a key stands there twice")
+        },
+        ServerCase("bulk/reasons", "every flag has a reason, one that every client knows") { probe in
+            for item in try probe.goodItems() { probe.expectReason(item) }
+        },
+        ServerCase("bulk/variants", "every flag has a variant: a client takes one without for an error") { probe in
+            for item in try probe.goodItems() {
+                probe.expect(item.variant != nil, "\(item.key): no variant, or none that is a text")
+            }
+        },
+        ServerCase("bulk/no-null", "a value that is left to the caller is left out, not null") { probe in
+            for item in try probe.someItems() { probe.expect(item.value != .null, "\(item.key): \"value\" is null") }
+        },
+        ServerCase("bulk/values", "every flag has a value, or is one that leaves it to the caller") { probe in
+            for item in try probe.goodItems() where item.value == nil {
+                let isLeft = item.reason == "DISABLED" || item.reason == "DEFAULT"
+                probe.expect(isLeft, "\(item.key): neither a value nor a reason to have none")
+            }
+            probe.expect(true, "")
+        },
+        ServerCase("bulk/failures", "a flag that fails says why in code and words, and has no value") { probe in
+            let failing = probe.survey.items.filter(\.isFailure)
+            if failing.isEmpty { throw probe.skip("no flag of the server fails") }
+            for item in failing {
+                probe.expect(item.errorCode.map(FlagItem.codes.contains) == true, "\(item.key): errorCode")
+                probe.expect(
+                    item.members["errorDetails"]?.stringValue?.isEmpty == false,
+                    "\(item.key): no errorDetails"
+                )
+                probe.expect(item.value == nil, "\(item.key): a value beside an error")
+            }
+        },
+        ServerCase("bulk/flat-metadata", "metadata of a flag is texts, numbers and Booleans") { probe in
+            for item in try probe.someItems() {
+                probe.expect(FlagItem.isFlat(item.members["metadata"]), "\(item.key): metadata isn't flat")
+            }
+        },
+        ServerCase("bulk/flat-frame", "metadata of the answer is texts, numbers and Booleans") { probe in
+            let reply = try await probe.ask(.all(probe.context))
+            probe.expect(FlagItem.isFlat(reply.members["metadata"]), "the answer's metadata isn't flat")
+        },
+        ServerCase("bulk/no-error-in-good", "an answer with flags is no error as a whole") { probe in
+            let reply = try await probe.ask(.all(probe.context))
+            probe.expect(reply.members["errorCode"] == nil, "an errorCode beside the flags")
+        },
+        ServerCase("bulk/same-again", "the same question has the same answer") { probe in
+            let first = try await probe.ask(.all(probe.context))
+            let second = try await probe.ask(.all(probe.context))
+            probe.expect(first.byKey == second.byKey, "two answers to one question differ")
+        },
+        ServerCase("bulk/agrees", "each flag is the same asked alone") { probe in
+            let reply = try await probe.ask(.all(probe.context))
+            for item in reply.items.filter({ !$0.isFailure && !$0.key.isEmpty }).prefix(30) {
+                let alone = try await probe.ask(.one(Ask.encoded(item.key), probe.context))
+                probe.expect(alone.status == 200, "\(item.key): alone \(alone.status)")
+                let members = alone.members
+                probe.expect(members["value"] == item.value, "\(item.key): another value alone")
+                probe.expect(members["variant"] == item.members["variant"], "\(item.key): another variant alone")
+            }
+        },
+        ServerCase("bulk/query", "validators of the configuration in the query are taken") { probe in
+            let query = "?flagConfigEtag=%22x%22&flagConfigLastModified=2026-01-01T00%3A00%3A00Z"
+            let reply = try await probe.ask(.all(probe.context, query: query))
+            probe.expect(reply, is: 200, to: "all flags with a query")
+        },
+        ServerCase("bulk/unknown-members", "members of the body that nobody knows are ignored") { probe in
+            let body: FlagValue = ["context": .object(probe.context), "flagKeys": ["x"], "later": ["a": 1]]
+            let reply = try await probe.ask(.saying(AnyJSON.text(body)))
+            probe.expect(reply, is: 200, to: "a body with unknown members")
+        },
+        ServerCase("bulk/at-once", "eight who ask at once get the same") { probe in
+            let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
+                for _ in 0..<8 { group.addTask { try await probe.ask(.all(probe.context)) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            probe.expect(replies.allSatisfy { $0.status == 200 }, "one of eight wasn't 200")
+            probe.expect(Set(replies.map { $0.items.count }).count == 1, "different numbers of flags")
+        },
+    ]
+}

@@ -1,0 +1,114 @@
+import Experimentation
+
+extension ServerCase {
+    /// What a user is, and what is said of them.
+    static let contexts: [ServerCase] =
+        [
+            taken(
+                "context/every-type",
+                "attributes of every type are taken",
+                [
+                    "text": "a", "whole": 1, "fraction": 0.5, "yes": true, "nothing": .null, "list": [1, "a"],
+                    "object": ["a": ["b": 1]],
+                ]
+            ),
+            taken("context/letters", "names and values of any letters are taken", ["né😀": "日本", "": "empty"]),
+            taken(
+                "context/large-numbers",
+                "numbers beyond what others can hold are taken",
+                [
+                    "whole": .int(9_007_199_254_740_993), "large": .double(1e308), "small": .double(-1e-300),
+                ]
+            ),
+            taken("context/many", "two hundred attributes are taken", many),
+        ]
+        + left("missing", "without a context", "{}") + left("null", "with null for a context", #"{"context":null}"#)
+        + left("empty", "without a targeting key", #"{"context":{}}"#)
+        + left("empty-key", "with an empty targeting key", #"{"context":{"targetingKey":""}}"#)
+        + left("null-key", "with null for a targeting key", #"{"context":{"targetingKey":null}}"#)
+        + wrong("number", "a context that is a number", #"{"context":7}"#)
+        + wrong("list", "a context that is a list", #"{"context":[]}"#)
+        + wrong("text", "a context that is a text", #"{"context":"ada"}"#)
+        + wrong("key-number", "a targeting key that is a number", #"{"context":{"targetingKey":7}}"#)
+        + wrong("key-object", "a targeting key that is an object", #"{"context":{"targetingKey":{"id":"ada"}}}"#)
+        + [
+            ServerCase("context/long-key", "a targeting key of 1,000 letters is taken, or refused in words") { probe in
+                let reply = try await probe.ask(.all(["targetingKey": .string(String(repeating: "u", count: 1_000))]))
+                probe.expectAnswer(reply, orRefusal: FlagItem.codes, to: "a long targeting key")
+            },
+            ServerCase("context/odd-key", "a targeting key of any letters is taken") { probe in
+                for key in ["é", "😀", " ", "a/b", "\"", "\\", "\u{0}", "a\r\nb"] {
+                    let reply = try await probe.ask(.all(["targetingKey": .string(key)]))
+                    probe.expectAnswer(reply, orRefusal: FlagItem.codes, to: "an odd targeting key")
+                }
+            },
+            ServerCase("context/attributes-count", "other attributes make another answer, for all flags and for one") {
+                probe in
+                let others = probe.declaration.otherAttributes
+                if others.isEmpty { throw probe.skip("nobody has said which attributes make another answer") }
+                let other = probe.context.merging(others) { $1 }
+                let (first, second) = (
+                    try await probe.ask(.all(probe.context)), try await probe.ask(.all(other))
+                )
+                probe.expect(first.byKey != second.byKey, "the same flags whatever the attributes")
+                for (key, item) in second.byKey where !item.isFailure && first.byKey[key]?.value != item.value {
+                    let alone = try await probe.ask(.one(Ask.encoded(key), other))
+                    probe.expect(alone.members["value"] == item.value, "\(key): alone it doesn't see the attributes")
+                }
+            },
+            ServerCase(
+                "context/repeated-members",
+                "a body that says a thing twice is taken or refused, never a failure"
+            ) {
+                probe in
+                let body = #"{"context":{"targetingKey":"a","targetingKey":"b"},"context":{}}"#
+                let reply = try await probe.ask(.saying(body))
+                probe.expectAnswer(reply, orRefusal: FlagItem.codes, to: "members said twice")
+            },
+        ]
+
+    private static let many: [String: FlagValue] = Dictionary(
+        uniqueKeysWithValues: (0..<200).map { ("attribute-\($0)", FlagValue.int($0)) }
+    )
+
+    private static func taken(_ name: String, _ summary: String, _ attributes: [String: FlagValue]) -> ServerCase {
+        ServerCase(name, summary) { probe in
+            let reply = try await probe.ask(.all(probe.context.merging(attributes) { $1 }))
+            probe.expect(reply, is: 200, to: "such attributes")
+        }
+    }
+
+    /// What a server may answer or refuse; twice, for all flags and for one.
+    private static func left(_ name: String, _ summary: String, _ body: String) -> [ServerCase] {
+        let codes: Set<String> = ["TARGETING_KEY_MISSING", "INVALID_CONTEXT"]
+        return [
+            ServerCase("context/\(name)-all", "all flags \(summary): answered, or refused as the protocol has it") {
+                probe in
+                let reply = try await probe.ask(.saying(body))
+                probe.expectAnswer(reply, orRefusal: codes, to: summary)
+                if reply.status == 400 { probe.expect(reply.members["key"] == nil, "a key where all were asked for") }
+            },
+            ServerCase("context/\(name)-one", "one flag \(summary): answered, or refused as the protocol has it") {
+                probe in
+                let flag = try probe.someFlag()
+                let reply = try await probe.ask(.saying(body, to: "\(Ask.flags)/\(Ask.encoded(flag.key))"))
+                probe.expectAnswer(reply, orRefusal: codes, key: flag.key, to: summary)
+            },
+        ]
+    }
+
+    /// What no server can make sense of; twice, for all flags and for one.
+    private static func wrong(_ name: String, _ summary: String, _ body: String) -> [ServerCase] {
+        let codes: Set<String> = ["INVALID_CONTEXT", "PARSE_ERROR", "TARGETING_KEY_MISSING"]
+        return [
+            ServerCase("context/\(name)-all", "\(summary) is refused for all flags") { probe in
+                probe.expectRefusal(try await probe.ask(.saying(body)), codes: codes, to: summary)
+            },
+            ServerCase("context/\(name)-one", "\(summary) is refused for one flag") { probe in
+                let flag = try probe.someFlag()
+                let reply = try await probe.ask(.saying(body, to: "\(Ask.flags)/\(Ask.encoded(flag.key))"))
+                probe.expectRefusal(reply, codes: codes, key: flag.key, to: summary)
+            },
+        ]
+    }
+}

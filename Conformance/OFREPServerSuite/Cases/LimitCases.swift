@@ -1,0 +1,67 @@
+import AdapterKit
+import Experimentation
+
+extension ServerCase {
+    /// What is too much.
+    static let limits: [ServerCase] = [
+        ServerCase("limits/patience", "who asks too often is told how long to wait, in whole seconds") { probe in
+            guard let token = probe.declaration.exhaustedToken else {
+                throw probe.skip("no token is known that has used up what it may ask")
+            }
+            for var ask in [Ask.all(probe.context), .one(Survey.absent, probe.context)] {
+                ask.access = .authorization(Secret("Bearer \(token.reveal())"))
+                let reply = try await probe.ask(ask)
+                probe.expect(reply, is: 429, to: "a token that is used up")
+                let wait = reply.field("Retry-After") ?? "missing"
+                probe.expect(
+                    !wait.isEmpty && wait.utf8.allSatisfy { (48...57).contains($0) },
+                    "Retry-After: \(wait); only whole seconds are read by every client"
+                )
+            }
+        },
+        ServerCase("limits/body", "a body that is too large is refused, and the server lives") { probe in
+            guard let bytes = probe.declaration.tooManyBodyBytes else {
+                throw probe.skip("nobody has said how many bytes of a body are too many")
+            }
+            let filler = String(repeating: "x", count: bytes)
+            let reply = try await probe.ask(.saying(#"{"context":{"targetingKey":"a","x":"\#(filler)"}}"#))
+            probe.expect(reply, is: 413, 400, to: "\(bytes) bytes")
+            try await probe.expectAlive()
+        },
+        ServerCase(
+            "limits/announced",
+            "a body that is announced too large is refused before it comes",
+            writesBytes: true
+        ) { probe in
+            guard probe.declaration.tooManyBodyBytes != nil else {
+                throw probe.skip("nobody has said how many bytes of a body are too many")
+            }
+            // Nothing of it is sent: a server that waits for it would wait until its time is up.
+            let heard = try await probe.say(probe.head("POST", Ask.flags, "Content-Length: 99999999999\r\n\r\n"))
+            probe.expectStatus(of: heard, [400, 413], to: "99,999,999,999 bytes")
+            try await probe.expectAlive()
+        },
+    ]
+
+    /// How it ends; behind these the server is gone.
+    static let shutdown: [ServerCase] = [
+        ServerCase("shutdown/under-way", "a question under way is answered, and is the last", writesBytes: true) {
+            probe in
+            guard let shutDown = probe.declaration.shutDown else {
+                throw probe.skip("nobody has said how to have the server end in order")
+            }
+            let body = String(decoding: Ask.body(probe.context), as: UTF8.self)
+            let fields = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+            let reply = try await probe.connect { connection in
+                try await connection.send(probe.head("POST", Ask.flags, fields) + body.dropLast())
+                // A whole question on another connection says that the first has arrived.
+                try await probe.expectAlive()
+                try await shutDown.fire()
+                try await connection.send(String(body.suffix(1)))
+                return try await connection.reply()
+            }
+            probe.expect(reply?.status == 200, "found \(reply.map { String($0.status) } ?? "no answer")")
+            probe.expect(reply?.closes == true, "the answer doesn't say that it is the last")
+        }
+    ]
+}

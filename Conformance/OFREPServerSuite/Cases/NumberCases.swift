@@ -1,0 +1,46 @@
+import Experimentation
+
+extension ServerCase {
+    /// Types on the wire: clients refuse one for another.
+    static let numbers: [ServerCase] =
+        [
+            typed("numbers/floats", "a float is written with a fraction", .float) { value in
+                if case .double = value { true } else { false }
+            },
+            typed("numbers/integers", "an integer is written without one", .integer) { value in
+                if case .int = value { true } else { false }
+            },
+            typed("numbers/booleans", "a Boolean is true or false", .boolean) { $0.boolValue != nil },
+            typed("numbers/texts", "a text is a text", .string) { $0.stringValue != nil },
+            typed("numbers/objects", "an object is an object", .object) { value in
+                if case .object = value { true } else { false }
+            },
+            ServerCase("numbers/safe", "no integer is beyond what every client can hold") { probe in
+                for item in try probe.goodItems() {
+                    guard case .int(let number)? = item.value else { continue }
+                    probe.expect(abs(Double(number)) <= 9_007_199_254_740_991, "\(item.key): \(number)")
+                }
+                probe.expect(true, "")
+            },
+        ]
+
+    private static func typed(
+        _ name: String,
+        _ summary: String,
+        _ type: ServerDeclaration.DeclaredType,
+        _ fits: @escaping @Sendable (FlagValue) -> Bool
+    ) -> ServerCase {
+        ServerCase(name, summary) { probe in
+            let keys = probe.declaration.types.filter { $0.value == type }.keys.sorted()
+            if keys.isEmpty { throw probe.skip("nobody has said which flags are of the type \(type.rawValue)") }
+            let items = probe.survey.bulk?.byKey ?? [:]
+            for key in keys {
+                let alone = try await probe.ask(.one(Ask.encoded(key), probe.context))
+                probe.expect(items[key] != nil && alone.status == 200, "\(key): declared, but not there")
+                for value in [items[key]?.value, alone.members["value"]].compactMap({ $0 }) {
+                    probe.expect(fits(value), "\(key): \(AnyJSON.text(value)) for the type \(type.rawValue)")
+                }
+            }
+        }
+    }
+}

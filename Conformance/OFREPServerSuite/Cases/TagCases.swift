@@ -1,0 +1,168 @@
+import Experimentation
+
+extension ServerCase {
+    /// `ETag` and 304: never wrong, and never needless.
+    static let tags: [ServerCase] =
+        [
+            ServerCase("tags/form", "a tag has quotes, and perhaps W/ before them", features: [.entityTags]) { probe in
+                let tag = try await probe.tag()
+                let bare = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+                probe.expect(
+                    bare.count >= 2 && bare.first == "\"" && bare.last == "\"",
+                    "the tag has no quotes: \(tag)"
+                )
+                let inner = bare.dropFirst().dropLast()
+                probe.expect(inner.utf8.allSatisfy { $0 > 32 && $0 != 34 && $0 != 127 }, "what no tag may hold: \(tag)")
+            },
+            confirmed("tags/same", "the same tag is 304", { $0 }),
+            confirmed("tags/weak", "a tag that a proxy has weakened is 304", { "W/" + $0.strong }),
+            confirmed(
+                "tags/bare",
+                "a tag whose quotes a client has lost is 304",
+                { String($0.strong.dropFirst().dropLast()) }
+            ),
+            confirmed("tags/list", "a tag in a list is 304", { "\"one\", \($0.strong), \"two\"" }),
+            confirmed("tags/tight-list", "a tag in a list without spaces is 304", { "W/\"one\",W/\($0.strong)" }),
+            renewed("tags/other", "another tag is 200", { _ in "\"another\"" }),
+            renewed(
+                "tags/part",
+                "a part of the tag is another tag",
+                { "\"\($0.strong.dropFirst().dropLast().dropLast())\"" }
+            ),
+            renewed("tags/longer", "a longer tag is another tag", { "\"\($0.strong.dropFirst().dropLast())0\"" }),
+            renewed("tags/empty", "an empty field names no tag", { _ in "" }),
+            renewed("tags/commas", "commas alone name no tag", { _ in ",, ," }),
+            renewed("tags/broken", "a field that is no list is no tag", { _ in "\"unfinished, W/, \"\"" }),
+            ServerCase(
+                "tags/empty-304",
+                "304 has the tag and no body, and the connection goes on",
+                features: [.entityTags],
+                writesBytes: true
+            ) {
+                probe in
+                let tag = try await probe.tag()
+                var ask = Ask.all(probe.context, ifNoneMatch: tag)
+                ask.closes = false
+                let bytes = ask.bytes(to: probe.server)
+                let replies = try await probe.connect { connection in
+                    var replies: [Reply?] = []
+                    for _ in 0..<2 {
+                        try await connection.send(bytes)
+                        replies.append(try await connection.reply())
+                    }
+                    return replies
+                }
+                probe.expect(
+                    replies.map { $0?.status } == [304, 304],
+                    "two questions: \(replies.map { $0?.status ?? 0 })"
+                )
+                probe.expect(replies.allSatisfy { $0?.field("ETag")?.strong == tag.strong }, "304 without its tag")
+            },
+            ServerCase("tags/stable", "the same answer keeps its tag", features: [.entityTags]) { probe in
+                let (one, two) = (try await probe.ask(.all(probe.context)), try await probe.ask(.all(probe.context)))
+                guard one.byKey == two.byKey else { throw probe.skip("the answers differ") }
+                probe.expect(one.field("ETag") == two.field("ETag"), "the same answer has two tags")
+            },
+            ServerCase("tags/order", "the order of a context's members changes nothing", features: [.entityTags]) {
+                probe in
+                let members = probe.context.merging(["a": 1, "z": 2]) { $1 }.sorted { $0.key < $1.key }
+                func body(_ members: [(key: String, value: FlagValue)]) -> String {
+                    let texts = members.map { "\(AnyJSON.text(.string($0.key))):\(AnyJSON.text($0.value))" }
+                    return "{\"context\":{\(texts.joined(separator: ","))}}"
+                }
+                let one = try await probe.ask(.saying(body(members)))
+                let two = try await probe.ask(.saying(body(members.reversed())))
+                probe.expect(one.field("ETag") == two.field("ETag"), "another tag for another order")
+            },
+            ServerCase(
+                "tags/attributes",
+                "a tag covers the attributes: other flags are never 304",
+                features: [.entityTags]
+            ) { probe in
+                let others = probe.declaration.otherAttributes
+                if others.isEmpty { throw probe.skip("nobody has said which attributes make another answer") }
+                let other = probe.context.merging(others) { $1 }
+                let fresh = try await probe.ask(.all(other))
+                guard fresh.byKey != probe.survey.bulk?.byKey else { throw probe.skip("the answers are the same") }
+                let reply = try await probe.ask(.all(other, ifNoneMatch: try await probe.tag()))
+                probe.expect(reply, is: 200, to: "other attributes under the first tag")
+                probe.expect(reply.byKey == fresh.byKey, "the flags of other attributes")
+            },
+            ServerCase(
+                "tags/users",
+                "over 40 users two tags are one if the flags are, and only then",
+                features: [.entityTags]
+            ) { probe in
+                var seen: [(tag: String, flags: [String: FlagItem])] = []
+                for number in 0..<40 {
+                    let context = probe.context.merging(["targetingKey": .string("user-\(number)")]) { $1 }
+                    let reply = try await probe.ask(.all(context))
+                    guard let tag = reply.field("ETag") else { return probe.fail("an answer without a tag") }
+                    for other in seen {
+                        let isSame = other.flags == reply.byKey
+                        probe.expect(
+                            (other.tag == tag) == isSame,
+                            isSame ? "one answer, two tags" : "two answers, one tag"
+                        )
+                    }
+                    seen.append((tag, reply.byKey))
+                }
+            },
+            ServerCase(
+                "tags/refusals",
+                "what can't be answered is refused, whatever tag comes with it",
+                features: [.entityTags]
+            ) { probe in
+                var ask = Ask.saying("{")
+                ask.fields.append(("If-None-Match", try await probe.tag()))
+                probe.expectRefusal(try await probe.ask(ask), to: "a bad body with a tag")
+            },
+            ServerCase(
+                "tags/query",
+                "the configuration's tag in the query turns nothing into 304",
+                features: [.entityTags]
+            ) { probe in
+                let query = "?flagConfigEtag=" + Ask.encoded(try await probe.tag())
+                probe.expect(try await probe.ask(.all(probe.context, query: query)), is: 200, to: "flagConfigEtag")
+            },
+        ]
+
+    private static func confirmed(
+        _ name: String,
+        _ summary: String,
+        _ field: @escaping @Sendable (String) -> String
+    ) -> ServerCase {
+        ServerCase(name, summary, features: [.entityTags]) { probe in
+            let reply = try await probe.ask(.all(probe.context, ifNoneMatch: field(try await probe.tag())))
+            probe.expect(reply, is: 304, to: summary)
+            probe.expect(reply.body.isEmpty, "304 with a body")
+        }
+    }
+
+    private static func renewed(
+        _ name: String,
+        _ summary: String,
+        _ field: @escaping @Sendable (String) -> String
+    ) -> ServerCase {
+        ServerCase(name, summary, features: [.entityTags]) { probe in
+            let reply = try await probe.ask(.all(probe.context, ifNoneMatch: field(try await probe.tag())))
+            probe.expect(reply, is: 200, to: summary)
+            probe.expect(reply.byKey == probe.survey.bulk?.byKey, "another answer")
+        }
+    }
+}
+
+extension ServerProbe {
+    /// The tag of the answer to the usual context.
+    func tag() async throws -> String {
+        guard let tag = try await ask(.all(context)).field("ETag") else {
+            throw Trouble.ended("an answer has no tag where an earlier one had")
+        }
+        return tag
+    }
+}
+
+extension String {
+    /// A tag without the mark of a weak one.
+    var strong: String { hasPrefix("W/") ? String(dropFirst(2)) : self }
+}

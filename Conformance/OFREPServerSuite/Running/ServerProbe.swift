@@ -1,0 +1,148 @@
+import AdapterKit
+import Experimentation
+import HTTPTypes
+import Synchronization
+
+/// What a case has in its hands: the server, what was found out about it, and a place for what isn't as it should be.
+final class ServerProbe: Sendable {
+    /// A case that has nothing to see, and why.
+    struct Skipped: Error {
+        let reason: String
+    }
+
+    private struct State {
+        var failures: [String] = []
+        var exchanges: [String] = []
+        var expectations = 0
+    }
+
+    let server: OFREPServer
+    let survey: Survey
+    private let time: Duration
+    private let transport: any HTTPTransport
+    private let state = Mutex(State())
+
+    init(_ server: OFREPServer, survey: Survey, time: Duration, transport: any HTTPTransport) {
+        self.server = server
+        self.survey = survey
+        self.time = time
+        self.transport = transport
+    }
+
+    var context: [String: FlagValue] { server.declaration.context }
+    var declaration: ServerDeclaration { server.declaration }
+    var failures: [String] { state.withLock { $0.failures } }
+    var exchanges: [String] { state.withLock { $0.exchanges } }
+    /// Whether nothing was looked at.
+    var isIdle: Bool { state.withLock { $0.expectations == 0 } }
+
+    // MARK: Asking
+
+    /// Asks on a connection of its own.
+    @discardableResult
+    func ask(_ ask: Ask) async throws -> Reply {
+        let reply = server.takesBytes ? try await askInBytes(ask) : try await askByTransport(ask)
+        note(ask, reply)
+        return reply
+    }
+
+    private func askInBytes(_ ask: Ask) async throws -> Reply {
+        let reply = try await Connection.open(to: server, within: time) { connection in
+            try await connection.send(ask.bytes(to: self.server))
+            return try await connection.reply(to: ask.method)
+        }
+        guard let reply else {
+            note(ask, nil)
+            throw Trouble.ended("the server closed the connection without an answer")
+        }
+        return reply
+    }
+
+    private func askByTransport(_ ask: Ask) async throws -> Reply {
+        guard let method = HTTPRequest.Method(ask.method) else {
+            throw Skipped(reason: "\(ask.method) can't be sent over TLS")
+        }
+        let path = server.address.path + ask.path
+        var request = HTTPRequest(method: method, scheme: "https", authority: server.address.authority, path: path)
+        for (name, value) in ask.accessFields(of: server) + ask.fields {
+            if let name = HTTPField.Name(name) { request.headerFields[name] = value }
+        }
+        do throws(ExperimentationError) {
+            let reply = try await transport.send(request, body: ask.body, limits: HTTPLimits(deadline: time))
+            let fields = reply.response.headerFields.map { Reply.Field(name: $0.name.canonicalName, value: $0.value) }
+            return Reply(status: reply.status, fields: fields, body: reply.body)
+        } catch {
+            if error.code == .invalidArgument { throw Skipped(reason: "this can't be sent over TLS: \(error.message)") }
+            throw Trouble.ended(error.message)
+        }
+    }
+
+    /// Speaks on a connection in bytes.
+    func connect<Value: Sendable>(_ body: (Connection) async throws -> Value) async throws -> Value {
+        try await Connection.open(to: server, within: time, body)
+    }
+
+    /// Sends a text on a connection of its own, and gives everything that comes until the server closes.
+    func say(_ text: String) async throws -> String {
+        let heard = try await connect { connection in
+            try await connection.send(text)
+            return try await connection.rest()
+        }
+        tell("→ \(text.prefix(300))\n← \(heard.prefix(600))")
+        return heard
+    }
+
+    /// The first lines of a request that is written by hand: line, host and token.
+    func head(_ method: String = "POST", _ path: String = Ask.flags, _ more: String = "") -> String {
+        let access = Ask().accessFields(of: server).map { "\($0.name): \($0.value)\r\n" }.joined()
+        return
+            "\(method) \(server.address.path)\(path) HTTP/1.1\r\nHost: \(server.address.authority)\r\n\(access)\(more)"
+    }
+
+    // MARK: Expecting
+
+    /// Notes that something isn't as it should be, unless it is.
+    @discardableResult
+    func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) -> Bool {
+        state.withLock { $0.expectations += 1 }
+        if !condition { fail(otherwise()) }
+        return condition
+    }
+
+    /// Notes that something isn't as it should be.
+    func fail(_ failure: String) {
+        state.withLock { state in
+            state.expectations += 1
+            state.failures.append(redacted(failure))
+        }
+    }
+
+    /// Ends the case: it has nothing to see with this server.
+    func skip(_ reason: String) -> Skipped { Skipped(reason: reason) }
+
+    /// Looks at a status.
+    @discardableResult
+    func expect(_ reply: Reply, is statuses: Int..., to question: String) -> Bool {
+        let expected = statuses.map { String($0) }.joined(separator: " or ")
+        return expect(statuses.contains(reply.status), "\(question): expected \(expected), found \(reply.status)")
+    }
+
+    // MARK: What happened
+
+    private func note(_ ask: Ask, _ reply: Reply?) {
+        let answer = reply.map { "\($0.status) \($0.text.prefix(600))" } ?? "no answer"
+        tell(
+            "\(ask.method) \(ask.path.prefix(200)) \(String(decoding: ask.body.prefix(200), as: UTF8.self)) → \(answer)"
+        )
+    }
+
+    private func tell(_ text: String) {
+        state.withLock { state in if state.exchanges.count < 40 { state.exchanges.append(redacted(text)) } }
+    }
+
+    private func redacted(_ text: String) -> String {
+        [server.token, declaration.otherToken, declaration.exhaustedToken].compactMap { $0?.reveal() }
+            .filter { !$0.isEmpty }
+            .reduce(text) { $0.replacing($1, with: "<token>") }
+    }
+}

@@ -1,0 +1,100 @@
+/// Takes answers of HTTP/1.1 out of bytes, strictly: what it refuses, some client refuses.
+struct ReplyReader {
+    /// How an answer isn't one.
+    struct Malformed: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private(set) var bytes: [UInt8] = []
+
+    mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
+
+    /// The next answer; `nil` if there isn't all of it yet.
+    ///
+    /// - Parameters:
+    ///   - method: The method that it answers.
+    ///   - isAtEnd: Whether nothing follows.
+    /// - Returns: The answer.
+    /// - Throws: ``Malformed``.
+    mutating func next(to method: String, isAtEnd: Bool) throws(Malformed) -> Reply? {
+        guard let (reply, start) = try head() else {
+            guard isAtEnd, !bytes.isEmpty else { return nil }
+            throw Malformed(description: "the connection ended within a head: \(shown)")
+        }
+        var complete = reply
+        if method == "HEAD" || reply.status == 204 || reply.status == 304 || reply.status < 200 {
+            bytes.removeFirst(start)
+            return reply
+        }
+        if reply.field("Transfer-Encoding")?.lowercased() == "chunked" {
+            guard let (body, end) = try chunks(from: start) else { return try unfinished(isAtEnd) }
+            complete.body = body
+            bytes.removeFirst(end)
+        } else if let text = reply.field("Content-Length") {
+            guard let length = Int(text), length >= 0 else { throw Malformed(description: "Content-Length: \(text)") }
+            guard bytes.count - start >= length else { return try unfinished(isAtEnd) }
+            complete.body = Array(bytes[start..<start + length])
+            bytes.removeFirst(start + length)
+        } else {
+            guard isAtEnd else { return nil }
+            complete.body = Array(bytes[start...])
+            bytes = []
+        }
+        return complete
+    }
+
+    /// The head of the next answer, once it is there; the answer stays.
+    mutating func head() throws(Malformed) -> (Reply, Int)? {
+        guard let end = Self.index(of: Array("\r\n\r\n".utf8), in: bytes[...]) else { return nil }
+        var lines = String(decoding: bytes[..<end], as: UTF8.self).split(
+            separator: "\r\n",
+            omittingEmptySubsequences: false
+        )
+        let first = lines.removeFirst().split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        guard first.count >= 2, first[0].hasPrefix("HTTP/1."), first[1].count == 3, let status = Int(first[1]) else {
+            throw Malformed(description: "what came isn't HTTP: \(shown)")
+        }
+        var fields: [Reply.Field] = []
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else {
+                throw Malformed(description: "a field without a colon: \(line.prefix(80))")
+            }
+            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            fields.append(Reply.Field(name: String(line[..<colon]), value: String(value)))
+        }
+        return (Reply(status: status, fields: fields), end + 4)
+    }
+
+    private func unfinished(_ isAtEnd: Bool) throws(Malformed) -> Reply? {
+        if isAtEnd { throw Malformed(description: "the connection ended within a body") }
+        return nil
+    }
+
+    private func chunks(from start: Int) throws(Malformed) -> (body: [UInt8], end: Int)? {
+        var body: [UInt8] = []
+        var at = start
+        while let end = Self.index(of: [13, 10], in: bytes[at...]) {
+            let digits = String(decoding: bytes[at..<end].prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self)
+            guard let size = Int(digits, radix: 16), size >= 0, size < 1 << 30 else {
+                throw Malformed(description: "a chunk of the size \(digits.prefix(20))")
+            }
+            at = end + 2
+            guard bytes.count >= at + size + 2 else { return nil }
+            body += bytes[at..<at + size]
+            at += size + 2
+            if size == 0 { return (body, at) }
+        }
+        return nil
+    }
+
+    private var shown: String { String(String(decoding: bytes.prefix(80), as: UTF8.self)) }
+
+    private static func index(of pattern: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
+        var at = bytes.startIndex
+        while at + pattern.count <= bytes.endIndex {
+            if bytes[at..<at + pattern.count].elementsEqual(pattern) { return at }
+            at += 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,93 @@
+import AdapterKit
+import ArgumentParser
+import ComparisonKit
+import Experimentation
+import Foundation
+import OFREPServerSuite
+
+/// `xp conform --ofrep`: a server is tried over the wire, whatever it is made of.
+struct ServerCheck {
+    let address: String
+    let token: String?
+    let declaration: String?
+    let patterns: [String]
+
+    /// The cases that are meant.
+    func cases() throws -> [ServerCase] {
+        guard !patterns.isEmpty else { return ServerCase.all }
+        for pattern in patterns where !ServerCase.all.contains(where: { $0.matches(pattern) }) {
+            throw Failure(.usage, "there is no case \"\(pattern)\"; xp conform --ofrep URL --list names them")
+        }
+        return ServerCase.all.filter { candidate in patterns.contains { candidate.matches($0) } }
+    }
+
+    /// The cases by name.
+    func listing(_ format: ConformCommand.Format) throws -> String {
+        let cases = try cases()
+        guard format == .json else { return cases.map { "\($0.name)  \($0.summary)\n" }.joined() }
+        return JSONLine.pretty([
+            "cases": .array(
+                cases.map { item in
+                    [
+                        "name": .string(item.name), "summary": .string(item.summary),
+                        "features": .array(item.features.map(\.rawValue).sorted().map { .string($0) }),
+                    ]
+                }
+            )
+        ])
+    }
+
+    /// Runs the cases.
+    func run() async throws -> ServerReport {
+        let cases = try cases()
+        let done = Tally()
+        do throws(ExperimentationError) {
+            let report = try await ServerSuite().run(cases, against: try server()) { result in
+                Terminal.progress("\(done.next()) of \(cases.count): \(result.name)")
+            }
+            Terminal.endProgress()
+            return report
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    private func server() throws(ExperimentationError) -> OFREPServer {
+        let variables = ProcessInfo.processInfo.environment
+        let endpoint: Endpoint
+        do throws(ExperimentationError) { endpoint = try Endpoint(address) } catch {
+            throw ExperimentationError(.configuration, "--ofrep: \(error.message)")
+        }
+        let token = token ?? variables["OFREP_TOKEN"]
+        var server = OFREPServer(endpoint, token: token.flatMap { $0.isEmpty ? nil : Secret($0) })
+        guard let declaration else { return server }
+        let value: FlagValue
+        do { value = try InputFile.document(declaration).value } catch let failure as Failure {
+            throw ExperimentationError(.configuration, failure.message)
+        } catch {
+            throw ExperimentationError(.configuration, "\(declaration): \(error)")
+        }
+        var settings = try SettingsReader(value, file: declaration, environment: variables)
+        server.declaration = try ServerDeclaration(reading: &settings)
+        try settings.finish()
+        return server
+    }
+}
+
+extension ConformCommand {
+    /// Tries the server that `--ofrep` names.
+    func check(_ server: String) async throws {
+        let check = ServerCheck(address: server, token: token, declaration: declaration, patterns: cases)
+        try OutputFile.expectWritable(output)
+        if list { return try OutputFile.deliver(try check.listing(format), to: output) }
+        let report = try await check.run()
+        let text =
+            switch format {
+            case .junit: report.junit()
+            case .json: String(decoding: try report.json(), as: UTF8.self) + "\n"
+            default: report.text()
+            }
+        try OutputFile.deliver(text, to: output)
+        if !report.isSuccess { throw ExitCode(1) }
+    }
+}
