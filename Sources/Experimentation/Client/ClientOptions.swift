@@ -10,6 +10,8 @@ public struct ClientOptions: Sendable {
     public var sharedAttributes: SharedAttributes?
     /// Code that runs with every evaluation.
     public var hooks: [any Hook]
+    /// Who is told of each exposure when it is recorded.
+    public var exposureObservers: [any ExposureObserver]
     /// When the reading of a flag counts as an exposure.
     public var exposurePolicy: ExposurePolicy
     /// What follows when decisions are overdue; what the provider says if `nil`.
@@ -41,6 +43,7 @@ public struct ClientOptions: Sendable {
         attributes: Attributes = [:],
         sharedAttributes: SharedAttributes? = nil,
         hooks: [any Hook] = [],
+        exposureObservers: [any ExposureObserver] = [],
         exposurePolicy: ExposurePolicy = .oncePerSession,
         afterExpiry: Freshness.AfterExpiry? = nil,
         batching: BatchPolicy? = nil,
@@ -54,6 +57,7 @@ public struct ClientOptions: Sendable {
         self.attributes = attributes
         self.sharedAttributes = sharedAttributes
         self.hooks = hooks
+        self.exposureObservers = exposureObservers
         self.exposurePolicy = exposurePolicy
         self.afterExpiry = afterExpiry
         self.batching = batching
