@@ -44,7 +44,7 @@ format:          ## Formats the sources
 
 bench: setup     ## Measures, in release mode, and prints the figures beside their bars
 	@$(SWIFT) build -c release --product xp
-	@export XP="$$($(SWIFT) build -c release --show-bin-path)/xp"; cd Benchmarks && for each in reading composition migration parsing transport delivery sessions flagship sigma engage evergage agreement; do \
+	@export XP="$$($(SWIFT) build -c release --show-bin-path)/xp"; cd Benchmarks && for each in reading telemetry manifest composition migration parsing transport delivery sessions flagship sigma engage evergage agreement; do \
 	  if grep -q "\"bench-$$each\"" Package.swift; then $(SWIFT) run -q -c release "bench-$$each" || exit 1; fi; \
 	done
 
@@ -55,8 +55,8 @@ docs: setup      ## Writes docs/comparison.md anew, and the reference of the lib
 	@$(SWIFT) run -q xp compare --from flagship --to evergage --format markdown --output docs/comparison-flagship-evergage.md --without-timings
 	@$(SWIFT) run -q xp compare --from sigma --to flagship-bucketing --format markdown --output docs/comparison-sigma-flagship.md --without-timings
 	@$(SWIFT) package dump-symbol-graph --minimum-access-level public --skip-synthesized-members > /dev/null
-	@mkdir -p .build/docs && docc convert docs/reference.docc --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" \
-	  --fallback-display-name swift-experimentation --fallback-bundle-identifier swift-experimentation \
+	@mkdir -p .build/docs && docc convert docs/reference.docc --warnings-as-errors \
+	  --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" --fallback-display-name swift-experimentation --fallback-bundle-identifier swift-experimentation \
 	  --output-dir .build/docs/reference.doccarchive && echo "docs: .build/docs/reference.doccarchive"
 
 soak: setup      ## Runs the reliability tests at their full figures, in release mode and one after another; takes long

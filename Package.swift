@@ -43,6 +43,8 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -82,7 +84,12 @@ let package = Package(
         .target(name: "ExperimentationMigration", dependencies: ["Experimentation"]),
         .target(
             name: "ExperimentationTelemetry",
-            dependencies: ["Experimentation", .product(name: "Logging", package: "swift-log")]
+            dependencies: [
+                "Experimentation",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ]
         ),
         .target(
             name: "VendorCatalog",
@@ -203,8 +210,14 @@ let package = Package(
         .testTarget(
             name: "ExperimentationTelemetryTests",
             dependencies: [
-                "ExperimentationTelemetry", "ExperimentationTesting", .product(name: "Logging", package: "swift-log"),
-            ]
+                "ExperimentationTelemetry", "ExperimentationTesting", "AdapterKit", "MockVendors", "FlagshipAdapter",
+                "EngageAdapter", "EvergageAdapter", "SigmaAdapter",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            exclude: ["Fixtures"]
         ),
         .testTarget(
             name: "ExperimentationMigrationTests",

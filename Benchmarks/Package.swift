@@ -11,6 +11,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     ],
     targets: [
         // Counts allocations by standing in for malloc.
@@ -66,6 +68,25 @@ let package = Package(
                 "BenchmarkHarness",
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+            ]
+        ),
+        .executableTarget(
+            name: "bench-telemetry",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ExperimentationTelemetry", package: "swift-experimentation"),
+                .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .executableTarget(
+            name: "bench-manifest",
+            dependencies: [
+                "BenchmarkHarness",
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "FlagManifest", package: "swift-experimentation"),
             ]
         ),
         .executableTarget(

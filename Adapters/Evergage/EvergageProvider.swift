@@ -46,7 +46,7 @@ public struct EvergageProvider: ExperimentationProvider {
         try configuration.validate()
         let events = EvergageEventSink(
             configuration: configuration,
-            transport: transport ?? DefaultTransport.make(),
+            transport: (transport ?? DefaultTransport.make()).observed(in: context.environment),
             environment: context.environment
         )
         // The vendor shows the latest campaign of each target, and discards the others.

@@ -86,6 +86,45 @@ struct ObservedSessionTests {
         #expect(sizes.value == 0)
     }
 
+    @Test("neither following nor a vendor that hangs holds the main actor up")
+    func mainActorIsFree() async throws {
+        let gate = AsyncGate()
+        let provider = HangingProvider(gate: gate)
+        let session = try await ExperimentationClient(provider: provider).session(for: User(id: "ada"))
+        let observed = ObservedSession(session)
+        let following = Task { await observed.follow() }
+        let refreshing = Task { try await session.refresh() }
+        try await eventually("a question to the vendor") { gate.waiting == 1 }
+        // These lines run on the main actor while the vendor hasn't answered.
+        #expect(observed[Flags.color] == "plain")
+        let drawings = Drawings()
+        drawings.draw { _ = observed[Flags.color] }
+        gate.open()
+        try await refreshing.value
+        try await eventually("another drawing") { drawings.value == 1 }
+        #expect(observed[Flags.color] == "red")
+        following.cancel()
+        await following.value
+    }
+
+    /// A vendor that answers when a test lets it.
+    private struct HangingProvider: ExperimentationProvider, DecisionSource {
+        let gate: AsyncGate
+        let name = "hanging"
+        let scope = ""
+        let capabilities: Set<Capability> = [.flags]
+        let freshness = Freshness()
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            ProviderRoles(decisions: .asked(self))
+        }
+
+        func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+            await gate.wait()
+            return .decided(Decisions(flags: [(key: "color", resolution: Resolution("red", reason: .static))]))
+        }
+    }
+
     @Test("fixed values read as a session's would, and one can be changed alone")
     func fixed() async {
         let observed = ObservedSession(fixed: ["color": "green", "size": "big", "theme": ["dark": true]])

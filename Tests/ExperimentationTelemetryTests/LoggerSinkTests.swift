@@ -2,49 +2,7 @@ import Experimentation
 import ExperimentationTelemetry
 import ExperimentationTesting
 import Logging
-import Synchronization
 import Testing
-
-/// Keeps what a logger is given.
-private final class Kept: Sendable {
-    struct Line: Equatable {
-        var level: Logger.Level
-        var message: String
-        var metadata: [String: String]
-        var source: String
-    }
-
-    private let lines = Mutex<[Line]>([])
-    var all: [Line] { lines.withLock { $0 } }
-
-    func logger(_ level: Logger.Level) -> Logger {
-        var logger = Logger(label: "test") { _ in Handler(kept: self) }
-        logger.logLevel = level
-        return logger
-    }
-
-    struct Handler: LogHandler {
-        let kept: Kept
-        var metadata: Logger.Metadata = [:]
-        var logLevel: Logger.Level = .info
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let metadata = (event.metadata ?? [:]).mapValues { "\($0)" }
-            let line = Line(
-                level: event.level,
-                message: event.message.description,
-                metadata: metadata,
-                source: event.source
-            )
-            kept.lines.withLock { $0.append(line) }
-        }
-    }
-}
 
 @Suite("Messages to swift-log")
 struct LoggerSinkTests {

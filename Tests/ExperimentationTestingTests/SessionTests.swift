@@ -50,6 +50,28 @@ struct SessionTests {
         await client.shutdown()
     }
 
+    @Test("the exposure of a read stands among the events where it was read")
+    func exposuresInOrder() async throws {
+        let experiment = InMemoryExperiment(
+            Experiment(id: "checkout"),
+            arms: [.init(Variation(id: "b"), weight: 100, flags: ["color": "blue"])]
+        )
+        let provider = InMemoryProvider(experiments: [experiment])
+        let client = try await ExperimentationClient(provider: provider)
+        let session = client.session(for: User(id: "u-1", consent: .granted))
+        try await session.refresh()
+        try await session.track(.screenView("cart"))
+        for _ in 0..<2 { #expect(session.string("color", default: "red") == "blue") }
+        try await session.track(.custom("paid"))
+        try await client.flush()
+        #expect(
+            provider.happenings() == [
+                .event("screenView", "cart"), .exposure("checkout", "b"), .event("custom", "paid"),
+            ]
+        )
+        await client.shutdown()
+    }
+
     @Test("a session that was recorded is played back, failures included, and nothing of the credentials is kept")
     func playback() async throws {
         let recorder = RecordingTransport(

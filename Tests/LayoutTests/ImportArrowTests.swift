@@ -33,7 +33,10 @@ struct ImportArrowTests {
                 folder: "Sources/ExperimentationTesting",
                 allowed: platform.union(["Experimentation", "AdapterKit", "HTTPTypes"])
             ),
-            Arrow(folder: "Sources/ExperimentationTelemetry", allowed: ["Experimentation", "Logging"]),
+            Arrow(
+                folder: "Sources/ExperimentationTelemetry",
+                allowed: ["Experimentation", "Logging", "CoreMetrics", "Tracing", "Dispatch", "Synchronization"]
+            ),
             Arrow(folder: "Sources/ExperimentationMigration", allowed: foundation.union(["Experimentation"])),
             Arrow(
                 folder: "Sources/ExperimentationComposition",

@@ -19,7 +19,7 @@ struct PackageTests {
         "ExperimentationSQLite": ["GRDB.swift"],
         "ExperimentationComposition": ["swift-http-types"],
         "ExperimentationTesting": ["swift-http-types"],
-        "ExperimentationTelemetry": ["swift-log"],
+        "ExperimentationTelemetry": ["swift-log", "swift-metrics", "swift-distributed-tracing"],
         "VendorCatalog": ["swift-http-types"],
         "ExperimentationMigration": [],
         "ExperimentationObservation": [],

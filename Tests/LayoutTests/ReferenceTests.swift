@@ -5,14 +5,44 @@ import Testing
 struct ReferenceTests {
     @Test("every public type of the core stands on one page of the reference, and none that isn't there")
     func everyTypeHasItsPlace() {
-        let pages = ["Experimentation", "Providers", "Stores"]
-        let listed = pages.flatMap { page in
-            (Tree.text(of: "docs/reference.docc/\(page).md") ?? "").split(separator: "\n")
-                .filter { $0.hasPrefix("- ``") }
-                .map { String($0.dropFirst(4).dropLast(2)) }
-        }
+        let listed = ["Experimentation", "Providers", "Stores"].flatMap(Self.listed)
         #expect(Set(listed).count == listed.count)
         #expect(Set(listed).symmetricDifference(publicTypes).sorted() == [])
+    }
+
+    /// The libraries beside the core, by the folder of their sources.
+    static let libraries: [String: String] = Dictionary(
+        uniqueKeysWithValues: [
+            "AdapterKit", "ExperimentationSQLite", "ExperimentationComposition", "ExperimentationTesting",
+            "ExperimentationTelemetry", "ExperimentationMigration", "ExperimentationObservation", "FlagManifest",
+            "VendorCatalog",
+        ].map { ($0, "Sources/\($0)") }
+            + ["ConformanceKit", "ComparisonKit", "MockVendors"].map { ($0, "Conformance/\($0)") }
+            + [("ConformanceSubjects", "Conformance/Subjects")]
+            + Tree.vendors.map { ("\($0)Adapter", "Adapters/\($0)") }
+    )
+
+    @Test(
+        "every public type of a library stands under one topic of its page, and none that isn't there",
+        arguments: libraries.sorted { $0.key < $1.key }.map { [$0.key, $0.value] }
+    )
+    func everyTypeOfALibraryHasItsPlace(library: [String]) {
+        let listed = Self.listed(on: library[0])
+        #expect(Set(listed).count == listed.count)
+        #expect(Set(listed).symmetricDifference(Self.publicTypes(in: library[1])).sorted() == [])
+    }
+
+    @Test("every library product has a page of the reference")
+    func everyProductHasItsPage() throws {
+        // What is only an extension of another module's type has no symbol of its own to hang a page on.
+        let products = Set(PackageTests.expected.keys).subtracting(Tree.durableVendors.map { "\($0)SQLite" })
+        #expect(products.symmetricDifference(Set(Self.libraries.keys).union(["Experimentation"])).sorted() == [])
+    }
+
+    private static func listed(on page: String) -> [String] {
+        (Tree.text(of: "docs/reference.docc/\(page).md") ?? "").split(separator: "\n")
+            .filter { $0.hasPrefix("- ``") }
+            .map { String($0.dropFirst(4).dropLast(2)) }
     }
 
     @Test("what writes events down is the package's own: nobody outside needs it, and its form may change")
@@ -20,9 +50,11 @@ struct ReferenceTests {
         #expect(publicTypes.filter { $0.hasSuffix("Coding") || $0.hasSuffix("Writer") || $0.hasSuffix("Reader") } == [])
     }
 
-    private var publicTypes: [String] {
+    private var publicTypes: [String] { Self.publicTypes(in: "Sources/Experimentation") }
+
+    private static func publicTypes(in folder: String) -> [String] {
         let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "actor", "typealias"]
-        return Tree.files(in: "Sources/Experimentation").flatMap { source in
+        return Tree.files(in: folder).flatMap { source in
             source.code.split(separator: "\n").compactMap { line -> String? in
                 guard line.hasPrefix("public ") else { return nil }
                 let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }

@@ -41,6 +41,49 @@ struct ListeningTests {
         #expect(listening.wake == nil)
     }
 
+    @Test(
+        "out of sight for as long as the server says, a stream is closed without a silence; back in sight, it is opened and asked"
+    )
+    mutating func outOfSight() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        #expect(take(.sight(false), after: 10) == [])
+        #expect(wait(from: 10) == .seconds(120))
+        #expect(take(.time, after: 129.9) == [])
+        #expect(take(.time, after: 130) == [.close(stream)])
+        #expect(listening.wake == nil)
+        #expect(take(.time, after: 900) == [])
+        #expect(take(.sight(true), after: 901) == [.open(stream), .tellChange(nil)])
+        #expect(take(.opened(stream), after: 902) == [])
+    }
+
+    @Test("back in sight before that, nothing has happened")
+    mutating func shortlyOutOfSight() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.sight(false), after: 10)
+        #expect(take(.sight(false), after: 100) == [])
+        #expect(take(.sight(true), after: 129) == [])
+        #expect(take(.time, after: 500) == [])
+        #expect(listening.wake == nil)
+    }
+
+    @Test(
+        "the delay is the server's, or 120 s",
+        arguments: [
+            ("30", 30), ("1", 1), ("0", 120), ("-5", 120), ("2.5", 120), ("\"30\"", 120), ("1e300", 120), ("null", 120),
+            ("99999999", 86_400),
+        ]
+    )
+    func delay(written: String, seconds: Int) throws {
+        let entry = try JSON.parse(
+            Array(#"{"type":"sse","url":"https://e.example.com/a","inactivityDelaySec":\#(written)}"#.utf8)
+        )
+        let announcement = try #require(OFREPStream.Announcement(entry))
+        let stream = try #require(try OFREPStream(announcement, of: Endpoint("https://flags.example.com")))
+        #expect(stream.inactivityDelay == .seconds(seconds))
+    }
+
     @Test("no more than eight streams are open")
     mutating func bounded() throws {
         let streams = try (0..<20).map { try Samples.stream("https://events.example.com/\($0)") }

@@ -156,6 +156,37 @@ struct QuestionTests {
         await client.shutdown()
     }
 
+    @Test("a session that was recorded with a server is the same session without it")
+    func recorded() async throws {
+        let recorder = RecordingTransport(ScriptedTransport([Samples.answer("green"), .status(503)]))
+        func visit(_ transport: any HTTPTransport) async throws -> [String] {
+            let configuration = OFREPConfiguration(
+                baseURL: try Endpoint("https://flags.example.com"),
+                token: "token-canary",
+                changes: .none,
+                retry: .none
+            )
+            let client = try await ExperimentationClient(
+                provider: OFREPProvider(configuration: configuration, transport: transport),
+                environment: ClientEnvironment(jitter: { 0 })
+            )
+            let session = client.session(for: User(id: "u-1"))
+            var seen: [String] = []
+            for _ in 0..<2 {
+                do throws(ExperimentationError) { try await session.refresh() } catch {
+                    seen.append(error.code.rawValue)
+                }
+                let details = session.details("color", default: "red")
+                seen.append("\(details.value) \(details.reason)")
+            }
+            await client.shutdown()
+            return seen
+        }
+        let lived = try await visit(recorder)
+        #expect(lived == ["green STATIC", "VENDOR_FAULT", "green STALE"])
+        #expect(try await visit(ScriptedTransport(playing: recorder.recording)) == lived)
+    }
+
     @Test("with polling the server is asked again, and sessions say which flags changed")
     func polls() async throws {
         let time = ManualTime()

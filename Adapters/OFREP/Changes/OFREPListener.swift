@@ -71,6 +71,9 @@ final class OFREPListener: ChangeSource {
     /// Forgets which streams a user was told of.
     func forget(_ userID: String) { note(nil, of: userID) }
 
+    /// Closes streams while the application is out of sight for long, as their server wants it.
+    func setApplicationState(_ applicationState: ApplicationState) { drive(.sight(applicationState != .background)) }
+
     /// Closes all streams, until the server names some again.
     func close() {
         state.withLock { $0.users = [] }

@@ -18,6 +18,8 @@ struct OFREPListening: Sendable {
         case event(OFREPStream, OFREPEvent)
         /// A stream has ended.
         case ended(OFREPStream, Ending)
+        /// The application has gone out of its user's sight, or come back.
+        case sight(Bool)
         /// It is later.
         case time
     }
@@ -58,18 +60,30 @@ struct OFREPListening: Sendable {
         case opening(since: ContinuousClock.Instant)
         case open(since: ContinuousClock.Instant)
         case waiting(until: ContinuousClock.Instant)
+        /// Closed while the application is out of sight.
+        case resting
         case refused
     }
 
     private struct Connection {
         var phase: Phase
         var failures = 0
+
+        /// Whether there is nothing to close.
+        var isResting: Bool {
+            switch phase {
+            case .resting, .refused: true
+            case .opening, .open, .waiting: false
+            }
+        }
     }
 
     private var connections: [OFREPStream: Connection] = [:]
     /// When to tell of a change, and by which event.
     private var due: (at: ContinuousClock.Instant, event: OFREPEvent?)?
     private var lastTold: ContinuousClock.Instant?
+    /// Since when the application is out of sight, if it is.
+    private var unseen: ContinuousClock.Instant?
     /// Since when not every stream is open, why, and whether that has been told.
     private var deaf: (since: ContinuousClock.Instant, reason: ExperimentationError, isTold: Bool)?
 
@@ -79,8 +93,11 @@ struct OFREPListening: Sendable {
             switch connection.phase {
             case .opening(let since): since.advanced(by: Self.patience)
             case .waiting(let until): until
-            case .open, .refused: nil
+            case .open, .resting, .refused: nil
             }
+        }
+        if let unseen {
+            moments += connections.filter { !$1.isResting }.keys.map { unseen.advanced(by: $0.inactivityDelay) }
         }
         if let due { moments.append(due.at) }
         if let deaf, !deaf.isTold { moments.append(deaf.since.advanced(by: Self.grace)) }
@@ -101,8 +118,10 @@ struct OFREPListening: Sendable {
         case .opened(let stream): noteOpen(stream, at: now)
         case .event(let stream, let event): if connections[stream] != nil { plan(event, in: Self.debounce, at: now) }
         case .ended(let stream, let ending): noteEnd(of: stream, ending, at: now, jitter: jitter)
+        case .sight(let isSeen): effects += note(isSeen, at: now)
         case .time: break
         }
+        effects += rest(at: now)
         return effects + whatIsDue(at: now, jitter: jitter)
     }
 
@@ -113,6 +132,30 @@ struct OFREPListening: Sendable {
         for stream in new { open(stream, at: now) }
         if !connections.isEmpty { noteHearing() } else { deaf = nil }
         return gone.map { .close($0) } + new.map { .open($0) }
+    }
+
+    /// Opens again what was closed while nobody looked; what was missed meanwhile was told to nobody.
+    private mutating func note(_ isSeen: Bool, at now: ContinuousClock.Instant) -> [Effect] {
+        guard isSeen else {
+            unseen = unseen ?? now
+            return []
+        }
+        unseen = nil
+        let resting = connections.filter { if case .resting = $1.phase { true } else { false } }.keys
+        guard !resting.isEmpty else { return [] }
+        for stream in resting { open(stream, at: now) }
+        plan(nil, in: .zero, at: now)
+        return resting.sorted { $0.path < $1.path }.map { .open($0) }
+    }
+
+    /// Closes the streams whose application has been out of sight for as long as their server allows.
+    private mutating func rest(at now: ContinuousClock.Instant) -> [Effect] {
+        guard let unseen else { return [] }
+        let over = connections.filter { !$1.isResting && unseen.advanced(by: $0.inactivityDelay) <= now }.keys
+        guard !over.isEmpty else { return [] }
+        for stream in over { connections[stream] = Connection(phase: .resting) }
+        noteHearing()
+        return over.sorted { $0.path < $1.path }.map { .close($0) }
     }
 
     private mutating func open(_ stream: OFREPStream, at now: ContinuousClock.Instant) {
@@ -161,7 +204,12 @@ struct OFREPListening: Sendable {
 
     /// Ends the silence if every stream is open.
     private mutating func noteHearing() {
-        let isWhole = connections.values.allSatisfy { if case .open = $0.phase { true } else { false } }
+        let isWhole = connections.values.allSatisfy { connection in
+            switch connection.phase {
+            case .open, .resting: true
+            case .opening, .waiting, .refused: false
+            }
+        }
         if isWhole { deaf = nil }
     }
 

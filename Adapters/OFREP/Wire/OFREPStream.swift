@@ -8,6 +8,11 @@ struct OFREPStream: Sendable, Hashable {
     let authority: String
     /// The path with its query.
     let path: String
+    /// How long the application may be out of sight before the stream is closed.
+    let inactivityDelay: Duration
+
+    /// What the protocol says where a server says nothing of it.
+    static let usualInactivityDelay = Duration.seconds(120)
 
     /// Where a server says that it tells of changes: in an address of its own, or below an origin.
     struct Announcement: Sendable, Hashable {
@@ -17,6 +22,8 @@ struct OFREPStream: Sendable, Hashable {
         var origin: String?
         /// The path with its query.
         var target: String?
+        /// After how many seconds out of sight the stream is to be closed; what isn't a whole number from 1 on isn't said.
+        var inactivitySeconds: Int?
 
         /// Reads an entry of `eventStreams`; `nil` for a kind of stream that isn't known, which is to be ignored.
         init?(_ entry: FlagValue) {
@@ -25,6 +32,7 @@ struct OFREPStream: Sendable, Hashable {
             let endpoint = members["endpoint"]?.objectValue
             origin = endpoint?["origin"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
             target = endpoint?["requestUri"]?.stringValue
+            inactivitySeconds = members["inactivityDelaySec"]?.intValue.flatMap { $0 >= 1 ? min($0, 86_400) : nil }
         }
     }
 
@@ -34,15 +42,16 @@ struct OFREPStream: Sendable, Hashable {
     ///   - announcement: What the server says.
     ///   - base: The server's own address.
     init?(_ announcement: Announcement, of base: Endpoint) {
+        let delay = announcement.inactivitySeconds.map { Duration.seconds($0) } ?? Self.usualInactivityDelay
         switch (announcement.url, announcement.target) {
-        case (let url?, nil): self.init(url)
+        case (let url?, nil): self.init(url, delay)
         case (nil, let target?) where target.hasPrefix("/") && !target.hasPrefix("//"):
-            self.init((announcement.origin ?? "\(base.scheme)://\(base.authority)") + target)
+            self.init((announcement.origin ?? "\(base.scheme)://\(base.authority)") + target, delay)
         default: return nil
         }
     }
 
-    private init?(_ address: String) {
+    private init?(_ address: String, _ inactivityDelay: Duration) {
         guard address.utf8.count <= 8_192, let colon = address.firstRange(of: "://") else { return nil }
         let rest = address[colon.upperBound...]
         let end = rest.firstIndex { "/?#\\".contains($0) } ?? rest.endIndex
@@ -51,6 +60,7 @@ struct OFREPStream: Sendable, Hashable {
             address.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { return nil }
         let target = rest[end...].prefix { $0 != "#" }
+        self.inactivityDelay = inactivityDelay
         scheme = origin.scheme
         authority = origin.authority
         path = target.hasPrefix("/") ? String(target) : "/" + target

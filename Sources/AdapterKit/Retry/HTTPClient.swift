@@ -23,7 +23,7 @@ public struct HTTPClient: Sendable {
         retry: HTTPRetry = .none,
         environment: ClientEnvironment = ClientEnvironment()
     ) {
-        self.transport = transport
+        self.transport = transport.observed(in: environment)
         self.retry = retry
         self.environment = environment
     }

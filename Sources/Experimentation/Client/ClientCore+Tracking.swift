@@ -49,6 +49,7 @@ extension ClientCore {
         let sight = sight(exposure, of: user, isRepeatable: isRepeatable, insert: exposures.insert)
         if let told = sight.told { roles.flagSeen?(told) }
         guard sight.isRecorded else { return }
+        for observer in options.exposureObservers { observer.exposed(exposure, of: user, by: provider.name) }
         let envelope = Envelope(
             id: environment.makeID(),
             identity: user.identity,

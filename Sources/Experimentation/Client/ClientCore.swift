@@ -100,7 +100,7 @@ final class ClientCore: Sendable {
         killSwitch = KillSwitch(kept: kept, status: status, outbox: outbox)
         if case .computed(let source) = roles.decisions {
             rules = RulesInUse(
-                keeper: RulesetKeeper(source: source, state: kept, environment: environment),
+                keeper: RulesetKeeper(source: source, of: provider.name, state: kept, environment: environment),
                 status: status,
                 killSwitch: killSwitch
             ) { [status, killSwitch, environment] error, hasDecisions in
@@ -203,8 +203,10 @@ final class ClientCore: Sendable {
             attributes: context.user.attributes,
             overrides: ambient.current.revision
         )
-        return try await decisionFlights(key) { () async throws(ExperimentationError) -> DecisionAnswer in
-            try await source.decisions(for: context)
+        return try await decisionFlights(key) { [environment, provider] () async throws(ExperimentationError) in
+            try await environment.observed(.refresh(provider: provider.name)) { _ throws(ExperimentationError) in
+                try await source.decisions(for: context)
+            }
         }
     }
 

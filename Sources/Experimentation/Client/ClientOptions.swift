@@ -10,7 +10,9 @@ public struct ClientOptions: Sendable {
     public var sharedAttributes: SharedAttributes?
     /// Hooks that run with every evaluation.
     public var hooks: [any Hook]
-    /// When reading a flag counts as an exposure.
+    /// Who is told of each exposure when it is recorded.
+    public var exposureObservers: [any ExposureObserver]
+    /// When the reading of a flag counts as an exposure.
     public var exposurePolicy: ExposurePolicy
     /// What follows when decisions expire; `nil` for the provider's rule.
     public var afterExpiry: Freshness.AfterExpiry?
@@ -42,6 +44,7 @@ public struct ClientOptions: Sendable {
         attributes: Attributes = [:],
         sharedAttributes: SharedAttributes? = nil,
         hooks: [any Hook] = [],
+        exposureObservers: [any ExposureObserver] = [],
         exposurePolicy: ExposurePolicy = .oncePerSession,
         afterExpiry: Freshness.AfterExpiry? = nil,
         batching: BatchPolicy? = nil,
@@ -55,6 +58,7 @@ public struct ClientOptions: Sendable {
         self.attributes = attributes
         self.sharedAttributes = sharedAttributes
         self.hooks = hooks
+        self.exposureObservers = exposureObservers
         self.exposurePolicy = exposurePolicy
         self.afterExpiry = afterExpiry
         self.batching = batching

@@ -77,6 +77,7 @@ public final class ExperimentationClient: Sendable {
     /// Going to the background delivers waiting events.
     public func setApplicationState(_ applicationState: ApplicationState) async {
         for session in core.sessions.all { session.setInUse(applicationState == .foreground) }
+        core.roles.changes?.setApplicationState(applicationState)
         if applicationState == .background {
             _ = try? await flush(within: core.options.shutdownDeadline)
         }

@@ -182,6 +182,11 @@ extension UserSession {
         }
         if let told = sight.told { core.roles.flagSeen?(told) }
         guard sight.isRecorded else { return }
+        if !core.options.exposureObservers.isEmpty {
+            let user = user
+            let provider = core.provider.name
+            for observer in core.options.exposureObservers { observer.exposed(exposure, of: user, by: provider) }
+        }
         mark(assignment, at: place)
         _ = self.place(event, at: nil, on: nil) { core.outbox.note($0, consent: $1) }
     }

@@ -135,7 +135,9 @@ extension Deliverer {
         under token: LeaseToken,
         _ began: Moment
     ) async throws(ExperimentationError) -> (DeliverySchedule.Ending?, DeliveryPause?) {
-        let request = Task { [sink] in await sink.deliver(batch) }
+        let request = Task { [sink, environment, destination] in
+            await environment.delivered(batch, to: destination) { await sink.deliver(batch) }
+        }
         sending = Sending(batch: batch, request: request)
         let report = await withTaskCancellationHandler {
             await request.value
@@ -173,5 +175,35 @@ extension Deliverer {
         if report.isDisabled { schedule.set(.disabled, true) }
         if event.refusal == nil, verdicts.contains(.delivered) { event.hasResumed = schedule.succeeded() }
         if !event.isEmpty { await events.send(event) }
+    }
+}
+
+extension ClientEnvironment {
+    /// Hands a batch to an adapter, with the observer around it if there is one.
+    fileprivate func delivered(
+        _ batch: [Envelope],
+        to destination: Destination,
+        _ deliver: () async -> DeliveryReport
+    ) async -> DeliveryReport {
+        guard let operations else { return await deliver() }
+        let operation = ObservedOperation.delivery(destination: destination.description, events: batch.count)
+        return await operations.around(operation, isolation: nil) { _ in
+            let report = await deliver()
+            return (report, OperationOutcome(report.verdicts(count: batch.count)))
+        }
+    }
+}
+
+extension OperationOutcome {
+    /// What verdicts come to: failed, if the vendor has taken none.
+    fileprivate init(_ verdicts: [Verdict?]) {
+        delivered = verdicts.count { $0 == .delivered }
+        guard delivered == 0, let verdict = verdicts.first else { return }
+        error =
+            switch verdict {
+            case .stop(let failure)?: failure.code
+            case nil, .outage?: .transport
+            default: .vendorFault
+            }
     }
 }

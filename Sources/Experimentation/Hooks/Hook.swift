@@ -95,6 +95,10 @@ public struct HookContext: Sendable {
     public var providerName: String { scope.providerName }
     /// The user and everything else that the decision depends on.
     public var evaluationContext: EvaluationContext { box.context }
+    /// The user's id, or else their anonymous one; empty if they have neither.
+    public var targetingKey: String {
+        box.context.user.id.isEmpty ? box.context.user.anonymousID ?? "" : box.context.user.id
+    }
 
     func with(_ context: EvaluationContext) -> HookContext {
         HookContext(

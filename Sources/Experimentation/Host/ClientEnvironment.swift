@@ -12,18 +12,22 @@ public struct ClientEnvironment: Sendable {
     public var jitter: @Sendable () -> Double
     /// Where messages are logged.
     public var log: any LogSink
+    /// What goes around refreshes, deliveries and requests; nobody unless named.
+    public var operations: (any OperationObserver)?
 
     /// Creates an environment.
     public init(
         time: any TimeSource = SystemTime(),
         makeID: @escaping @Sendable () -> String = { FreshID.make() },
         jitter: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-        log: any LogSink = NoLog()
+        log: any LogSink = NoLog(),
+        operations: (any OperationObserver)? = nil
     ) {
         self.time = time
         self.makeID = makeID
         self.jitter = jitter
         self.log = log
+        self.operations = operations
     }
 }
 

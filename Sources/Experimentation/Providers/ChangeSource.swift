@@ -6,6 +6,17 @@ public protocol ChangeSource: Sendable {
     ///
     /// The client calls this once. Whatever it opens is closed when the client no longer listens.
     func notices() -> AsyncStream<ChangeNotice>
+
+    /// Hears whether the application is in front of its user; does nothing unless the provider says otherwise.
+    ///
+    /// One in the background need not be told of changes: what is open may be closed for that time, and the change that was
+    /// missed is told when the application is back.
+    func setApplicationState(_ applicationState: ApplicationState)
+}
+
+extension ChangeSource {
+    /// Does nothing.
+    public func setApplicationState(_ applicationState: ApplicationState) {}
 }
 
 /// A vendor's notice of changes.

@@ -35,14 +35,16 @@ actor RulesetKeeper {
     }
 
     private let source: any RulesetSource
+    private let provider: String
     private let state: KeptState
     private let environment: ClientEnvironment
     private let flight = SingleFlight<Int, Outcome>()
     private var kept: Kept?
     private var isRestored = false
 
-    init(source: any RulesetSource, state: KeptState, environment: ClientEnvironment) {
+    init(source: any RulesetSource, of provider: String, state: KeptState, environment: ClientEnvironment) {
         self.source = source
+        self.provider = provider
         self.state = state
         self.environment = environment
     }
@@ -91,7 +93,11 @@ actor RulesetKeeper {
     }
 
     private func fetch() async throws(ExperimentationError) -> Outcome {
-        let answer = try await source.ruleset(ifNot: kept?.validator)
+        let validator = kept?.validator
+        let answer = try await environment.observed(.refresh(provider: provider)) {
+            [source] _ throws(ExperimentationError) in
+            try await source.ruleset(ifNot: validator)
+        }
         let now = environment.time.now
         let instant = environment.time.instant
         switch answer {

@@ -35,3 +35,18 @@ public enum ExposurePolicy: String, Sendable, Hashable, Codable {
     /// Only by ``UserSession/expose(_:)``.
     case manual
 }
+
+/// Hears of exposures at the moment they are recorded: once per user, experiment and variation in a session, unless the
+/// policy says otherwise.
+///
+/// An exposure isn't an evaluation: a flag is read a thousand times and its user exposed once, and a flag outside of experiments
+/// exposes nobody.
+public protocol ExposureObserver: Sendable {
+    /// Takes an exposure; called where the flag was read, so it should return at once.
+    ///
+    /// - Parameters:
+    ///   - exposure: The exposure.
+    ///   - user: Whose it is.
+    ///   - provider: The name of the provider that put them there.
+    func exposed(_ exposure: Exposure, of user: User, by provider: String)
+}

@@ -1,0 +1,86 @@
+/// Something that takes time and leaves the process, as an observer hears of it.
+public enum ObservedOperation: Sendable, Hashable {
+    /// Decisions or rules are asked for.
+    ///
+    /// - Parameter provider: The provider's name.
+    case refresh(provider: String)
+    /// A batch is handed to an adapter for delivery.
+    ///
+    /// - Parameters:
+    ///   - destination: The destination, as ``Destination/description`` writes it.
+    ///   - events: How many events there are.
+    case delivery(destination: String, events: Int)
+    /// A request is sent, within a refresh or a delivery or by itself; each attempt is one.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - host: The host with its port, if one is named; never the path, which may hold a user's id.
+    case request(method: String, host: String)
+}
+
+/// How an observed operation ended.
+public struct OperationOutcome: Sendable, Hashable {
+    /// What went wrong; `nil` if it went well.
+    public var error: ErrorCode?
+    /// The status of the answer to a request.
+    public var status: Int?
+    /// How many events of a delivery the vendor has taken.
+    public var delivered: Int?
+
+    /// Creates an outcome.
+    public init(error: ErrorCode? = nil, status: Int? = nil, delivered: Int? = nil) {
+        self.error = error
+        self.status = status
+        self.delivered = delivered
+    }
+}
+
+/// Goes around what takes time: refreshes, deliveries and each request, for spans and timers.
+///
+/// One is set in ``ClientEnvironment/operations``; without one nothing is made for it. Operations nest by the task they run
+/// in. An observer can neither stop an operation nor change what it gives.
+public protocol OperationObserver: Sendable {
+    /// Goes around an operation.
+    ///
+    /// - Parameters:
+    ///   - operation: What is done.
+    ///   - isolation: Where the body runs: where the caller does.
+    ///   - body: Does it; to be called exactly once. It takes header fields to send with a request, such as `traceparent`, and
+    ///     disregards those that aren't valid or that the request has already.
+    /// - Returns: What the body returned first.
+    func around<Value: Sendable>(
+        _ operation: ObservedOperation,
+        isolation: isolated (any Actor)?,
+        _ body: (_ fields: [String: String]) async -> (Value, OperationOutcome)
+    ) async -> Value
+}
+
+extension ClientEnvironment {
+    /// Does something, with the observer around it if there is one.
+    ///
+    /// - Parameters:
+    ///   - operation: What is done; made only if there is an observer.
+    ///   - isolation: Where the body runs.
+    ///   - outcome: What is to be told of it where it succeeds.
+    ///   - body: Does it, with the header fields that a request is to carry.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws.
+    public func observed<Value: Sendable>(
+        _ operation: @autoclosure () -> ObservedOperation,
+        isolation: isolated (any Actor)? = #isolation,
+        outcome: (Value) -> OperationOutcome = { _ in OperationOutcome() },
+        _ body: (_ fields: [String: String]) async throws(ExperimentationError) -> Value
+    ) async throws(ExperimentationError) -> Value {
+        guard let operations else { return try await body([:]) }
+        let result: Result<Value, ExperimentationError> = await operations.around(operation(), isolation: isolation) {
+            fields in
+            do throws(ExperimentationError) {
+                let value = try await body(fields)
+                return (.success(value), outcome(value))
+            } catch {
+                return (.failure(error), OperationOutcome(error: error.code))
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,79 @@
+import Experimentation
+import Logging
+import Tracing
+
+/// What waits to be said.
+enum TelemetryItem: Sendable {
+    case evaluation(EvaluationDetails<FlagValue>, HookContext, ServiceContext?)
+    case exposure(Exposure, User, provider: String, ServiceContext?)
+    case measure(@Sendable () -> Void)
+}
+
+/// Notes each evaluation for an event in the log.
+struct EvaluationEvents: Hook {
+    let logger: Logger
+    let level: Logger.Level
+    let relay: Relay<TelemetryItem>
+
+    func finally(_ context: HookContext, details: EvaluationDetails<FlagValue>, data: inout HookData) {
+        guard logger.logLevel <= level else { return }
+        relay.put(.evaluation(details, context, ServiceContext.current))
+    }
+}
+
+/// Counts each evaluation.
+struct EvaluationCounts: Hook {
+    let tally: EvaluationTally
+
+    func finally(_ context: HookContext, details: EvaluationDetails<FlagValue>, data: inout HookData) {
+        tally.add(details, of: context.targetingKey)
+    }
+}
+
+/// Notes each exposure for an event in the log, and counts it.
+struct ExposureEvents: ExposureObserver {
+    let relay: Relay<TelemetryItem>
+
+    func exposed(_ exposure: Exposure, of user: User, by provider: String) {
+        relay.put(.exposure(exposure, user, provider: provider, ServiceContext.current))
+    }
+}
+
+/// Says what has waited; on the relay's thread.
+struct EventWriter: Sendable {
+    let logger: Logger?
+    let meters: Meters?
+    let options: TelemetryOptions
+
+    func write(_ items: [TelemetryItem], dropped: Int) {
+        for item in items {
+            switch item {
+            case .evaluation(let details, let context, let place):
+                let told = EventAttributes(of: details, by: context.providerName, for: context.targetingKey, options)
+                log(FlagAttribute.event, options.evaluationLevel, told, at: place)
+            case .exposure(let exposure, let user, let provider, let place):
+                meters?.count(exposure)
+                guard let logger, logger.logLevel <= options.exposureLevel else { continue }
+                let told = EventAttributes(of: exposure, of: user, by: provider, options)
+                log(Telemetry.exposureEvent, options.exposureLevel, told, at: place)
+            case .measure(let measure): measure()
+            }
+        }
+        if dropped > 0 {
+            meters?.dropped(dropped)
+            logger?.warning(
+                "\(dropped) events were left out: more came than the log takes.",
+                metadata: ["event.name": "experimentation.telemetry.dropped", "count": "\(dropped)"]
+            )
+        }
+    }
+
+    private func log(_ event: String, _ level: Logger.Level, _ told: EventAttributes, at place: ServiceContext?) {
+        guard let logger else { return }
+        let metadata = told.metadata(of: event)
+        // A metadata provider finds the trace of whoever read the flag, though this is another thread.
+        ServiceContext.withValue(place) {
+            logger.log(level: level, "\(event)", metadata: metadata, source: "Experimentation")
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Experimentation
+import Synchronization
+
+/// Counts evaluations by flag, variant and reason, and the users of each variant; quick enough for every read.
+final class EvaluationTally: Sendable {
+    /// What one counter counts.
+    struct Series: Sendable, Hashable {
+        var key: String
+        var variant: String
+        var reason: String
+        var error: String
+    }
+
+    /// What has been counted since the last look.
+    struct Growth: Sendable, Equatable {
+        var evaluations: [Series: Int] = [:]
+        /// About how many users each variant has had in all, by flag and variant.
+        var users: [String: [String: Int]] = [:]
+    }
+
+    /// Where flags and variants are counted that are too many to be counted apart.
+    static let others = "_other"
+    /// How many variants of a flag are counted apart.
+    static let mostVariants = 32
+
+    fileprivate struct Variant {
+        var name: String?
+        var counts: [(reason: Reason, error: ErrorCode?, count: Int)] = []
+        var users = UserCount()
+    }
+
+    private struct Shard: Sendable {
+        var places: [String: Int] = [:]
+        var flags: [Flag] = []
+    }
+
+    /// The counts of one flag; only touched under its shard's lock.
+    fileprivate final class Flag: @unchecked Sendable {
+        let key: String
+        var variants: [Variant] = []
+        init(_ key: String) { self.key = key }
+    }
+
+    private static let shardCount = 8
+    private let shards: [Mutexed]
+    private let limit: Int
+
+    private final class Mutexed: Sendable {
+        let shard = Mutex(Shard())
+    }
+
+    /// Creates a tally that counts so many flags apart.
+    init(limit: Int) {
+        self.limit = max(limit / Self.shardCount, 1)
+        shards = (0..<Self.shardCount).map { _ in Mutexed() }
+    }
+
+    /// Counts an evaluation.
+    func add(_ details: EvaluationDetails<FlagValue>, of user: String) {
+        let number = user.isEmpty ? nil : UserCount.number(of: user)
+        let shard = shards[Self.shard(of: details.flagKey)]
+        shard.shard.withLock { shard in
+            let flag = Self.flag(details.flagKey, in: &shard, limit)
+            flag.add(details, number)
+        }
+    }
+
+    private static func shard(of key: String) -> Int { (key.utf8.count ^ Int(key.utf8.last ?? 0)) & (shardCount - 1) }
+
+    private static func flag(_ key: String, in shard: inout Shard, _ limit: Int) -> Flag {
+        if let place = shard.places[key] { return shard.flags[place] }
+        if shard.flags.count >= limit, key != others { return flag(others, in: &shard, limit) }
+        shard.places[key] = shard.flags.count
+        let flag = Flag(key)
+        shard.flags.append(flag)
+        return flag
+    }
+
+    /// What has been counted since the last look.
+    func take() -> Growth {
+        var growth = Growth()
+        for shard in shards {
+            shard.shard.withLock { shard in
+                for flag in shard.flags { flag.take(into: &growth) }
+            }
+        }
+        return growth
+    }
+}
+
+extension EvaluationTally.Flag {
+    func add(_ details: EvaluationDetails<FlagValue>, _ user: UInt64?) {
+        let place = place(of: details.variant)
+        if let user { variants[place].users.insert(user) }
+        for index in variants[place].counts.indices
+        where variants[place].counts[index].reason == details.reason
+            && variants[place].counts[index].error == details.errorCode
+        {
+            variants[place].counts[index].count += 1
+            return
+        }
+        // A vendor may make up reasons without end.
+        let isLast = variants[place].counts.count >= EvaluationTally.mostVariants
+        let reason = isLast ? Reason(rawValue: EvaluationTally.others) : details.reason
+        variants[place].counts.append((reason, isLast ? nil : details.errorCode, 1))
+    }
+
+    private func place(of variant: String?) -> Int {
+        if let place = variants.firstIndex(where: { $0.name == variant }) { return place }
+        if variants.count >= EvaluationTally.mostVariants, variant != EvaluationTally.others {
+            return place(of: EvaluationTally.others)
+        }
+        variants.append(EvaluationTally.Variant(name: variant))
+        return variants.count - 1
+    }
+
+    func take(into growth: inout EvaluationTally.Growth) {
+        for place in variants.indices {
+            let variant = variants[place].name ?? ""
+            for index in variants[place].counts.indices where variants[place].counts[index].count > 0 {
+                let counted = variants[place].counts[index]
+                let series = EvaluationTally.Series(
+                    key: key,
+                    variant: variant,
+                    reason: counted.reason.rawValue.lowercased(),
+                    error: counted.error?.rawValue.lowercased() ?? ""
+                )
+                growth.evaluations[series, default: 0] += counted.count
+                variants[place].counts[index].count = 0
+            }
+            growth.users[key, default: [:]][variant] = Int(variants[place].users.estimate.rounded())
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Experimentation
+import Logging
+
+/// What an event tells: pure, from what happened and the options.
+struct EventAttributes: Sendable, Equatable {
+    /// An attribute with its value.
+    struct Field: Sendable, Equatable {
+        let name: String
+        let value: FlagValue
+    }
+
+    private(set) var fields: [Field] = []
+
+    /// What an evaluation's event tells.
+    ///
+    /// - Parameters:
+    ///   - details: What the evaluation gave.
+    ///   - provider: The provider's name.
+    ///   - targetingKey: The user's id.
+    ///   - options: What is sent, and how.
+    init(
+        of details: EvaluationDetails<FlagValue>,
+        by provider: String,
+        for targetingKey: String,
+        _ options: TelemetryOptions
+    ) {
+        for attribute in FlagAttribute.all {
+            guard let value = Self.value(attribute.content, details, provider, targetingKey, options) else { continue }
+            add(attribute.name(options.names), value, options, isRequired: attribute.level == .required)
+        }
+        guard let mapper = options.attributeMapper else { return }
+        for (name, value) in mapper(details).sorted(by: { $0.key < $1.key }) { add(name, value, options) }
+    }
+
+    /// What an exposure's event tells.
+    init(of exposure: Exposure, of user: User, by provider: String, _ options: TelemetryOptions) {
+        let assignment = exposure.assignment
+        let key = user.id.isEmpty ? user.anonymousID ?? "" : user.id
+        let told: [(String, String?)] = [
+            ("experimentation.experiment.id", assignment.experiment.id),
+            ("experimentation.variation.id", assignment.variation.id),
+            ("feature_flag.key", exposure.flagKey),
+            ("feature_flag.provider.name", provider),
+            ("feature_flag.context.id", options.ids.shown(key)),
+        ]
+        for (name, value) in told { if let value { add(name, .string(value), options) } }
+    }
+
+    private static func value(
+        _ content: FlagAttribute.Content,
+        _ details: EvaluationDetails<FlagValue>,
+        _ provider: String,
+        _ targetingKey: String,
+        _ options: TelemetryOptions
+    ) -> FlagValue? {
+        func text(_ value: String?) -> FlagValue? { value.flatMap { $0.isEmpty ? nil : .string($0) } }
+        func said(_ name: String) -> String? {
+            switch details.metadata[name] {
+            case .string(let text)?: text
+            case .int(let number)?: String(number)
+            default: nil
+            }
+        }
+        switch content {
+        case .key: return .string(details.flagKey)
+        case .variant: return text(details.variant)
+        case .value: return details.variant == nil || options.includesValues ? details.value : nil
+        case .errorType: return text(details.errorCode?.rawValue.lowercased())
+        case .errorMessage: return details.errorCode == nil ? nil : text(details.errorMessage)
+        case .reason: return text(details.reason.rawValue.lowercased())
+        case .provider: return text(provider)
+        case .user: return text(options.ids.shown(said("contextId") ?? targetingKey))
+        case .flagSet: return text(said("flagSetId"))
+        case .version: return text(said("version"))
+        }
+    }
+
+    private mutating func add(
+        _ name: String,
+        _ value: FlagValue,
+        _ options: TelemetryOptions,
+        isRequired: Bool = false
+    ) {
+        guard isRequired || !options.excludedAttributes.contains(name), fields.count < options.attributeLimit,
+            !name.isEmpty, !fields.contains(where: { $0.name == name })
+        else { return }
+        fields.append(Field(name: name, value: value.limited(to: options.characterLimit)))
+    }
+
+    /// The same as swift-log takes it, with the event's name: swift-log has no field for that.
+    func metadata(of event: String) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["event.name": .string(event)]
+        for field in fields { metadata[field.name] = .stringConvertible(field.value.scalar) }
+        return metadata
+    }
+}
+
+extension FlagValue {
+    /// The value as it is sent: a scalar as it is, an object or a list as JSON, texts cut to a limit.
+    fileprivate func limited(to limit: Int) -> FlagValue {
+        switch self {
+        case .null: .string("null")
+        case .bool, .int, .double: self
+        case .string(let text): .string(OneLine.of(text.cut(to: limit)))
+        case .array, .object: .string(OneLine.of(written.cut(to: limit)))
+        }
+    }
+
+    private var written: String {
+        var writer = JSONWriter(.exact)
+        do { try writer.value(self) } catch { return "…" }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// A scalar for swift-log.
+    fileprivate var scalar: any CustomStringConvertible & Sendable {
+        switch self {
+        case .bool(let value): value
+        case .int(let value): value
+        case .double(let value): value
+        case .string(let text): text
+        default: description
+        }
+    }
+}
+
+extension String {
+    /// The text, or its beginning and `…`.
+    fileprivate func cut(to limit: Int) -> String {
+        guard utf8.count > limit, let end = index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex
+        else {
+            return self
+        }
+        return self[..<end] + "…"
+    }
+}

@@ -1,0 +1,146 @@
+import CoreMetrics
+import Experimentation
+import Synchronization
+
+/// The metrics: their names, their dimensions, and what was counted of those that only grow.
+///
+/// Used on the relay's thread alone, because whoever takes metrics may block.
+final class Meters: Sendable {
+    private let factory: any MetricsFactory
+    /// What ledgers said before, so that counters grow by what came since.
+    private let before = Mutex<[Destination: Ledger]>([:])
+    private let counters = Mutex<[Name: Counter]>([:])
+    private let recorders = Mutex<[Name: Recorder]>([:])
+    private let timers = Mutex<[Name: Timer]>([:])
+
+    private struct Name: Hashable {
+        let label: String
+        let dimensions: [String]
+    }
+
+    init(_ factory: any MetricsFactory) { self.factory = factory }
+
+    // MARK: What is measured
+
+    /// Evaluations and users, as counted since the last look.
+    func record(_ growth: EvaluationTally.Growth) {
+        for (series, count) in growth.evaluations {
+            var dimensions = [("key", series.key), ("variant", series.variant), ("reason", series.reason)]
+            if !series.error.isEmpty { dimensions.append(("error", series.error)) }
+            add(count, to: "feature_flag.evaluations", dimensions)
+            if series.error == "type_mismatch" { add(count, to: "feature_flag.mismatches", [("key", series.key)]) }
+        }
+        for (key, variants) in growth.users {
+            for (variant, users) in variants {
+                record(Double(users), as: "feature_flag.users", [("key", key), ("variant", variant)])
+            }
+        }
+    }
+
+    func count(_ exposure: Exposure) {
+        let assignment = exposure.assignment
+        add(
+            1,
+            to: "experimentation.exposures",
+            [("experiment", assignment.experiment.id), ("variation", assignment.variation.id)]
+        )
+    }
+
+    func dropped(_ count: Int) { add(count, to: "experimentation.telemetry.dropped", []) }
+
+    /// The accounts of each destination.
+    ///
+    /// - Parameters:
+    ///   - ledgers: The accounts.
+    ///   - isFirst: Whether what they say happened before anybody looked, and isn't counted.
+    func record(_ ledgers: [Destination: Ledger], isFirst: Bool) {
+        let earlier = before.withLock { before in
+            defer { before.merge(ledgers) { $1 } }
+            return before
+        }
+        for (destination, ledger) in ledgers {
+            let place = ("destination", destination.description)
+            record(Double(ledger.pending), as: "experimentation.outbox.pending", [place])
+            let old = earlier[destination] ?? (isFirst ? ledger : Ledger())
+            add(ledger.accepted - old.accepted, to: "experimentation.outbox.accepted", [place])
+            add(ledger.delivered - old.delivered, to: "experimentation.outbox.delivered", [place])
+            add(ledger.purged - old.purged, to: "experimentation.outbox.purged", [place])
+            for (reason, count) in ledger.dropped {
+                add(
+                    count - (old.dropped[reason] ?? 0),
+                    to: "experimentation.outbox.dropped",
+                    [place, ("reason", reason.rawValue)]
+                )
+            }
+        }
+    }
+
+    func refreshed(in duration: Duration, by provider: String, _ error: ErrorCode?) {
+        time(
+            duration,
+            as: "experimentation.refresh.duration",
+            [("provider", provider), ("outcome", error?.rawValue.lowercased() ?? "ok")]
+        )
+    }
+
+    func aged(_ age: Duration, of provider: String) {
+        record(age.fraction, as: "experimentation.refresh.age", [("provider", provider)])
+    }
+
+    func delivered(in duration: Duration, to destination: String, _ error: ErrorCode?) {
+        time(
+            duration,
+            as: "experimentation.delivery.duration",
+            [("destination", destination), ("outcome", error?.rawValue.lowercased() ?? "ok")]
+        )
+    }
+
+    func requested(in duration: Duration, _ method: String, _ host: String, _ outcome: OperationOutcome) {
+        time(
+            duration,
+            as: "experimentation.request.duration",
+            [
+                ("method", method), ("host", host),
+                ("outcome", outcome.status.map(String.init) ?? outcome.error?.rawValue.lowercased() ?? "ok"),
+            ]
+        )
+    }
+
+    func mismatched(_ kind: String, _ count: Int) { add(count, to: "experimentation.mismatches", [("kind", kind)]) }
+
+    // MARK: How
+
+    private func add(_ count: Int, to label: String, _ dimensions: [(String, String)]) {
+        guard count > 0 else { return }
+        counter(label, dimensions).increment(by: count)
+    }
+
+    private func counter(_ label: String, _ dimensions: [(String, String)]) -> Counter {
+        let name = Name(label: label, dimensions: dimensions.map { $0.1 })
+        if let counter = counters.withLock({ $0[name] }) { return counter }
+        let counter = Counter(label: label, dimensions: dimensions, factory: factory)
+        counters.withLock { $0[name] = counter }
+        return counter
+    }
+
+    private func record(_ value: Double, as label: String, _ dimensions: [(String, String)]) {
+        let name = Name(label: label, dimensions: dimensions.map { $0.1 })
+        let known = recorders.withLock { $0[name] }
+        let recorder = known ?? Recorder(label: label, dimensions: dimensions, aggregate: false, factory: factory)
+        if known == nil { recorders.withLock { $0[name] = recorder } }
+        recorder.record(value)
+    }
+
+    private func time(_ duration: Duration, as label: String, _ dimensions: [(String, String)]) {
+        let name = Name(label: label, dimensions: dimensions.map { $0.1 })
+        let known = timers.withLock { $0[name] }
+        let timer = known ?? Timer(label: label, dimensions: dimensions, factory: factory)
+        if known == nil { timers.withLock { $0[name] = timer } }
+        timer.recordNanoseconds(Int64(duration.fraction * 1e9))
+    }
+}
+
+extension Duration {
+    /// The same in seconds.
+    fileprivate var fraction: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

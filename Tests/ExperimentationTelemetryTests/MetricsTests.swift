@@ -1,0 +1,158 @@
+import Experimentation
+import ExperimentationTelemetry
+import ExperimentationTesting
+import MetricsTestKit
+import Testing
+import Waiting
+
+@Suite("Metrics")
+struct MetricsTests {
+    private func total(_ metrics: TestMetrics, _ label: String, _ dimensions: [(String, String)]) -> Int64 {
+        metrics.counterTotal(label: label, dimensions: dimensions)
+    }
+
+    private func last(_ metrics: TestMetrics, _ label: String, _ dimensions: [(String, String)]) -> Double? {
+        metrics.recorders(label: label, dimensions: dimensions).last?.lastValue
+    }
+
+    @Test("evaluations by key, variant and reason, and users by variant, exactly as many as there were")
+    func evaluations() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let (client, session) = try await session(telemetry)
+        for _ in 0..<5 { _ = session.bool("checkout", default: false) }
+        for _ in 0..<2 { _ = session.int("checkout", default: 0) }
+        _ = session.bool("nowhere", default: false)
+        for number in 0..<100 { _ = client.bool("checkout", default: false, for: User(id: "v-\(number % 50)")) }
+        await telemetry.flush()
+        await telemetry.flush()
+        let of = { (key: String, variant: String, reason: String) in
+            [("key", key), ("variant", variant), ("reason", reason)]
+        }
+        #expect(total(metrics, "feature_flag.evaluations", of("checkout", "on", "static")) == 105)
+        #expect(
+            total(metrics, "feature_flag.evaluations", of("nowhere", "", "error") + [("error", "flag_not_found")]) == 1
+        )
+        #expect(metrics.counterTotal(label: "feature_flag.evaluations") == 108)
+        #expect(total(metrics, "feature_flag.mismatches", [("key", "checkout")]) == 2)
+        #expect(last(metrics, "feature_flag.users", [("key", "checkout"), ("variant", "on")]) == 51)
+        await client.shutdown()
+    }
+
+    @Test("threads that read at once lose no count")
+    func concurrent() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let (client, session) = try await session(telemetry)
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask { for _ in 0..<5_000 { _ = session.bool("checkout", default: false) } }
+            }
+        }
+        await telemetry.flush()
+        #expect(metrics.counterTotal(label: "feature_flag.evaluations") == 20_000)
+        await client.shutdown()
+    }
+
+    @Test("too many flags are counted together")
+    func cardinality() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics, options: TelemetryOptions(seriesLimit: 80))
+        let (client, session) = try await session(telemetry)
+        for number in 0..<10_000 { _ = session.bool("made-up-\(number)", default: false) }
+        await telemetry.flush()
+        #expect(metrics.counters(label: "feature_flag.evaluations").count <= 88)
+        #expect(metrics.counterTotal(label: "feature_flag.evaluations") == 10_000)
+        await client.shutdown()
+    }
+
+    @Test("what waits, was delivered and was dropped by reason, by destination; what came before isn't counted")
+    func outbox() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let provider = shop()
+        provider.setVerdict { envelope in
+            if case .custom("bad", _) = envelope.event.kind { .rejected("no") } else { .delivered }
+        }
+        let (client, session) = try await session(telemetry, provider)
+        let place = [("destination", provider.destination.description)]
+        await telemetry.measure(client)
+        for name in ["a", "bad", "b"] { try await session.track(.custom(name)) }
+        await telemetry.measure(client)
+        await telemetry.flush()
+        #expect(last(metrics, "experimentation.outbox.pending", place) == 3)
+        try await client.flush()
+        await telemetry.measure(client)
+        await telemetry.measure(client)
+        await telemetry.flush()
+        #expect(last(metrics, "experimentation.outbox.pending", place) == 0)
+        #expect(total(metrics, "experimentation.outbox.accepted", place) == 3)
+        #expect(total(metrics, "experimentation.outbox.delivered", place) == 2)
+        #expect(total(metrics, "experimentation.outbox.dropped", place + [("reason", "rejected")]) == 1)
+        await client.shutdown()
+    }
+
+    @Test("how long a refresh and a delivery took, how they ended, and how long ago the last good answer was")
+    func operations() async throws {
+        let metrics = TestMetrics()
+        let time = ManualTime()
+        let telemetry = Telemetry(metrics: metrics, time: time)
+        let provider = shop()
+        let (client, session) = try await session(telemetry, provider, time: time)
+        provider.setFailure(ExperimentationError(.timeout, "late"))
+        time.advance(by: .seconds(90))
+        try? await session.refresh(force: true)
+        try await session.track(.custom("a"))
+        try await client.flush()
+        await telemetry.measure(client)
+        async let flushed = telemetry.flush()
+        try await eventually("the age is told") {
+            last(metrics, "experimentation.refresh.age", [("provider", "in-memory")]) == 90
+        }
+        _ = await flushed
+        let refreshes = metrics.timers(label: "experimentation.refresh.duration")
+        #expect(
+            refreshes.map { timer in timer.dimensions.map { $0.1 }.joined(separator: "/") }.sorted() == [
+                "in-memory/ok", "in-memory/timeout",
+            ]
+        )
+        #expect(metrics.timers(label: "experimentation.delivery.duration").flatMap(\.values).count == 1)
+        await client.shutdown()
+    }
+
+    @Test("exposures by experiment and variation, and mismatches by kind")
+    func exposuresAndMismatches() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let (client, session) = try await session(telemetry)
+        for _ in 0..<3 { _ = session.string("color", default: "") }
+        telemetry.countMismatches("value", 4)
+        telemetry.countMismatches("late")
+        await telemetry.flush()
+        #expect(
+            total(metrics, "experimentation.exposures", [("experiment", "exp-1"), ("variation", "b")]) == 1
+        )
+        #expect(total(metrics, "experimentation.mismatches", [("kind", "value")]) == 4)
+        #expect(total(metrics, "experimentation.mismatches", [("kind", "late")]) == 1)
+        await client.shutdown()
+    }
+
+    @Test("following measures at once, after each interval, and ends with its task")
+    func following() async throws {
+        let metrics = TestMetrics()
+        let time = ManualTime()
+        let telemetry = Telemetry(metrics: metrics, options: TelemetryOptions(interval: .seconds(15)), time: time)
+        let (client, session) = try await session(telemetry)
+        let task = Task { await telemetry.follow(client) }
+        await time.waitForSleepers(1)
+        for _ in 0..<7 { _ = session.bool("checkout", default: false) }
+        time.advance(by: .seconds(15))
+        await time.waitForSleepers(1)
+        try await eventually("the evaluations are counted") {
+            metrics.counterTotal(label: "feature_flag.evaluations") == 7
+        }
+        task.cancel()
+        await task.value
+        await client.shutdown()
+    }
+}
