@@ -77,4 +77,4 @@ fuzz: setup      ## Fuzzes every parser for half a minute
 	@cd Fuzz && ./fuzz.sh
 
 clean:           ## Removes what was built
-	@rm -rf .build .build-* Benchmarks/.build Fuzz/.build Gateway/.build
+	@rm -rf .build .build-* Benchmarks/.build Fuzz/.build Gateway/.build Gateway/Benchmarks/.build
