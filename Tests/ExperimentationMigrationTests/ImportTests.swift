@@ -100,12 +100,10 @@ struct ImportTests {
 
     @Test("of several versions of a sticky document's buckets the newest counts, however they are ordered")
     func newestVersion() throws {
-        for versions in [["10", "9"], ["9", "10"]] {
-            let members = versions.map { #""e0__\#($0)":"\#($0 == "10" ? "b" : "a")""# }.joined(separator: ",")
-            var reader = AssignmentReader(.growthbook)
-            let line = #"{"attributeName":"id","attributeValue":"u","assignments":{\#(members)}}"#
-            #expect(try reader.read(Array(line.utf8)) == [.init(user: "u", variations: ["e0": "b"])])
-        }
+        let members = (0..<12).map { #""e0__\#($0)":"\#($0 == 11 ? "b" : "a")""# }.joined(separator: ",")
+        let line = #"{"attributeName":"id","attributeValue":"u","assignments":{\#(members)}}"#
+        var reader = AssignmentReader(.growthbook)
+        #expect(try reader.read(Array(line.utf8)) == [.init(user: "u", variations: ["e0": "b"])])
     }
 
     @Test("a table holds what lines say, and a user who isn't written down yet begins with it")

@@ -53,6 +53,9 @@ struct MovingTests {
         }
         for number in 0..<20 {
             let before = try await Moves.color("anon-\(number)", by: client)
+            let side = try await Moves.side("anon-\(number)", by: client)
+            #expect(try await Moves.side("ada-\(number)", anonymous: "anon-\(number)", by: client) == side)
+            #expect(try await Moves.side("ada-\(number)", by: client) == side)
             #expect(try await Moves.color("ada-\(number)", anonymous: "anon-\(number)", by: client) == before)
             #expect(try await Moves.color("ada-\(number)", by: client) == before)
         }
@@ -68,10 +71,13 @@ struct MovingTests {
         for user in Self.users { _ = try await Moves.color(user, by: client) }
         #expect(migration.report.pinned == [.old: 40])
         try await migration.move(to: .live, share: 1)
-        for user in Self.users { _ = try await Moves.color(user, by: client) }
+        for user in Self.users { #expect(try await Moves.side(user, by: client) == .old) }
         #expect(migration.report.pinned == [.old: 40])
-        _ = try await Moves.color("late", by: client)
+        #expect(try await Moves.side("late", by: client) == .new)
         #expect(migration.report.pinned == [.old: 40, .new: 1])
+        try await migration.move(to: .live, share: 0)
+        #expect(try await Moves.side("late", by: client) == .new)
+        #expect(try await Moves.side("later", by: client) == .old)
         await client.shutdown()
     }
 

@@ -79,6 +79,17 @@ struct Moves {
         return session.string("f0", default: "none")
     }
 
+    /// Who answers a user, asked afresh.
+    static func side(
+        _ id: String,
+        anonymous: String? = nil,
+        by client: ExperimentationClient
+    ) async throws -> MigrationSide? {
+        let session = client.session(for: User(id: id, anonymousID: anonymous, consent: .granted))
+        try await session.refresh()
+        return session.assignments.first.flatMap(Migration.side)
+    }
+
     static func migration(of client: ExperimentationClient) throws -> Migration {
         guard let migration = client.extras(as: Migration.self) else { throw Missing() }
         return migration
