@@ -53,7 +53,7 @@ struct EventAttributes: Sendable, Equatable {
         _ targetingKey: String,
         _ options: TelemetryOptions
     ) -> FlagValue? {
-        func text(_ value: String?) -> FlagValue? { value.flatMap { $0.isEmpty ? nil : .string($0) } }
+        func text(_ value: String?) -> FlagValue? { value.flatMap { $0.isEmpty ? FlagValue?.none : .string($0) } }
         func said(_ name: String) -> String? {
             switch details.metadata[name] {
             case .string(let text)?: text
@@ -64,7 +64,8 @@ struct EventAttributes: Sendable, Equatable {
         switch content {
         case .key: return .string(details.flagKey)
         case .variant: return text(details.variant)
-        case .value: return details.variant == nil || options.includesValues ? details.value : nil
+        case .value:  // A bare `nil` would be the flag value that is called so.
+            return details.variant == nil || options.includesValues ? details.value : FlagValue?.none
         case .errorType: return text(details.errorCode?.rawValue.lowercased())
         case .errorMessage: return details.errorCode == nil ? nil : text(details.errorMessage)
         case .reason: return text(details.reason.rawValue.lowercased())

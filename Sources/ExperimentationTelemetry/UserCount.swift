@@ -33,7 +33,7 @@ struct UserCount: Sendable {
 
     /// Adds a user, who may be among them.
     mutating func insert(_ user: UInt64) {
-        let register = Int((user >> 32) * UInt64(Self.registers) >> 32)
+        let register = Int(((user >> 32) * UInt64(Self.registers)) >> 32)
         let value = UInt8(UInt32(truncatingIfNeeded: user).leadingZeroBitCount + 1)
         guard value > base else { return }
         let old = self.value(of: register)

@@ -38,7 +38,8 @@ struct DocumentationTests {
     }
 }
 
-extension Sample {
+/// The compiler, over the library that is built beside the tests.
+enum Sample {
     /// What the compiler says of a source; empty if it takes it.
     static func complaints(of source: String) async throws -> String {
         let folder = try Tool.folder()

@@ -59,15 +59,13 @@ struct EvaluationEventTests {
 
     @Test("a variant goes without its value, and the user without an id")
     func variant() async throws {
-        #expect(
-            try await told() == [
-                [
-                    "event.name": "feature_flag.evaluation", "feature_flag.key": "checkout",
-                    "feature_flag.result.variant": "on", "feature_flag.result.reason": "static",
-                    "feature_flag.provider.name": "in-memory",
-                ]
-            ]
-        )
+        let told = try await told()
+        let expected = [
+            "event.name": "feature_flag.evaluation", "feature_flag.key": "checkout",
+            "feature_flag.result.variant": "on", "feature_flag.result.reason": "static",
+            "feature_flag.provider.name": "in-memory",
+        ]
+        #expect(told == [expected], "\(told)")
     }
 
     @Test(

@@ -139,7 +139,7 @@ struct SpanTests {
             case "engage":
                 EngageProvider(
                     configuration: try EngageConfiguration(
-                        host: "api.example.com",
+                        host: "https://api.example.com",
                         credentials: .init(clientID: "c", clientSecret: "s", refreshToken: "r"),
                         listID: "1"
                     ),
