@@ -2,6 +2,7 @@ import AdapterKit
 import EngageAdapter
 import Experimentation
 import ExperimentationSQLite
+import ExperimentationTesting
 import Foundation
 import GRDB
 import Testing
