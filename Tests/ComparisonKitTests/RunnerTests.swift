@@ -93,7 +93,7 @@ struct RunnerTests {
                         waiting: 1,
                         waitingKept: 1,
                         isVendorTold: true,
-                        requests: 1
+                        requests: 2
                     )
                 )
         )

@@ -17,8 +17,8 @@ struct ReferenceTests {
             "ExperimentationTelemetry", "ExperimentationMigration", "ExperimentationObservation", "FlagManifest",
             "VendorCatalog",
         ].map { ($0, "Sources/\($0)") }
-            + ["ConformanceKit", "ComparisonKit", "MockVendors"].map { ($0, "Conformance/\($0)") }
-            + [("ConformanceSubjects", "Conformance/Subjects")]
+            + ["ConformanceKit", "ComparisonKit", "MockVendors", "OFREPServerSuite"].map { ($0, "Conformance/\($0)") }
+            + [("ConformanceSubjects", "Conformance/Subjects"), ("ConformanceStages", "Conformance/Stages")]
             + Tree.vendors.map { ("\($0)Adapter", "Adapters/\($0)") }
     )
 

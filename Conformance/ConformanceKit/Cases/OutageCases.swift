@@ -89,7 +89,10 @@ extension ConformanceCase {
                 try await probe.trackMarks(1...1, in: try await probe.session())
                 var waits: [Duration] = []
                 for attempt in 1...5 {
-                    let isMade = try await probe.eventually("attempt \(attempt) is made by itself") {
+                    let isMade = try await probe.eventually(
+                        "attempt \(attempt) is made by itself",
+                        within: .seconds(20)
+                    ) {
                         try await probe.exchanges(.events).count == attempt
                     }
                     guard isMade else { return }

@@ -60,9 +60,20 @@ public struct MigratingSubject: ConformanceSubject {
     /// Why the rest isn't told.
     public var wireReasons: [Received.Field: String] { teller.wireReasons }
 
-    /// What is known of the leader, and of events where the other one takes them.
+    /// What the wire of the vendor that takes events can't tell apart.
+    public var wireTypes: [String: String] { teller.wireTypes }
+
+    /// How the leader's claims are known.
+    public var evidence: Evidence { leader.evidence }
+
+    /// What is known of the leader, of events where the other one takes them, and of moves.
     public var knownDeviations: [KnownDeviation] {
-        leader.knownDeviations
+        [
+            KnownDeviation(
+                "caching/tampered",
+                reason: "a user whose kept place in the move can't be read gets defaults: a new place could be another"
+            )
+        ] + leader.knownDeviations
             + (isToldByLeader ? [] : teller.knownDeviations.filter { $0.caseName.hasPrefix("outages/not-delivered") })
     }
 

@@ -22,6 +22,9 @@ extension MigratingSubject {
         ]
         return all.filter { names.contains($0.name) }
     }()
+
+    /// The one that plain `xp conform` plays beside the vendors.
+    public static let one = few.filter { $0.name == "sigma>flagship-bucketing@live" }
 }
 
 extension Vendor {

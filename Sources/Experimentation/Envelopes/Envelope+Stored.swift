@@ -3,6 +3,8 @@ extension Envelope {
     /// Writes the event as it is stored.
     ///
     /// - Parameter limit: How many bytes it may take.
+    /// - Returns: The bytes.
+    /// - Throws: ``ErrorCode/tooLarge`` above the limit.
     @_spi(StoredForm) public func stored(limit: Int = .max) throws(ExperimentationError) -> [UInt8] {
         try EnvelopeCoding.encode(self, limit: limit)
     }
@@ -22,16 +24,5 @@ extension Identity {
     /// The mark by which a store knows a user: half a SHA-256 of the id behind the store's own salt, never the id.
     @_spi(StoredForm) public static func mark(of userID: String, salt: [UInt8]) -> [UInt8] {
         Array(Digest.sha256(salt + userID.utf8).prefix(16))
-    }
-}
-
-extension Destination {
-    /// Creates a destination that a store has written down.
-    ///
-    /// - Parameters:
-    ///   - provider: The provider's name.
-    ///   - digest: The digest of its account.
-    @_spi(StoredForm) public init(provider: String, digest: String) {
-        self.init(provider: provider, account: digest)
     }
 }

@@ -186,7 +186,7 @@ struct ConformCommand: AsyncParsableCommand {
                 throw Failure(.unavailable, "\(subject): \(error)")
             }
         }
-        return try Chosen.subjects(vendors, orElse: Vendor.everySubject + MigratingSubject.few)
+        return try Chosen.subjects(vendors, orElse: Vendor.everySubject + MigratingSubject.one)
     }
 
     private func listing(_ cases: [ConformanceCase]) -> String {

@@ -74,11 +74,13 @@
         /// Shows users an experiment until it is killed, one by a read and the next by hand.
         func exposes(_ words: [String]) async throws {
             let arm = InMemoryExperiment.Arm(Variation(id: "green"), weight: 100, flags: ["color": "green"])
+            let provider = InMemoryProvider(experiments: [InMemoryExperiment(Experiment(id: "checkout"), arms: [arm])])
+            // What earlier rounds left stays there to be looked at.
+            provider.setVerdict { _ in .outage() }
             let client = try await ExperimentationClient(
-                provider: InMemoryProvider(experiments: [InMemoryExperiment(Experiment(id: "checkout"), arms: [arm])]),
+                provider: provider,
                 store: .sqlite(at: URL(fileURLWithPath: words[0]))
             )
-            await client.setConnectivity(.offline)
             let stored = try LineFile(words[1])
             for number in 0... {
                 let id = "\(words[2])-\(number)"
