@@ -225,7 +225,7 @@ extension PlantedFault {
             "acknowledges before commit",
             caughtBy: "delivery/survives-a-kill",
             alsoBlamedBy: ["consent/*", "delivery/*", "exposures/survive-a-kill", "bounds/too-large"] + [
-                "exposures/*", "outages/credentials-refused-in-the-middle",
+                "exposures/*", "outages/credentials-refused-in-the-middle", "destinations/*",
             ],
             .keeping(.acknowledgesBeforeCommit)
         ),
