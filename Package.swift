@@ -234,9 +234,9 @@ let package = Package(
         .testTarget(
             name: "ConformanceKitTests",
             dependencies: [
-                "AdapterKit", "ConformanceKit", "ConformanceStages", "ConformanceSubjects", "ExperimentationMigration",
-                "ExperimentationTesting",
-                "ChildProcesses", "FlagshipAdapter", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "AdapterKit", "ChildProcesses", "ConformanceKit", "ConformanceStages", "ConformanceSubjects",
+                "ExperimentationMigration", "ExperimentationTesting", "FlagshipAdapter",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["OpenFeature/gherkin"]
         ),

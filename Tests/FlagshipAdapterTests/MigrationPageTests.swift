@@ -90,6 +90,7 @@ struct MigrationPageTests {
         start: (ClientStore) async throws -> Flagship
     ) async throws -> Flagship {
         let (environmentID, apiKey) = (Bench.environmentID, Secret(Bench.apiKey))
+        let options = FlagshipOptions(mode: .bucketing)
         // page: begin
         let folder = caches.appending(path: "Flagship")
         let hits = SQLiteTable("table_hits", in: folder.appending(path: "tracking_database.db"))
@@ -98,6 +99,7 @@ struct MigrationPageTests {
             hits.values(of: "data_hit", by: "id"),
             environmentID: environmentID,
             apiKey: apiKey,
+            options: options,
             into: store,
             now: now
         )
@@ -108,6 +110,56 @@ struct MigrationPageTests {
         try? FileManager.default.removeItem(at: folder)
         // page: end
         return flagship
+    }
+
+    private func table(_ name: String, _ column: String, in file: URL, _ rows: [String: Data]) throws {
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            try database.execute(sql: "CREATE TABLE \(name)(id TEXT PRIMARY KEY, \(column) TEXT)")
+            for (id, data) in rows {
+                try database.execute(
+                    sql: "INSERT INTO \(name) VALUES (?, ?)",
+                    arguments: [id, String(decoding: data, as: UTF8.self)]
+                )
+            }
+        }
+        try queue.close()
+    }
+
+    @Test("take over the original's files: hits go out once, and its visitors keep their variations")
+    func upgradeRuns() async throws {
+        let caches = FileManager.default.temporaryDirectory.appending(path: "flagship-\(UUID().uuidString)")
+        let folder = caches.appending(path: "Flagship")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: caches) }
+        let hits = try #require(
+            try JSON.parse(Data(contentsOf: CacheTests.fixture("cached-hits.json"))).objectValue
+        ).mapValues { Data(try JSON.encode($0)) }
+        let visitor = try Data(contentsOf: CacheTests.fixture("cached-visitor.json"))
+        try table("table_hits", "data_hit", in: folder.appending(path: "tracking_database.db"), hits)
+        try table(
+            "table_visitors",
+            "data_visitor",
+            in: folder.appending(path: "visitor_database.db"),
+            ["amber-17": visitor]
+        )
+        let sample = BucketingSample(
+            groups: [("grp-kiwi-1", BucketingSample.everybody, [("var-kiwi-a", "0"), ("var-kiwi-b", "100")])]
+        )
+        let bench = try await Bench(sample.json)
+        bench.time.setNow(Date(timeIntervalSince1970: 1_900_000_010))
+        for start in 0..<2 {
+            let flagship = try await upgrade(from: caches, into: bench.store, now: bench.time.now) {
+                await bench.flagship(.bucketing, store: $0)
+            }
+            let amber = await flagship.newVisitor("amber-17", hasConsented: true).build()
+            await amber.fetchFlags()
+            #expect(amber.flag("flag").value(default: "none", visitorExposed: false) == "var-kiwi-a")
+            try await flagship.client?.flush()
+            #expect(await bench.hits.count { $0["t"] == "TRANSACTION" } == 1, "after start \(start)")
+            #expect(!FileManager.default.fileExists(atPath: folder.path))
+            await flagship.close(within: .zero)
+        }
     }
 
     @Test("forward exposures")

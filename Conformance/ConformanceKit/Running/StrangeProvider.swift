@@ -49,23 +49,3 @@ struct AccompaniedProvider: ExperimentationProvider {
         return roles
     }
 }
-
-/// A store in which a byte of each value is another than was written.
-final class SpoiltStore: OutboxStoreDecorator, StateStoreDecorator {
-    let base: any OutboxStore
-    let baseState: any StateStore
-
-    init(_ store: ClientStore) {
-        base = store.outbox
-        baseState = store.state
-    }
-
-    var clientStore: ClientStore { ClientStore(outbox: self, state: self) }
-
-    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
-        guard var value = try await baseState.value(for: key), !value.isEmpty else { return nil }
-        // Near the end, where the content stands.
-        value[value.count - 1 - value.count / 8] ^= 0x20
-        return value
-    }
-}

@@ -66,14 +66,9 @@ public struct MigratingSubject: ConformanceSubject {
     /// How the leader's claims are known.
     public var evidence: Evidence { leader.evidence }
 
-    /// What is known of the leader, of events where the other one takes them, and of moves.
+    /// What is known of the leader, and of events where the other one takes them.
     public var knownDeviations: [KnownDeviation] {
-        [
-            KnownDeviation(
-                "caching/tampered",
-                reason: "a user whose kept place in the move can't be read gets defaults: a new place could be another"
-            )
-        ] + leader.knownDeviations
+        leader.knownDeviations
             + (isToldByLeader ? [] : teller.knownDeviations.filter { $0.caseName.hasPrefix("outages/not-delivered") })
     }
 

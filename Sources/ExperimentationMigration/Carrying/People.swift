@@ -9,8 +9,8 @@ struct People: Sendable {
     /// Places at the old vendor that are known from elsewhere: variations by group, for a stable key.
     typealias Imported = @Sendable (_ user: String) -> [String: String]
 
-    init(in state: any StateStore, imported: Imported? = nil) {
-        self.state = state
+    init(in state: any StateStore, log: any LogSink, imported: Imported? = nil) {
+        self.state = SealedState(state, log: log)
         self.imported = imported
     }
 

@@ -44,8 +44,10 @@ public struct AssignmentImport: Sendable {
         from provider: any ExperimentationProvider,
         into store: any StateStore
     ) {
-        state = ProviderContext(of: provider, in: store, ClientEnvironment()).state
-        people = People(in: state)
+        let environment = ClientEnvironment()
+        let own = ProviderContext(of: provider, in: store, environment).state
+        state = SealedState(own, log: environment.log)
+        people = People(in: own, log: environment.log)
         mapping = plan.mapping
         self.format = format
     }

@@ -51,11 +51,12 @@ public final class Migration: Sendable {
         self.plan = plan
         self.old = old
         self.new = new
-        store = context.state
+        let log = context.environment.log
+        store = SealedState(context.state, log: log)
         if let imported {
-            people = People(in: context.state) { user in imported.variations(of: user) }
+            people = People(in: context.state, log: log) { user in imported.variations(of: user) }
         } else {
-            people = People(in: context.state)
+            people = People(in: context.state, log: log)
         }
         tally = Tally(plan)
         shadows = ShadowQueue(plan.shadow)

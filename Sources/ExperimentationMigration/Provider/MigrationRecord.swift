@@ -24,11 +24,12 @@ public struct MigrationRecord: Sendable, Hashable {
         from provider: any ExperimentationProvider,
         in store: any StateStore
     ) async throws(ExperimentationError) {
-        let state = ProviderContext(of: provider, in: store, ClientEnvironment()).state
-        let kept = try await Migration.kept(in: state)
+        let environment = ClientEnvironment()
+        let state = ProviderContext(of: provider, in: store, environment).state
+        let kept = try await Migration.kept(in: SealedState(state, log: environment.log))
         let isOfPlan = kept?.planned == plan.stage && kept?.plannedShare == plan.share
         stage = isOfPlan ? kept?.stage ?? plan.stage : plan.stage
         share = isOfPlan ? kept?.share ?? plan.share : plan.share
-        (people, sides) = try await People(in: state).census()
+        (people, sides) = try await People(in: state, log: environment.log).census()
     }
 }

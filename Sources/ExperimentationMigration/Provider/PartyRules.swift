@@ -30,7 +30,7 @@ actor PartyRules {
 
     init(_ source: any RulesetSource, in context: ProviderContext) {
         self.source = source
-        state = context.state
+        state = SealedState(context.state, log: context.environment.log)
         time = context.environment.time
     }
 
