@@ -23,7 +23,6 @@ public final class Probe: Sendable {
         var steps: [String] = []
         var failures: [Failure] = []
         var expectations = 0
-        var nextID = 0
         var killed: [ExperimentationClient] = []
         var companion: StrangeProvider?
         /// Opens the same stores as a new process would; `nil` for those that live in memory.
@@ -33,6 +32,7 @@ public final class Probe: Sendable {
     }
 
     let state: Mutex<State>
+    private let ids = CaseIDs()
 
     /// Creates a probe on a stage.
     ///
@@ -59,22 +59,11 @@ public final class Probe: Sendable {
     public var environment: ClientEnvironment {
         ClientEnvironment(
             time: time,
-            makeID: { [self] in
-                let number = state.withLock { state in
-                    state.nextID += 1
-                    return state.nextID
-                }
-                return Self.uuid(number)
-            },
+            // The probe holds the client, which holds this: captured by itself, neither would ever be released.
+            makeID: { [ids] in ids.next() },
             jitter: { 0.5 },
             log: log
         )
-    }
-
-    // Ids that look like what vendors expect, and are the same in every run.
-    private static func uuid(_ number: Int) -> String {
-        let digits = String(number, radix: 16, uppercase: true)
-        return "00000000-0000-4000-8000-" + String(repeating: "0", count: max(0, 12 - digits.count)) + digits
     }
 
     // MARK: The client
@@ -346,5 +335,19 @@ public final class Probe: Sendable {
         // Ended with the others.
         state.withLock { $0.killed.append(client) }
         return client
+    }
+}
+
+/// Ids that look like what vendors expect, and are the same in every run of a case.
+private final class CaseIDs: Sendable {
+    private let last = Mutex(0)
+
+    func next() -> String {
+        let number = last.withLock { last in
+            last += 1
+            return last
+        }
+        let digits = String(number, radix: 16, uppercase: true)
+        return "00000000-0000-4000-8000-" + String(repeating: "0", count: max(0, 12 - digits.count)) + digits
     }
 }

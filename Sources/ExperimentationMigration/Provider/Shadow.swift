@@ -25,6 +25,7 @@ struct Shadow: Sendable {
     func compare(_ led: Led) async {
         let follower = led.side.other
         let shadow = await look(at: follower, led, isForced: false)
+        if Task.isCancelled { return }
         let first = differences(led, .answer(led.answer), shadow)
         tally.add(compared: first.compared, latency: (follower, latency(of: shadow)))
         guard !first.mismatches.isEmpty else { return }
@@ -39,6 +40,7 @@ struct Shadow: Sendable {
             async let one = look(at: .old, led, isForced: true)
             async let two = look(at: .new, led, isForced: true)
             let looks = await (old: one, new: two)
+            if Task.isCancelled { return }
             let again = differences(
                 led,
                 led.side == .old ? looks.old : looks.new,
@@ -75,8 +77,9 @@ struct Shadow: Sendable {
         }
         let winner = await race.winner() ?? .failed(.cancelled)
         clock.cancel()
+        if case .answer = winner { return winner }
+        asking.cancel()
         if case .failed(.timeout) = winner {
-            asking.cancel()
             // The place among the workers is free only when the request is over: so never more are under way than there are.
             await asking.value
         }

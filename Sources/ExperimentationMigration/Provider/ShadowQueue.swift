@@ -18,6 +18,9 @@ final class ShadowQueue: Sendable {
         var counts = Counts()
         var line: [Work] = []
         var isClosed = false
+        /// The workers that run, by number.
+        var tasks: [Int: Task<Void, Never>] = [:]
+        var lastNumber = 0
     }
 
     private let state = Mutex(State())
@@ -39,29 +42,35 @@ final class ShadowQueue: Sendable {
 
     /// Takes a piece of work, or drops it; returns at once.
     func submit(_ work: @escaping Work) {
-        let starts = state.withLock { state -> Bool in
-            guard !state.isClosed else { return false }
+        state.withLock { state in
+            guard !state.isClosed else { return }
             state.counts.submitted += 1
             if state.counts.running < workers {
                 state.counts.running += 1
-                return true
+                state.lastNumber += 1
+                let number = state.lastNumber
+                // Made under the lock: a worker that ends at once removes itself after it was noted.
+                state.tasks[number] = Task(priority: .background) { await run(work, number) }
+            } else if state.line.count < waiting {
+                state.line.append(work)
+            } else {
+                state.counts.dropped += 1
             }
-            if state.line.count < waiting { state.line.append(work) } else { state.counts.dropped += 1 }
-            return false
         }
-        if starts { Task(priority: .background) { await run(work) } }
     }
 
-    /// Drops what waits and takes nothing more.
+    /// Drops what waits, cancels what is under way, and takes nothing more.
     func close() {
-        state.withLock { state in
+        let tasks = state.withLock { state in
             state.isClosed = true
             state.counts.dropped += state.line.count
             state.line = []
+            return Array(state.tasks.values)
         }
+        for task in tasks { task.cancel() }
     }
 
-    private func run(_ first: @escaping Work) async {
+    private func run(_ first: @escaping Work, _ number: Int) async {
         var next: Work? = first
         while let work = next {
             await work()
@@ -69,6 +78,7 @@ final class ShadowQueue: Sendable {
                 state.counts.finished += 1
                 if !state.line.isEmpty { return state.line.removeFirst() }
                 state.counts.running -= 1
+                state.tasks[number] = nil
                 return nil
             }
         }

@@ -1,0 +1,76 @@
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import Synchronization
+import Testing
+import Waiting
+
+@Suite("A case keeps nothing once it has ended")
+struct ReleaseTests {
+    @Test("every provider that a case made is released", arguments: ["identity/*", "outages/*", "caching/*", "evaluation/*"])
+    func released(glob: String) async throws {
+        let subject = RememberingSubject()
+        let cases = ConformanceCase.all.filter { $0.matches(glob) }
+        for conformanceCase in cases { _ = await subject.complaint(about: conformanceCase) }
+        let made = subject.providers.withLock { $0 }
+        #expect(!cases.isEmpty && made.count >= cases.count)
+        try await eventually("all are released", seen: { "\(made.count { $0.provider != nil }) of \(made.count) are held" }) {
+            made.allSatisfy { $0.provider == nil }
+        }
+    }
+}
+
+/// The in-memory subject, with weak references to the providers that it handed out.
+private final class RememberingSubject: ConformanceSubject {
+    struct Remains: Sendable { weak let provider: HeldProvider? }
+
+    let providers = Mutex<[Remains]>([])
+    private let inner = InMemorySubject()
+    var name: String { inner.name }
+    var capabilities: Set<Capability> { inner.capabilities }
+    var wireFields: Set<Received.Field> { inner.wireFields }
+
+    func open(_ world: World) async throws -> any SubjectStage { Stage(inner: try await inner.open(world), subject: self) }
+
+    private struct Stage: SubjectStage {
+        let inner: any SubjectStage
+        let subject: RememberingSubject
+        var gaps: [WorldGap] { get async { await inner.gaps } }
+        var secrets: [String] { inner.secrets }
+
+        func makeProvider() async throws -> any ExperimentationProvider {
+            let provider = HeldProvider(try await inner.makeProvider())
+            subject.providers.withLock { $0.append(Remains(provider: provider)) }
+            return provider
+        }
+
+        func change(to world: World) async throws { try await inner.change(to: world) }
+        func inject(_ faults: [WorldFault]) async throws { try await inner.inject(faults) }
+        func clearFaults() async throws { try await inner.clearFaults() }
+        func setKillSwitch(_ isOn: Bool) async throws { try await inner.setKillSwitch(isOn) }
+        func setReachable(_ isReachable: Bool) async throws { try await inner.setReachable(isReachable) }
+        func received() async throws -> [Received] { try await inner.received() }
+        func exchanges() async throws -> [Exchange] { try await inner.exchanges() }
+        func close() async { await inner.close() }
+    }
+}
+
+/// A provider whose roles hold it, as those of a provider with connections do.
+private final class HeldProvider: ExperimentationProvider {
+    private let inner: any ExperimentationProvider
+    var name: String { inner.name }
+    var scope: String { inner.scope }
+    var capabilities: Set<Capability> { inner.capabilities }
+
+    init(_ inner: any ExperimentationProvider) { self.inner = inner }
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        var roles = try await inner.start(in: context)
+        let stop = roles.stop
+        roles.stop = { [self] deadline in
+            _ = self
+            await stop(deadline)
+        }
+        return roles
+    }
+}

@@ -1,0 +1,35 @@
+import Experimentation
+import ExperimentationMigration
+import ExperimentationTesting
+import Testing
+import Waiting
+
+@Suite("Nothing of a move outlives its client")
+struct LifetimeTests {
+    /// What is left of a vendor once it was let go.
+    private struct Remains: Sendable {
+        weak let provider: InMemoryProvider?
+    }
+
+    /// Plays a move in which a difference is looked at a second time a day later, and shuts the client down before.
+    private func play() async throws -> [Remains] {
+        let moves = Moves()
+        let client = try await moves.client { plan in
+            plan.stage = .shadow
+            plan.reassignment = .accepted
+            plan.shadow.moment = .seconds(86_400)
+        }
+        for number in 0..<8 { _ = try await Moves.color("user-\(number)", by: client) }
+        let migration = try #require(client.extras(as: Migration.self))
+        try await eventually("a comparison is under way") { migration.isComparing }
+        await client.shutdown(within: .zero)
+        try await eventually("no comparison is under way") { !migration.isComparing }
+        return [Remains(provider: moves.old), Remains(provider: moves.new)]
+    }
+
+    @Test("a shutdown ends comparisons under way, and nothing holds the vendors any more")
+    func released() async throws {
+        let remains = try await play()
+        try await eventually("both vendors are released") { remains.allSatisfy { $0.provider == nil } }
+    }
+}
