@@ -56,18 +56,16 @@ public final class MockServer: Sendable {
         state.withLock { $0.isStopped = false }
         let listener = try await listen(port: port)
         let task = Task { await self.accept(on: listener) }
-        let placeholder = state.withLock { state -> PortKeeper? in
+        state.withLock { state in
             state.port = listener.channel.localAddress?.port ?? port
             state.running = Running(listener: listener.channel, task: task)
-            defer { state.keeper = nil }
-            return state.keeper
+            state.keeper = nil
         }
-        placeholder?.release()
     }
 
     /// Stops listening and closes every connection; to a client the server has gone away.
     ///
-    /// The port stays reserved, so that ``start()`` comes back on it.
+    /// The port stays reserved for as long as this server lives, so that ``start()`` comes back on it.
     public func stop() async {
         let running = state.withLock { state -> Running? in
             defer { state.running = nil }

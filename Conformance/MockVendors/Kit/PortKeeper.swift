@@ -6,11 +6,11 @@
     import Musl
 #endif
 
-/// Keeps a port while nobody listens on it.
+/// Keeps a port while nothing listens on it, until it is released.
 ///
 /// A socket that is bound but doesn't listen refuses connections as an absent server does, and the system gives the
 /// port to nobody else, so that a server can come back on it.
-struct PortKeeper: Sendable {
+final class PortKeeper: Sendable {
     private let descriptor: Int32
 
     /// Binds a socket to the port; `nil` if it can't, and then the port is merely likely to be free later.
@@ -40,6 +40,5 @@ struct PortKeeper: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Gives the port back.
-    func release() { close(descriptor) }
+    deinit { close(descriptor) }
 }
