@@ -49,7 +49,7 @@ extension ConformanceCase {
             needs: ["flags/welcome"],
             world: twoPlainFlags
         ) { probe in
-            guard try await probe.roles().changes != nil else {
+            guard try await probe.roles().changes != nil, try await probe.stage.tellsOfChanges else {
                 throw CaseDoesNotApply("\(probe.subject.name) doesn't tell of changes")
             }
             let session = try await probe.readySession()

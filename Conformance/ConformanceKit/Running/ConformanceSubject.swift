@@ -88,6 +88,9 @@ public protocol SubjectStage: Sendable {
     /// What must never be seen in logs, errors and reports: keys, tokens, passwords of this stand-in.
     var secrets: [String] { get }
 
+    /// Whether who answers here tells of changes, if the provider listens to any; it may listen to another vendor's alone.
+    var tellsOfChanges: Bool { get async throws }
+
     /// Makes a fresh provider that talks to the stand-in; called again for a restart or a second device.
     ///
     /// - Returns: A provider that hasn't been started.
@@ -138,6 +141,9 @@ public protocol SubjectStage: Sendable {
 }
 
 extension SubjectStage {
+    /// It does.
+    public var tellsOfChanges: Bool { get async throws { true } }
+
     /// None.
     public var gaps: [WorldGap] { get async { [] } }
     /// None.

@@ -43,6 +43,14 @@ final class MigratingStage: SubjectStage {
 
     var secrets: [String] { both.flatMap(\.secrets) }
 
+    var tellsOfChanges: Bool {
+        get async throws {
+            let roles = try await leader.makeProvider().start(in: ProviderContext())
+            await roles.stop(.now)
+            return roles.changes != nil
+        }
+    }
+
     func makeProvider() async throws -> any ExperimentationProvider {
         let (one, two) = (try await old.makeProvider(), try await new.makeProvider())
         let world = state.withLock { state in

@@ -3,7 +3,17 @@ import Foundation
 
 /// Links a user at both vendors, one after the other where both take steps of their own.
 struct MigratingLinker: IdentityLinker {
-    let linkers: [any IdentityLinker]
+    let migration: Migration
+    private let linkers: [(side: MigrationSide, linker: any IdentityLinker)]
+
+    /// Creates a linker; `nil` if neither vendor links.
+    init?(_ migration: Migration) {
+        self.migration = migration
+        linkers = [migration.old, migration.new].compactMap { party in
+            party.roles.identity.map { (party.side, $0) }
+        }
+        if linkers.isEmpty { return nil }
+    }
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
         var notes = Notes(progress.notes)
@@ -11,13 +21,22 @@ struct MigratingLinker: IdentityLinker {
         var own = progress
         own.notes = notes.own
         own.isComplete = false
-        let next = try await linkers[notes.done].advance(own)
+        let (side, linker) = linkers[notes.done]
+        let next = try await linker.advance(own)
         notes.own = next.isComplete ? [] : next.notes
         if next.isComplete { notes.done += 1 }
         var result = progress
-        // The vendor that is left names the ids that survive; the other one is told.
-        if notes.done <= 1 { result.to = next.to }
+        // The vendor that answers the user names the ids that survive; the other one is told.
+        let namer = linkers.count == 1 ? side : try await leader(of: progress.from)
+        if side == namer { result.to = next.to }
         return finished(result, notes)
+    }
+
+    private func leader(of identity: Identity) async throws(ExperimentationError) -> MigrationSide {
+        let standing = try await migration.current()
+        if let leader = standing.stage.leader { return leader }
+        let pinned = try await migration.people.find(identity).person.side
+        return pinned ?? StableKey(identity).side(share: standing.share, salt: migration.plan.salt)
     }
 
     private func finished(_ progress: LinkProgress, _ notes: Notes) -> LinkProgress {

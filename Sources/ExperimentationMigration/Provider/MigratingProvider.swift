@@ -114,8 +114,7 @@ public struct MigratingProvider: ExperimentationProvider {
             }
             roles.furtherRoutes += party.roles.furtherRoutes
         }
-        let linkers = parties.compactMap(\.roles.identity)
-        if !linkers.isEmpty { roles.identity = MigratingLinker(linkers: linkers) }
+        roles.identity = MigratingLinker(migration)
         if parties.contains(where: { $0.roles.remoteSwitch != nil }) {
             roles.remoteSwitch = MigratingSwitch(migration: migration)
         }
