@@ -43,6 +43,7 @@ format:          ## Formats the sources
 	@$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
 
 bench: setup     ## Measures, in release mode, and prints the figures beside their bars
+	@Benchmarks/clean-build.sh
 	@$(SWIFT) build -c release --product xp
 	@export XP="$$($(SWIFT) build -c release --show-bin-path)/xp"; cd Benchmarks && for each in reading telemetry manifest composition migration parsing transport delivery sessions flagship sigma engage evergage agreement; do \
 	  if grep -q "\"bench-$$each\"" Package.swift; then $(SWIFT) run -q -c release "bench-$$each" || exit 1; fi; \
@@ -56,7 +57,8 @@ docs: setup      ## Writes docs/comparison.md anew, and the reference of the lib
 	@$(SWIFT) run -q xp compare --from sigma --to flagship-bucketing --format markdown --output docs/comparison-sigma-flagship.md --without-timings
 	@$(SWIFT) package dump-symbol-graph --minimum-access-level public --skip-synthesized-members > /dev/null
 	@mkdir -p .build/docs && docc convert docs/reference.docc --warnings-as-errors \
-	  --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" --fallback-display-name swift-experimentation --fallback-bundle-identifier swift-experimentation \
+	  --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" \
+	  --fallback-display-name swift-experimentation --fallback-bundle-identifier swift-experimentation \
 	  --output-dir .build/docs/reference.doccarchive && echo "docs: .build/docs/reference.doccarchive"
 
 soak: setup      ## Runs the reliability tests at their full figures, in release mode and one after another; takes long

@@ -7,14 +7,20 @@ import Waiting
 
 @Suite("A case keeps nothing once it has ended")
 struct ReleaseTests {
-    @Test("every provider that a case made is released", arguments: ["identity/*", "outages/*", "caching/*", "evaluation/*"])
+    @Test(
+        "every provider that a case made is released",
+        arguments: ["identity/*", "outages/*", "caching/*", "evaluation/*"]
+    )
     func released(glob: String) async throws {
         let subject = RememberingSubject()
         let cases = ConformanceCase.all.filter { $0.matches(glob) }
         for conformanceCase in cases { _ = await subject.complaint(about: conformanceCase) }
         let made = subject.providers.withLock { $0 }
         #expect(!cases.isEmpty && made.count >= cases.count)
-        try await eventually("all are released", seen: { "\(made.count { $0.provider != nil }) of \(made.count) are held" }) {
+        try await eventually(
+            "all are released",
+            seen: { "\(made.count { $0.provider != nil }) of \(made.count) are held" }
+        ) {
             made.allSatisfy { $0.provider == nil }
         }
     }
@@ -30,7 +36,9 @@ private final class RememberingSubject: ConformanceSubject {
     var capabilities: Set<Capability> { inner.capabilities }
     var wireFields: Set<Received.Field> { inner.wireFields }
 
-    func open(_ world: World) async throws -> any SubjectStage { Stage(inner: try await inner.open(world), subject: self) }
+    func open(_ world: World) async throws -> any SubjectStage {
+        Stage(inner: try await inner.open(world), subject: self)
+    }
 
     private struct Stage: SubjectStage {
         let inner: any SubjectStage
