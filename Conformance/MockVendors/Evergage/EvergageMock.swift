@@ -9,9 +9,9 @@ public actor EvergageMock: MockVendor {
     /// The vendor's name.
     public static let name = "evergage"
 
-    private var world: EvergageWorld
-    private var state = EvergageState()
-    private var faults: [EvergageFault] = []
+    var world: EvergageWorld
+    var state = EvergageState()
+    var faults: [EvergageFault] = []
     private let now: @Sendable () -> Double
 
     /// Creates a vendor with nothing in it but two data sets and one pair of keys.
@@ -176,65 +176,6 @@ public actor EvergageMock: MockVendor {
         return key.canSendEvents ? nil : failure(403)
     }
 
-    // MARK: Receivers
-
-    private func ping(_ request: MockRequest) -> MockResponse {
-        let parameters = EvergageDecoding.parameters(of: request)
-        let item = (parameters["item"] ?? parameters[".item"]).flatMap { EvergageJSON(parsing: $0.utf8) }
-        guard let dataset = parameters["_ds"], world.datasets.contains(dataset), parameters["_ak"]?.isEmpty == false,
-            let millis = parameters[".top"].flatMap(Int.init), (1...60_000).contains(millis),
-            let type = item?["type"]?.text, let id = item?["_id"]?.text
-        else { return .json(#"{"status":"Error"}"#) }
-        let repetition = request.header("X-Event-Id").map { state.isProcessed($0) } ?? false
-        state.log(
-            .object(parameters.mapValues(EvergageJSON.string)),
-            request: request,
-            dataset: dataset,
-            authenticated: false,
-            isRepetition: repetition
-        )
-        if repetition { return .json(#"{"status":"OK"}"#) }
-        request.header("X-Event-Id").map { state.setProcessed($0) }
-        let taken = state.addViewTime(
-            millis,
-            item: "\(EvergageState.fullType(type))/\(id)",
-            named: parameters["userId"],
-            anonymous: parameters[".anonId"],
-            dataset: dataset
-        )
-        if !taken { state.refuseLast() }
-        return .json(taken ? #"{"status":"OK"}"# : #"{"status":"Error"}"#)
-    }
-
-    private func stats(_ request: MockRequest) -> MockResponse {
-        let parameters = EvergageDecoding.parameters(of: request)
-        if let dataset = parameters["_ds"], world.datasets.contains(dataset),
-            let list = parameters[".cStat"].flatMap({ EvergageJSON(parsing: $0.utf8) })?.array
-        {
-            state.log(
-                .object(parameters.mapValues(EvergageJSON.string)),
-                request: request,
-                dataset: dataset,
-                authenticated: false,
-                isRepetition: false
-            )
-            state.addStats(
-                list.compactMap { EvergageEvent.Stat(receiver: $0) },
-                named: parameters["userId"],
-                anonymous: parameters[".anonId"],
-                dataset: dataset
-            )
-        }
-        return MockResponse(status: 200)
-    }
-
-    private func config(dataset: String, application: String) -> MockResponse {
-        guard world.datasets.contains(dataset) else { return failure(404) }
-        guard let applications = world.applications else { return .json(#"{"enabled":true}"#) }
-        guard let settings = applications[application] else { return failure(404) }
-        return .json(settings.description)
-    }
-
     // MARK: Answers
 
     private func answer(
@@ -248,7 +189,7 @@ public actor EvergageMock: MockVendor {
         return .json(EvergageJSON.object(body).description)
     }
 
-    private func failure(_ status: Int) -> MockResponse {
+    func failure(_ status: Int) -> MockResponse {
         .json(#"{"campaignResponses":[],"errorCode":5}"#, status: status)
     }
 
@@ -258,101 +199,5 @@ public actor EvergageMock: MockVendor {
         faults[index].times -= 1
         if faults[index].times <= 0 { faults.remove(at: index) }
         return fault
-    }
-
-    // MARK: The control plane
-
-    /// Answers under `/_mock/`: `events`, `users/{key}`, `campaigns`, `keys`, `datasets`, `options`, `applications`,
-    /// `faults`.
-    public func control(_ request: MockRequest) async -> MockResponse? {
-        let segments = request.segments
-        switch (request.method, segments.first ?? "") {
-        case ("GET", "events"): return .json(EvergageJSON.array(state.received.map(\.json)).description)
-        case ("GET", "users"):
-            guard segments.count == 2 else { return nil }
-            let profile = state.profile(of: segments[1], dataset: request.queryItem("dataset"))
-            return .json((profile ?? EvergageProfile()).json.description, status: profile == nil ? 404 : 200)
-        case ("PUT", "campaigns"), ("PUT", "keys"), ("PUT", "datasets"), ("PUT", "options"), ("PUT", "applications"),
-            ("PUT", "faults"):
-            guard let json = EvergageJSON(parsing: request.body) else {
-                return .json(#"{"error":"not JSON"}"#, status: 400)
-            }
-            do {
-                try configure(segments[0], json)
-                return .json("{}")
-            } catch {
-                return .json(EvergageJSON.object(["error": .string(error.description)]).description, status: 400)
-            }
-        default: return nil
-        }
-    }
-
-    private func configure(_ part: String, _ json: EvergageJSON) throws(MockWorldError) {
-        switch part {
-        case "campaigns": world.campaigns = try EvergageWorld.campaigns(json)
-        case "keys": world.keys = try EvergageWorld.keys(json)
-        case "datasets": world.datasets = try EvergageWorld.datasets(json)
-        case "options": try world.options.update(json)
-        case "applications": world.applications = json.object
-        default: faults = try EvergageFault.list(json)
-        }
-    }
-
-    // MARK: For tests and subjects
-
-    /// What was received, in order.
-    public var received: [EvergageReceived] { state.received }
-
-    /// The campaigns' ids by their experience's.
-    public var campaignsByExperience: [String: String] {
-        Dictionary(world.campaigns.map { ($0.experienceID, $0.campaignID) }, uniquingKeysWith: { first, _ in first })
-    }
-
-    /// Switches the answer "busy" on or off.
-    public func setBusy(_ busy: Bool) { world.options.busy = busy }
-
-    /// Enables or disables every application, as the remote configuration tells it.
-    public func setEnabled(_ enabled: Bool, application: String) {
-        world.applications = [application: ["enabled": .bool(enabled)]]
-    }
-}
-
-// MARK: - Routes
-
-extension EvergageMock {
-    private enum Route {
-        case event(String), authevent(String), ping, stats
-        case config(String, String)
-
-        init?(_ request: MockRequest) {
-            let segments = request.segments
-            switch (segments.count, segments.first) {
-            case (3, "api2") where segments[1] == "event": self = .event(segments[2])
-            case (3, "api2") where segments[1] == "authevent": self = .authevent(segments[2])
-            case (1, "pr"): self = .ping
-            case (1, "msreceiver"): self = .stats
-            case (4, "mobile") where segments[1] == "config" && segments[3].hasSuffix(".json"):
-                self = .config(segments[2], String(segments[3].dropLast(5)))
-            default: return nil
-            }
-        }
-
-        var operation: String {
-            switch self {
-            case .event: "event"
-            case .authevent: "authevent"
-            case .ping: "ping"
-            case .stats: "stats"
-            case .config: "config"
-            }
-        }
-
-        var methods: [String] {
-            switch self {
-            case .event, .ping, .stats: ["GET", "POST"]
-            case .authevent: ["POST"]
-            case .config: ["GET"]
-            }
-        }
     }
 }

@@ -1,0 +1,51 @@
+import Experimentation
+import Synchronization
+
+extension Probe {
+    /// The provider behind the client.
+    public func provider() async throws -> any ExperimentationProvider {
+        _ = try await client()
+        return try unwrap(state.withLock { $0.provider }, "the provider")
+    }
+
+    /// What the provider behind the client plays.
+    public func roles() async throws -> ProviderRoles { try await client().roles }
+
+    /// Puts another store under the client that is made next.
+    public func use(_ store: ClientStore) {
+        state.withLock { state in
+            state.store = store
+            state.reopen = nil
+        }
+    }
+
+    /// Puts something around the stores of clients that are made from now on.
+    func wrapStore(_ wrap: @escaping @Sendable (ClientStore) -> ClientStore) { state.withLock { $0.wrap = wrap } }
+
+    /// Has the events of the client that is made next go elsewhere as well.
+    func send(alsoTo companion: StrangeProvider) {
+        note("events go to another destination as well")
+        state.withLock { $0.companion = companion }
+    }
+
+    /// Another client on the same store, as of another process.
+    ///
+    /// - Parameter provider: Its provider; one of this vendor if `nil`.
+    /// - Returns: The client; it ends with the case.
+    /// - Throws: Why the provider can't be made or started.
+    func anotherClient(of provider: (any ExperimentationProvider)? = nil) async throws -> ExperimentationClient {
+        note("another client begins on the same store")
+        _ = try await client()
+        var made = provider
+        if made == nil { made = try await stage.makeProvider() }
+        let client = try await ExperimentationClient(
+            provider: try unwrap(made, "a provider"),
+            store: try await state.withLock { $0.reopen }?() ?? state.withLock { $0.store },
+            options: state.withLock { $0.options },
+            environment: environment
+        )
+        // Ended with the others.
+        state.withLock { $0.killed.append(client) }
+        return client
+    }
+}
