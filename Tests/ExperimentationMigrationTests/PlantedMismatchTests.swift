@@ -29,6 +29,8 @@ struct PlantedMismatchTests {
         var plan = MigrationPlan(stage: .shadow)
         plan.reassignment = .accepted
         plan.shadow = shadow
+        // These wait for the comparisons, which the other tests would hold up.
+        plan.shadow.isInBackground = false
         return try await ExperimentationClient(
             provider: MigratingProvider(from: old, to: new, plan: plan),
             environment: ClientEnvironment(time: time)

@@ -14,7 +14,7 @@ struct TroubleTests {
         plan.stage = .shadow
         plan.mapping = Mapping()
         plan.reassignment = .accepted
-        plan.shadow = ShadowPolicy(workers: 1, waiting: 2, deadline: .seconds(5), moment: .zero)
+        plan.shadow = ShadowPolicy(workers: 1, waiting: 2, moment: .zero, isInBackground: false)
         let client = try await ExperimentationClient(
             provider: MigratingProvider(from: moves.old, to: HangingProvider(), plan: plan),
             store: moves.store,

@@ -63,6 +63,7 @@ final class MigratingStage: SubjectStage {
         plan.reassignment = .accepted
         // Nor is a second look, for which the leader would be asked once more.
         plan.shadow.moment = .seconds(86_400)
+        plan.shadow.isInBackground = false
         return MigratingProvider(from: one, to: two, plan: plan)
     }
 

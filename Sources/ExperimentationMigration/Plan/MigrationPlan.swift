@@ -110,17 +110,21 @@ public struct ShadowPolicy: Sendable, Hashable {
     public var deadline: Duration
     /// How long both configurations must have been unchanged for a mismatch to count.
     public var moment: Duration
+    /// Whether shadows run at background priority: on a busy machine they wait, and are dropped, before they slow a reader.
+    public var isInBackground: Bool
 
     /// Creates a policy.
     public init(
         workers: Int = 4,
         waiting: Int = 256,
         deadline: Duration = .seconds(5),
-        moment: Duration = .milliseconds(200)
+        moment: Duration = .milliseconds(200),
+        isInBackground: Bool = true
     ) {
         self.workers = workers
         self.waiting = waiting
         self.deadline = deadline
         self.moment = moment
+        self.isInBackground = isInBackground
     }
 }

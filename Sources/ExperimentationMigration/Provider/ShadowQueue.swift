@@ -26,10 +26,12 @@ final class ShadowQueue: Sendable {
     private let state = Mutex(State())
     private let workers: Int
     private let waiting: Int
+    private let priority: TaskPriority
 
     init(_ policy: ShadowPolicy) {
         workers = policy.workers
         waiting = policy.waiting
+        priority = policy.isInBackground ? .background : .medium
     }
 
     var counts: Counts {
@@ -50,7 +52,7 @@ final class ShadowQueue: Sendable {
                 state.lastNumber += 1
                 let number = state.lastNumber
                 // Made under the lock: a worker that ends at once removes itself after it was noted.
-                state.tasks[number] = Task(priority: .background) { await run(work, number) }
+                state.tasks[number] = Task(priority: priority) { await run(work, number) }
             } else if state.line.count < waiting {
                 state.line.append(work)
             } else {

@@ -17,6 +17,7 @@ struct Moves {
         time = ManualTime()
         plan = MigrationPlan(mapping: Self.mapping(experiments))
         plan.shadow.moment = .zero
+        plan.shadow.isInBackground = false
     }
 
     static func mapping(_ count: Int) -> Mapping {
