@@ -50,11 +50,14 @@ bench: setup     ## Measures, in release mode, and prints the figures beside the
 	done
 
 docs: setup      ## Writes docs/comparison.md anew, and the reference of the libraries into .build/docs
-	@tail="$$(sed -n '/^## From one to another/,$$p' docs/comparison.md)"; \
-	$(SWIFT) run -q xp compare --format markdown --output docs/comparison.md --without-timings && \
-	printf '\n%s\n' "$$tail" >> docs/comparison.md
 	@$(SWIFT) run -q xp compare --from flagship --to evergage --format markdown --output docs/comparison-flagship-evergage.md --without-timings
 	@$(SWIFT) run -q xp compare --from sigma --to flagship-bucketing --format markdown --output docs/comparison-sigma-flagship.md --without-timings
+	@tail="$$(sed -n '/^## From one to another/,/^<!-- pairs -->/p' docs/comparison.md)"; \
+	$(SWIFT) run -q xp compare --growth --monthly-users 100000 --format markdown --output docs/comparison.md --without-timings && \
+	{ printf '\n%s\n' "$$tail"; \
+	  for pair in flagship-evergage sigma-flagship; do \
+	    printf '\n'; sed -n '/^## .*, in short$$/,/^## Step by step/p' "docs/comparison-$$pair.md" | sed -e '/^## Step by step/d' -e 's/^##/###/' | sed -e '$$d'; \
+	  done; } >> docs/comparison.md
 	@$(SWIFT) package dump-symbol-graph --minimum-access-level public --skip-synthesized-members > /dev/null
 	@mkdir -p .build/docs && docc convert docs/reference.docc --warnings-as-errors \
 	  --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" \

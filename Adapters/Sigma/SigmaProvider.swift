@@ -37,8 +37,8 @@ public struct SigmaProvider: ExperimentationProvider {
 
     /// All capabilities of decisions, none of events.
     public let capabilities: Set<Capability> = [
-        .flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation, .offlineStart, .experiments, .holdouts,
-        .controlGroups, .overrides,
+        .flags, .objectFlags, .flagMetadata, .targeting, .dateTargeting, .versionTargeting, .localEvaluation,
+        .offlineStart, .experiments, .layers, .holdouts, .controlGroups, .overrides,
     ]
 
     /// Checks the settings.

@@ -1,10 +1,12 @@
 /// How numbers are written for people, the same in every report and every country.
 public enum Wording {
-    /// A number of bytes: `812 B`, `1.4 kB`, `3.2 MB`.
+    /// A number of bytes: `812 B`, `1.4 kB`, `3.2 MB`, `1.1 GB`.
     public static func bytes(_ count: Int) -> String {
         if count < 1000 { return "\(count) B" }
         if count < 1_000_000 { return tenths(count, 1000) + " kB" }
-        return tenths(count, 1_000_000) + " MB"
+        if count < 1_000_000_000 { return tenths(count, 1_000_000) + " MB" }
+        if count < 1_000_000_000_000 { return tenths(count, 1_000_000_000) + " GB" }
+        return tenths(count, 1_000_000_000_000) + " TB"
     }
 
     /// Milliseconds with as many digits as mean something.
@@ -54,7 +56,7 @@ public enum Wording {
     }
 
     private static func tenths(_ count: Int, _ unit: Int) -> String {
-        let tenths = (count * 10 + unit / 2) / unit
+        let tenths = count > .max / 20 ? count / unit * 10 : (count * 10 + unit / 2) / unit
         return "\(tenths / 10).\(tenths % 10)"
     }
 

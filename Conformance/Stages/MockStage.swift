@@ -114,6 +114,12 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
         if isReachable { try await server.start() } else { await server.stop() }
     }
 
+    /// Has the server answer as one that is this far away.
+    public func setRoundTrip(_ duration: Duration) async -> Bool {
+        server.setRoundTrip(duration)
+        return true
+    }
+
     /// What the vendor took.
     public func received() async throws -> [Received] { try await wire.received(vendor, server.journal) }
 

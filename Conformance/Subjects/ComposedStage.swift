@@ -78,6 +78,12 @@ final class ComposedStage: SubjectStage {
         for stage in stages { try await stage.setReachable(isReachable) }
     }
 
+    func setRoundTrip(_ duration: Duration) async -> Bool {
+        var isEverywhere = true
+        for stage in stages where await !stage.setRoundTrip(duration) { isEverywhere = false }
+        return isEverywhere
+    }
+
     func received() async throws -> [Received] {
         var all: [Received] = []
         for (index, stage) in stages.enumerated() {

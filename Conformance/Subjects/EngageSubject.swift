@@ -32,9 +32,13 @@ public struct EngageSubject: ConformanceSubject {
             .killSwitch: "Engage has no kill switch",
             .offlineStart: "Engage has no decisions that could be kept",
         ]
-        let flags: [Capability] = [.flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation]
+        let flags: [Capability] = [
+            .flags, .objectFlags, .flagMetadata, .targeting, .dateTargeting, .versionTargeting, .localEvaluation,
+        ]
         for capability in flags { reasons[capability] = "Engage has no flags" }
-        let experiments: [Capability] = [.experiments, .stickyAssignments, .holdouts, .controlGroups, .overrides]
+        let experiments: [Capability] = [
+            .experiments, .stickyAssignments, .layers, .holdouts, .controlGroups, .overrides,
+        ]
         for capability in experiments { reasons[capability] = "Engage has no experiments" }
         return reasons
     }

@@ -28,8 +28,8 @@ public struct EvergageSubject: ConformanceSubject {
         let noFlags = "Evergage has no flags: it answers events with campaigns"
         var reasons: [Capability: String] = [:]
         for capability: Capability in [
-            .flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation, .offlineStart, .experiments,
-            .stickyAssignments, .holdouts, .overrides,
+            .flags, .objectFlags, .flagMetadata, .targeting, .dateTargeting, .versionTargeting, .localEvaluation,
+            .offlineStart, .experiments, .stickyAssignments, .layers, .holdouts, .overrides,
         ] { reasons[capability] = noFlags }
         reasons[.exposures] = "Evergage counts impressions of campaigns, not exposures of flags"
         reasons[.batching] = "Evergage takes one event a request"

@@ -36,6 +36,9 @@ public struct FlagshipSubject: ConformanceSubject {
     public var reasons: [Capability: String] {
         [
             .localEvaluation: "In this mode the Decision API decides; flagship-bucketing decides here",
+            .dateTargeting: "Flagship's operators compare numbers and texts, not dates",
+            .versionTargeting: "Flagship's SDKs know no operator for versions",
+            .layers: "Flagship has no layers; an account can only be set to one test for each visitor",
             .holdouts: "Flagship has no holdouts",
             .overrides: "Flagship has no assignments that a device could force",
             .commerce: "Flagship has transactions, but no views of items and no carts",

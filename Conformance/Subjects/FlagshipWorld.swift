@@ -15,6 +15,13 @@ enum FlagshipWorld {
         if !world.campaigns.isEmpty {
             gaps.append(WorldGap("campaigns", "Flagship doesn't answer events with campaigns"))
         }
+        for flag in world.flags
+        where flag.rules.contains(where: { $0.when.contains { $0.comparison.isOfDatesOrVersions } }) {
+            gaps.append(WorldGap("flags/\(flag.key)", "Flagship compares neither dates nor versions"))
+        }
+        for experiment in world.experiments where experiment.layer != nil {
+            gaps.append(WorldGap("experiments/\(experiment.id)/layer", "Flagship has no layers"))
+        }
         let flags = world.flags.filter { !$0.isDisabled }
         // Later campaigns win over earlier ones: what holds for everybody comes first, what holds for few last.
         let plain = flags.map(plainCampaign)
@@ -100,7 +107,8 @@ enum FlagshipWorld {
                 case .lessThan: "LOWER_THAN"
                 case .greaterThan: "GREATER_THAN"
                 case .contains: "CONTAINS"
-                case .unknownOperator: "RESEMBLES"
+                // What it has no operator for never matches; the gaps say so.
+                case .before, .after, .onDay, .versionBefore, .versionAfter, .unknownOperator: "RESEMBLES"
                 }
             return ["operator": .string(comparison), "key": .string(condition.attribute), "value": condition.value]
         }

@@ -48,8 +48,11 @@ extension World {
         )
         copy.holdouts = holdouts.filter { $0.experiments.isEmpty || $0.experiments.contains(experiment.id) }.map(\.id)
         let targeting = experiment.targeting
-        if !targeting.isEmpty {
-            copy.audience = { context in targeting.allSatisfy { $0.matches(context.user.attributes) } }
+        let layer = experiment.layer
+        if !targeting.isEmpty || layer != nil {
+            copy.audience = { context in
+                targeting.allSatisfy { $0.matches(context.user.attributes) } && layer?.holds(context.user.id) != false
+            }
         }
         return copy
     }

@@ -27,11 +27,15 @@ public struct OFREPSubject: ConformanceSubject {
         let noEvents = "OFREP has no events: it evaluates flags, and nothing else"
         let noExperiments = "OFREP tells a flag's value and variant, not which experiment gave it"
         let eventful: [Capability] = [.exposures, .tracking, .commerce, .batching, .eventIDs, .consentSignal]
-        let experimental: [Capability] = [.experiments, .stickyAssignments, .holdouts, .controlGroups, .overrides]
+        let experimental: [Capability] = [
+            .experiments, .stickyAssignments, .layers, .holdouts, .controlGroups, .overrides,
+        ]
         return Dictionary(uniqueKeysWithValues: eventful.map { ($0, noEvents) })
             .merging(experimental.map { ($0, noExperiments) }) { $1 }
             .merging([
                 .flagMetadata: "the server's metadata is handed on, but the suite asks for that of an experiment",
+                .dateTargeting: "OFREP doesn't say which comparisons a server has",
+                .versionTargeting: "OFREP doesn't say which comparisons a server has",
                 .localEvaluation: "OFREP's server decides; its rules aren't published",
                 .identityLinking: "OFREP has one id for each user, and nothing to link",
                 .campaigns: "OFREP has no campaigns",
@@ -101,6 +105,9 @@ extension World {
         if !experiments.isEmpty { gaps.append(WorldGap("experiments", "OFREP doesn't tell of experiments")) }
         if !holdouts.isEmpty { gaps.append(WorldGap("holdouts", "OFREP has no holdouts")) }
         if !campaigns.isEmpty { gaps.append(WorldGap("campaigns", "OFREP has no campaigns")) }
+        for flag in flags where flag.rules.contains(where: { $0.when.contains { $0.comparison.isOfDatesOrVersions } }) {
+            gaps.append(WorldGap("flags/\(flag.key)", "OFREP doesn't say which comparisons a server has"))
+        }
         if lifetime != nil { gaps.append(WorldGap("lifetime", "OFREP doesn't say how long an answer is good")) }
         return gaps
     }

@@ -92,6 +92,10 @@ extension World {
         for flag in flags where flag.rules.contains(where: { $0.when.contains(where: \.comparesTexts) }) {
             gaps.append(WorldGap("flags/\(flag.key)", "Sigma orders numbers, not texts"))
         }
+        for flag in flags where flag.rules.contains(where: { $0.when.contains(where: \.comparesOtherVersions) }) {
+            let reason = "Sigma compares the versions of the application and of the system, and no others"
+            gaps.append(WorldGap("flags/\(flag.key)", reason))
+        }
         for experiment in experiments where experiment.targeting.contains(where: \.comparesTexts) {
             gaps.append(WorldGap("experiments/\(experiment.id)/targeting", "Sigma orders numbers, not texts"))
         }
@@ -121,6 +125,10 @@ extension World {
             ),
         ]
         if !experiment.targeting.isEmpty { members["targets"] = .object(experiment.targeting.sigma) }
+        if let layer = experiment.layer {
+            members["layer_id"] = .string(layer.id)
+            members["layer_bounds"] = [["lower_bound": .int(layer.from), "upper_bound": .int(layer.to)]]
+        }
         return .object(members)
     }
 }
@@ -194,7 +202,13 @@ extension World.Condition {
         [.lessThan, .greaterThan].contains(comparison) && value.doubleValue == nil
     }
 
+    fileprivate var comparesOtherVersions: Bool { comparison.isOfVersions && !Self.versions.contains(attribute) }
+
+    /// The vendor's properties that hold versions.
+    private static let versions: Set<String> = ["appVersion", "os.version"]
+
     fileprivate var sigma: FlagValue {
+        let name = comparison.isOfVersions && Self.versions.contains(attribute) ? attribute : "custom." + attribute
         let texts: [FlagValue] = (value.arrayValue ?? [value]).map { .string($0.stringValue ?? $0.description) }
         let sign =
             switch comparison {
@@ -203,9 +217,14 @@ extension World.Condition {
             case .lessThan: "less"
             case .greaterThan: "greater"
             case .contains: "contains"
+            case .before: "before time"
+            case .after: "after time"
+            case .onDay: "on date"
+            case .versionBefore: "less"
+            case .versionAfter: "greater"
             case .unknownOperator: "resembles"
             }
-        return ["name": .string("custom." + attribute), "condition_sign": .string(sign), "value": .array(texts)]
+        return ["name": .string(name), "condition_sign": .string(sign), "value": .array(texts)]
     }
 }
 

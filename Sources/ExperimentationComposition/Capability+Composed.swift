@@ -3,11 +3,11 @@ import Experimentation
 extension Capability {
     /// What one flag in two must not lack: there only if everybody who decides has it.
     private static let ofEveryDecider: Set<Capability> = [
-        .flags, .objectFlags, .targeting, .localEvaluation, .offlineStart,
+        .flags, .objectFlags, .targeting, .dateTargeting, .versionTargeting, .localEvaluation, .offlineStart,
     ]
     /// What is there as soon as somebody who decides has it.
     private static let ofAnyDecider: Set<Capability> = [
-        .experiments, .stickyAssignments, .holdouts, .controlGroups, .overrides,
+        .experiments, .stickyAssignments, .layers, .holdouts, .controlGroups, .overrides,
     ]
     /// What is there as soon as anybody has it.
     private static let ofAnyone: Set<Capability> = [

@@ -19,6 +19,50 @@ struct CompareTests {
         #expect(names.prefix(2) == ["flagship", "sigma"])
     }
 
+    @Test("a month and the growth of traffic follow the schema, in every format")
+    func cost() async throws {
+        let arguments = [
+            "compare", "--vendor", "sigma", "--vendor", "engage", "--growth", "--monthly-users", "1000", "--sessions",
+            "2",
+            "--reads", "3", "--events", "4",
+        ]
+        let result = try await Tool.run(arguments + ["--format", "json"])
+        #expect(result.status == 0, "\(result.errors)")
+        let document = try JSONValue(result.output)
+        #expect(try JSONSchema(named: "comparison").problems(of: document) == [])
+        let comparison = try #require(document["comparison"])
+        #expect(comparison["usage"]?["monthlyUsers"]?.number == 1000)
+        let (sigma, engage) = (comparison["vendors"]?.array?.first, comparison["vendors"]?.array?.last)
+        #expect(sigma?["monthly"]?["billedEvents"] == nil && sigma?["monthly"]?["requests"]?.number == 2000)
+        #expect(engage?["monthly"]?["billedEvents"]?.number == 8000)
+        #expect(sigma?["growth"]?["flags"]?.array?.count == 3 && sigma?["growth"]?["events"]?.array?.count == 0)
+        #expect(engage?["growth"]?["flags"]?.array?.count == 0 && engage?["growth"]?["events"]?.array?.count == 3)
+        for format in ["text", "markdown", "html"] {
+            let text = try await Tool.run(arguments + ["--format", format]).output.replacing(/\s+/, with: " ")
+            for word in ["1,000 users with 2 sessions each", "8,000", "takes none", "by the number of flags"] {
+                #expect(text.contains(word), "\(format): \(word)")
+            }
+        }
+    }
+
+    @Test("eleven rounds of a debug build have no times, and it is said; of a released one they have")
+    func times() async throws {
+        let result = try await Tool.run([
+            "compare", "--scenario", "kill-switch", "--vendor", "sigma", "--rounds", "11", "--round-trip", "5",
+            "--format",
+            "json",
+        ])
+        let comparison = try #require(try JSONValue(result.output)["comparison"])
+        #if DEBUG
+            #expect(comparison["timing"] == nil)
+            #expect(
+                result.errors == "xp: times are left out, for this is a debug build; expected swift build -c release\n"
+            )
+        #else
+            #expect(comparison["timing"]?["roundTripMilliseconds"]?.number == 5)
+        #endif
+    }
+
     @Test("a swap follows the schema")
     func swap() async throws {
         let result = try await Tool.run([
@@ -52,7 +96,8 @@ struct CompareTests {
     @Test(
         "the pages are what xp compare writes now: make docs brings them up to date",
         arguments: [
-            ("comparison", []), ("comparison-flagship-evergage", ["--from", "flagship", "--to", "evergage"]),
+            ("comparison", ["--growth", "--monthly-users", "100000"]),
+            ("comparison-flagship-evergage", ["--from", "flagship", "--to", "evergage"]),
             ("comparison-sigma-flagship", ["--from", "sigma", "--to", "flagship-bucketing"]),
         ]
     )
@@ -64,6 +109,29 @@ struct CompareTests {
         let differing = zip(Self.comparable(page), Self.comparable(result.output)).filter { $0 != $1 }
         #expect(differing.map(\.0) == [])
         #expect(Self.comparable(page).count == Self.comparable(result.output).count)
+    }
+
+    @Test("the first page has the first screen of both pairs, and leads to every scenario")
+    func firstScreens() throws {
+        func page(_ name: String) throws -> String {
+            try String(contentsOf: Tool.root.appending(path: "docs/\(name).md"), encoding: .utf8)
+        }
+        let whole = try page("comparison")
+        for name in ["comparison-flagship-evergage", "comparison-sigma-flagship"] {
+            let screen = try #require(
+                try page(name).firstMatch(of: /## [^\n]*, in short\n[\s\S]*?(?=\n## Step by step)/)
+            )
+            let below = screen.output.split(separator: "\n", omittingEmptySubsequences: false).map {
+                $0.hasPrefix("##") ? "#" + $0 : String($0)
+            }
+            let text = below.joined(separator: "\n").trimmingCharacters(in: .newlines)
+            #expect(text.contains("#### Breaks\n"))
+            #expect(whole.contains(text), "\(name)")
+        }
+        let files = try FileManager.default.contentsOfDirectory(
+            atPath: Tool.root.appending(path: "docs/scenarios").path
+        )
+        #expect(files.filter { !whole.contains("(scenarios/\($0))") } == [])
     }
 
     /// Bytes are left out: what a clock says takes a digit more or less.

@@ -97,8 +97,24 @@ struct HTMLTests {
     @Test("differences are marked in words, not by colour alone")
     func marksDifferences() {
         let rows = Self.page.matches(of: /<tr class="(differs|same)" id="step-(\d+)">/)
-        #expect(rows.map { String($0.output.1) } == ["same", "same", "same", "differs", "differs"])
+        #expect(
+            rows.map { "\($0.output.2) \($0.output.1)" } == ["1 same", "4 differs", "5 differs", "2 same", "3 same"]
+        )
         #expect(Self.page.matches(of: /<span class="mark">differs<\/span>/).count == 2)
+    }
+
+    @Test("steps that at most one vendor has are folded, and all of them are there")
+    func folds() throws {
+        let fold = try #require(
+            Self.page.firstMatch(of: /<details class="folded"><summary>(.*)<\/summary>([\s\S]*?)<\/details>/)
+        )
+        #expect(fold.output.1 == "2 steps that at most one of the vendors has")
+        #expect(fold.output.2.matches(of: /id="step-(\d+)"/).map { String($0.output.1) } == ["2", "3"])
+    }
+
+    @Test("growth is drawn as lines, one for each vendor that has such a thing")
+    func lines() {
+        #expect(Self.page.matches(of: /<polyline points="[0-9., ]+"\/>/).count == 2)
     }
 
     @Test("the exchanges can be unfolded, and the failed ones are marked")

@@ -12,7 +12,33 @@ enum MadeUp {
         .init(number: 5, title: "What waits is delivered", action: "flush"),
     ]
 
-    static let north = VendorStory(
+    static let north = {
+        var story = northStory
+        story.growth = Growth(
+            flags: [
+                .init(count: 10, traffic: Traffic(requests: 1, bytesSent: 800, bytesReceived: 1_000, connections: 1)),
+                .init(count: 100, traffic: Traffic(requests: 1, bytesSent: 800, bytesReceived: 9_000, connections: 1)),
+                .init(
+                    count: 1_000,
+                    traffic: Traffic(requests: 1, bytesSent: 800, bytesReceived: 89_000, connections: 1)
+                ),
+            ],
+            events: [
+                .init(count: 10, traffic: Traffic(requests: 2, bytesSent: 3_100, bytesReceived: 60, connections: 0))
+            ]
+        )
+        story.monthly = MonthlyCost(
+            of: usage,
+            first: .init(requests: 3, bytesSent: 4_000, bytesReceived: 2_000, events: 11),
+            later: [.init(requests: 2, bytesSent: 3_000, bytesReceived: 500, events: 10)],
+            takesEvents: true
+        )
+        return story
+    }()
+
+    static let usage = Usage(monthlyUsers: 50_000, sessions: 3, reads: 7, events: 9)
+
+    private static let northStory = VendorStory(
         name: "north",
         capabilities: [.flags, .experiments, .exposures, .tracking],
         reasons: ["campaigns": "North has no campaigns"],
@@ -35,7 +61,7 @@ enum MadeUp {
             StepOutcome(
                 step: 5,
                 traffic: Traffic(requests: 2, bytesSent: 1300, bytesReceived: 240, connections: 0),
-                latency: Latency(p50: 3.5, p99: 3.5),
+                latency: Latency(p50: 3.5, p99: 4.5),
                 events: EventCount(delivered: 2),
                 exchanges: [2, 3]
             ),
@@ -97,11 +123,18 @@ enum MadeUp {
         failure: "step 5 did not end within 10 s"
     )
 
-    static let comparison = Comparison(
+    static let comparison = {
+        var comparison = plain
+        comparison.timing = Timing(rounds: 120, roundTripMilliseconds: 40)
+        comparison.usage = usage
+        return comparison
+    }()
+
+    private static let plain = Comparison(
         scenario: "made-up",
         title: "A shop & its <checkout>",
         summary: "Ada buys a teapot.",
-        rounds: 20,
+        rounds: 120,
         steps: steps,
         vendors: [north, south]
     )

@@ -13,10 +13,11 @@ struct ReportTests {
         let text = Self.report.text(as: .text)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.filter { $0.count > 100 } == [])
-        #expect(text.contains("-  3  Which <colour> has the checkout?"))
+        #expect(text.contains("\n-     2 steps that at most one of the vendors has: 2 (north), 3 (north)\n"))
+        #expect(!text.contains("Which <colour> has the checkout?\n"))
         #expect(text.contains("*  4  She buys"))
         #expect(text.contains("\"green\" SPLIT (v-2)"))
-        #expect(text.contains("1 req ↑812 B ↓1.4 kB  2.10/9.75 ms"))
+        #expect(text.contains("2 req ↑1.3 kB ↓240 B  3.50/4.50 ms"))
         #expect(text.contains("unsupported: South has no flags"))
         #expect(text.contains("   1  Ada opens the shop\n      all"))
         #expect(text.contains("not reached"))
@@ -70,9 +71,13 @@ struct ReportTests {
     @Test("every figure of the comparison stands in every format", arguments: ["text", "markdown", "html"])
     func figuresEverywhere(format: String) throws {
         let text = Self.report.text(as: try #require(ComparisonReport.Format(rawValue: format))).lowercased()
+            .replacing(/\s+/, with: " ")
         for word in [
             "requests", "sent", "received", "reused", "exposures", "delivered", "pending", "purged", "dropped",
-            "repeated", "lost", "split", "v-2", "transport", "2.10/9.75 ms", "local-evaluation", "track(.purchase)",
+            "repeated", "lost", "split", "v-2", "transport", "3.50/4.50 ms", "local-evaluation", "track(.purchase)",
+            "round trips", "the median of 120 rounds, and the 99th percentile; round trip: 40.0 ms for each request",
+            "50,000 users with 3 sessions each; in a session 7 reads and 9 events", "350,000", "500.0 mb", "150.0 mb",
+            "1,550,000", "billed events", "89.0 kb", "3.1 kb", "by the number of flags", "south",
         ] {
             #expect(text.contains(word), "\(word)")
         }
@@ -96,7 +101,10 @@ struct ReportTests {
             #expect(columns == nil || columns == count, "\(line)")
             columns = count
         }
-        #expect(text.contains("| 3 | Which &lt;colour>"))
+        let fold = "<details><summary>2 steps that at most one of the vendors has</summary>\n\n|"
+        let parts = text.split(separator: fold, maxSplits: 1)
+        #expect(parts.count == 2 && parts[0].contains("| 5 • |") && !parts[0].contains("| 3 | Which &lt;colour>"))
+        #expect(parts[1].split(separator: "\n\n</details>", maxSplits: 1)[0].contains("| 3 | Which &lt;colour>"))
         #expect(text.contains("| 4 • | She buys"))
         #expect(text.contains("`delivery/order`: South orders by arrival ([more](docs/south.md#order))"))
     }
@@ -105,10 +113,17 @@ struct ReportTests {
     func json() throws {
         struct Document: Decodable {
             var comparison: Comparison
+            var rows: [Row]
             var swap: Swap?
+        }
+        struct Row: Decodable, Equatable {
+            var step: Int
+            var kind: RowKind
         }
         let document = try JSONDecoder().decode(Document.self, from: Data(Self.report.text(as: .json).utf8))
         #expect(document.comparison == MadeUp.comparison)
+        let kinds: [RowKind] = [.same, .unsupported, .unsupported, .different, .different]
+        #expect(document.rows == kinds.enumerated().map { Row(step: $0 + 1, kind: $1) })
         #expect(document.swap == MadeUp.comparison.swap(from: "north", to: "south"))
     }
 
@@ -116,7 +131,7 @@ struct ReportTests {
     func withoutTimings() {
         let bare = MadeUp.comparison.withoutTimings
         #expect(bare.vendors.allSatisfy { $0.outcomes.allSatisfy { $0.latency == nil } })
-        #expect(bare.vendors[0].traffic == MadeUp.north.traffic)
+        #expect(bare.vendors[0].traffic == MadeUp.north.traffic && bare.timing == nil)
         #expect(!ComparisonReport(bare).text(as: .markdown).contains(" ms"))
     }
 
@@ -141,6 +156,7 @@ struct ReportTests {
         "figures are written for people",
         arguments: [
             (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1449, "1.4 kB"), (1_250_000, "1.3 MB"),
+            (2_449_000_000, "2.4 GB"), (7_000_000_000_000, "7.0 TB"),
         ]
     )
     func bytes(count: Int, text: String) {
@@ -158,11 +174,41 @@ struct ReportTests {
         #expect(Wording.milliseconds(value) == text)
     }
 
-    @Test("the median and the 99th percentile are those of the measurements")
-    func latency() {
-        let hundred = (1...100).map { Duration.milliseconds($0) }
-        #expect(Latency(of: hundred) == Latency(p50: 51, p99: 100))
-        #expect(Latency(of: [.microseconds(1500)]) == Latency(p50: 1.5, p99: 1.5))
-        #expect(Latency(of: []) == nil)
+    @Test(
+        "a step is unsupported where at most one vendor has such a thing, and otherwise as those who have it",
+        arguments: [
+            (["a", "a", "a"], RowKind.same), (["a", "a", nil], .same), (["a", "b", nil], .different),
+            (["a", nil, nil], .unsupported), ([nil, nil, nil], .unsupported), (["a"], .same), ([nil], .unsupported),
+        ]
+    )
+    func rowKinds(values: [String?], kind: RowKind) {
+        let stories = values.enumerated().map { number, value in
+            VendorStory(
+                name: "vendor-\(number)",
+                outcomes: [
+                    value.map {
+                        StepOutcome(
+                            step: 1,
+                            evaluation: .init(
+                                flag: "f",
+                                value: .string($0),
+                                variant: "variant-\(number)",
+                                reason: "STATIC"
+                            ),
+                            events: EventCount(pending: number)
+                        )
+                    } ?? StepOutcome(step: 1, kind: .unsupported, note: "nothing like it")
+                ]
+            )
+        }
+        let comparison = Comparison(
+            scenario: "s",
+            title: "s",
+            steps: [.init(number: 1, title: "It is read", action: "read")],
+            vendors: stories
+        )
+        #expect(comparison.kind(of: 1) == kind)
+        #expect(comparison.foldedSteps.map(\.number) == (kind == .unsupported ? [1] : []))
+        #expect(comparison.shownSteps.map(\.number) == (kind == .unsupported ? [] : [1]))
     }
 }

@@ -29,7 +29,7 @@ struct RunnerTests {
         #expect(color.evaluation?.value == "green")
         #expect(color.evaluation?.reason == "SPLIT")
         #expect(color.events.accepted == 1, "reading it is the exposure")
-        #expect(color.latency != nil)
+        #expect(color.latency == nil, "two rounds are too few")
         #expect(try outcome("She sees the new checkout").assignment?.variation == "Green button")
         #expect(try outcome("She sees the new checkout").events.accepted == 0, "it was exposed by reading already")
         #expect(try outcome("What waits is delivered").events.pending == 0)

@@ -11,6 +11,11 @@ struct WorldDocumentTests {
         #expect(try JSONDecoder().decode(World.self, from: JSONEncoder().encode(world)) == world)
     }
 
+    @Test("the world of every case is read back as it was written", arguments: ConformanceCase.all)
+    func roundTripOfCases(_ conformanceCase: ConformanceCase) throws {
+        #expect(try World(json: try conformanceCase.world.json()) == conformanceCase.world)
+    }
+
     @Test(
         "what is wrong is named by document, place and expectation",
         arguments: [
@@ -40,6 +45,14 @@ struct WorldDocumentTests {
             (
                 #"{"name":"w","experiments":[{"id":"e","variations":[{"id":"v","weight":60},{"id":"u","weight":60}]}]}"#,
                 "w.json: experiments[0].variations: the weights sum up to 120, more than 100"
+            ),
+            (
+                #"{"name":"w","experiments":[{"id":"e","layer":{"id":"l","from":50,"to":50},"variations":[{"id":"v","weight":9}]}]}"#,
+                "w.json: experiments[0].layer.to: expected more than \"from\", which is 50, found 50"
+            ),
+            (
+                #"{"name":"w","experiments":[{"id":"e","layer":{"id":"l","from":0,"to":5,"x":1},"variations":[{"id":"v","weight":9}]}]}"#,
+                "w.json: experiments[0].layer.x: unknown key; known here are"
             ),
             (#"{"name":"w","users":[{"attributes":{}}]}"#, "w.json: users[0].id: expected a text, found nothing"),
             (

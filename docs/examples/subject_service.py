@@ -331,7 +331,7 @@ class Handler(BaseHTTPRequestHandler):
             command = json.loads(body)
             name = command.get("command")
             if name in COMMANDS:
-                answer = {"result": getattr(SERVICE, name)(command)}
+                answer = {"result": getattr(SERVICE, name.replace(".", "_"))(command)}
             else:
                 answer = {"unsupported": f"the example knows no command {name}"}
         except Failure as failure:
@@ -355,7 +355,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
 
-if __name__ == "__main__":
+def serve():
     server = Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0), Handler)
     # Whoever started it holds its input; when they are gone, so is it.
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
@@ -364,3 +364,7 @@ if __name__ == "__main__":
         server.serve_forever()
     except KeyboardInterrupt:
         pass
+
+
+if __name__ == "__main__":
+    serve()

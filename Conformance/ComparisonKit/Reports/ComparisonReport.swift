@@ -42,14 +42,27 @@ public struct ComparisonReport: Sendable {
                 WrittenForm.of(comparison, as: MarkdownText.of),
                 swap.map { WrittenForm.of($0, as: MarkdownText.of) }
             ).text
-        case .json: WrittenForm.json(Document(comparison: comparison, swap: swap))
+        case .json:
+            WrittenForm.json(
+                Document(
+                    comparison: comparison,
+                    rows: comparison.steps.map { Row(step: $0.number, kind: comparison.kind(of: $0.number)) },
+                    swap: swap
+                )
+            )
         case .html: HTMLReport(comparison, swap).text
         }
     }
 
     private struct Document: Codable {
         var comparison: Comparison
+        var rows: [Row]
         var swap: Swap?
+    }
+
+    private struct Row: Codable {
+        var step: Int
+        var kind: RowKind
     }
 }
 

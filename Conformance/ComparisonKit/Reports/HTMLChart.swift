@@ -41,7 +41,7 @@ enum HTMLChart {
     /// How long each step took with each vendor: a strip of columns a vendor, the thin line being the 99th percentile.
     static func latency(_ comparison: Comparison) -> String {
         let stories = comparison.vendors.filter { $0.outcomes.contains { $0.latency != nil } }
-        let most = stories.flatMap(\.outcomes).compactMap { $0.latency?.p99 }.max() ?? 1
+        let most = stories.flatMap(\.outcomes).compactMap { $0.latency.map { $0.p99 ?? $0.p50 } }.max() ?? 1
         let column = 660.0 / Double(max(comparison.steps.count, 1))
         let height = 64.0
         var marks = ""
@@ -58,7 +58,7 @@ enum HTMLChart {
                 }
                 guard let latency = story.outcome(of: step.number)?.latency else { continue }
                 let tall = root(latency.p50, most) * height
-                let whisker = root(latency.p99, most) * height
+                let whisker = root(latency.p99 ?? latency.p50, most) * height
                 let title = "Step \(step.number), \(step.title): \(latency.sentence)"
                 marks +=
                     "<g><title>\(HTML.escaped(title))</title>"
@@ -77,7 +77,7 @@ enum HTMLChart {
         )
     }
 
-    private static func figure(_ caption: String, _ label: String, viewBox: String, _ body: String) -> String {
+    static func figure(_ caption: String, _ label: String, viewBox: String, _ body: String) -> String {
         """
         <figure><figcaption>\(HTML.escaped(caption))</figcaption>
         <div class="scroll" tabindex="0" role="region" aria-label="\(HTML.escaped(caption))">\
@@ -89,7 +89,7 @@ enum HTMLChart {
         "<rect class=\"\(style)\" x=\"\(x)\" y=\"\(y)\" width=\"\(fixed(max(length, 1)))\" height=\"\(height)\" rx=\"3\"/>"
     }
 
-    private static func text(_ x: Int, _ y: Int, _ text: String, _ style: String = "figure") -> String {
+    static func text(_ x: Int, _ y: Int, _ text: String, _ style: String = "figure") -> String {
         "<text class=\"\(style)\" x=\"\(x)\" y=\"\(y)\">\(HTML.escaped(text))</text>"
     }
 
@@ -99,7 +99,7 @@ enum HTMLChart {
         most > 0 && value > 0 ? (value / most).squareRoot() : 0
     }
 
-    private static func fixed(_ value: Double) -> String {
+    static func fixed(_ value: Double) -> String {
         let tenths = Int(exactly: (value * 10).rounded()) ?? 0
         return "\(tenths / 10).\(abs(tenths % 10))"
     }

@@ -15,7 +15,7 @@ struct HTMLReport {
         let sections = [
             swap.map { HTMLSwap($0).firstScreen } ?? "", swap.map { HTMLSwap($0).section } ?? "", glance, questions,
             HTMLSteps(comparison).section,
-            charts, fidelity, matrix, limits,
+            charts, CostHTML(comparison).section, fidelity, matrix, limits,
             HTMLTranscripts(comparison).section,
         ]
         return HTMLPage(
@@ -27,8 +27,8 @@ struct HTMLReport {
             skip: "steps",
             skipTitle: "Skip to the steps",
             sections: sections,
-            footer: "Every vendor was played by a stand-in that speaks its wire protocol on a local socket; latencies "
-                + "are those of this machine and mean something only beside each other."
+            footer: "Every vendor was played by a stand-in that speaks its wire protocol on a local socket. "
+                + HTML.escaped(comparison.timing?.sentence ?? "No times were measured.")
         ).text
     }
 
@@ -36,6 +36,7 @@ struct HTMLReport {
 
     private var navigation: String {
         var links = [("glance", "At a glance"), ("steps", "Step by step"), ("charts", "Time and traffic")]
+        if CostHTML(comparison).isThere { links.append(("cost", "What it costs")) }
         links += [("matrix", "Capabilities"), ("wire", "On the wire")]
         if !comparison.questions.isEmpty { links.insert(("questions", "Questions"), at: 1) }
         if swap != nil { links = [("short", "In short"), ("swap", "What would change")] + links }
@@ -54,6 +55,7 @@ struct HTMLReport {
                 ("Unsupported", String(unsupported)),
                 ("Requests", String(traffic.requests)),
                 ("Sent / received", "\(Wording.bytes(traffic.bytesSent)) / \(Wording.bytes(traffic.bytesReceived))"),
+                ("Round trips", String(traffic.roundTrips)),
                 ("Connections reused", traffic.reuse.map { "\($0) %" } ?? "–"),
                 ("Exposures", String(vendor.exposures)),
                 ("Events delivered", "\(vendor.ledger.delivered) of \(vendor.ledger.accepted)"),
@@ -137,6 +139,7 @@ struct HTMLReport {
         let latency = isTimed ? HTMLChart.latency(comparison) : ""
         return """
             <section id="charts" aria-labelledby="charts-title"><h2 id="charts-title">Time and traffic</h2>
+            \(comparison.timing.map { "<p class=\"quiet\">\(HTML.escaped($0.sentence))</p>" } ?? "")
             \(HTMLChart.traffic(comparison))
             \(latency)
             </section>

@@ -11,18 +11,33 @@ struct HTMLSteps {
         let heads = comparison.vendors.enumerated().map { index, vendor in
             "<th scope=\"col\" class=\"v\(index % 6)\">\(HTML.escaped(vendor.name))</th>"
         }
-        let rows = comparison.steps.map(row)
         return """
             <section id="steps" aria-labelledby="steps-title"><h2 id="steps-title">Step by step</h2>
             <p class="filter"><input type="checkbox" id="only"> <label for="only">Only the steps in which the vendors \
             differ</label></p>
-            <div class="scroll" role="region" aria-labelledby="steps-title" tabindex="0"><table class="steps">
-            <caption class="hidden">What happened at each step, by vendor</caption>
-            <thead><tr><th scope="col">Step</th>\(heads.joined())</tr></thead>
-            <tbody>
-            \(rows.joined(separator: "\n"))
-            </tbody></table></div></section>
+            \(table(comparison.shownSteps, heads, "What happened at each step, by vendor"))
+            \(folded(heads))</section>
             """
+    }
+
+    /// The steps at which there is nothing to compare.
+    private func folded(_ heads: [String]) -> String {
+        guard let title = comparison.foldTitle else { return "" }
+        return """
+            <details class="folded"><summary>\(HTML.escaped(title))</summary>
+            \(table(comparison.foldedSteps, heads, title))</details>
+            """
+    }
+
+    private func table(_ steps: [Comparison.StepName], _ heads: [String], _ caption: String) -> String {
+        """
+        <div class="scroll" role="region" aria-label="\(HTML.escaped(caption))" tabindex="0"><table class="steps">
+        <caption class="hidden">\(HTML.escaped(caption))</caption>
+        <thead><tr><th scope="col">Step</th>\(heads.joined())</tr></thead>
+        <tbody>
+        \(steps.map(row).joined(separator: "\n"))
+        </tbody></table></div>
+        """
     }
 
     private static let toldOtherwise = "<span class=\"badge\">told otherwise</span>"

@@ -67,6 +67,8 @@ package enum HTMLStyle {
         svg text{fill:var(--soft);font:13px system-ui,sans-serif;font-variant-numeric:tabular-nums}
         svg .name{fill:var(--ink);font-weight:650}svg .tick{font-size:11px}
         svg line.axis{stroke:var(--line)}svg line.whisker{stroke:var(--soft);stroke-width:1}
+        .scroll+figure{margin-top:28px}.folded{margin-top:16px}.folded>summary{color:var(--soft)}body:has(#only:checked) .folded{display:none}
+        svg polyline{fill:none;stroke:var(--c,var(--c4));stroke-width:2}svg circle{fill:var(--c,var(--c4))}
         details.wire{background:var(--card);border:1px solid var(--line);border-radius:12px;margin:0 0 12px;padding:4px 16px}
         summary{cursor:pointer;padding:10px 0;font-weight:600;overflow-wrap:anywhere}
         .exchange{border-top:1px solid var(--line)}.exchange summary{font-weight:400;padding:8px 0}
@@ -86,7 +88,7 @@ package enum HTMLStyle {
         nav,.skip,.filter,#wire{display:none}header,main,footer{max-width:none;padding:0}header{padding-top:0}
         h1{font-size:18pt}h2{font-size:13pt;break-after:avoid}h3{font-size:11pt}.lead{font-size:10.5pt}
         .scroll,figure .scroll{overflow:visible;border:0;padding:0}section{margin:16pt 0}tr,.card,figure{break-inside:avoid}
-        .cards{grid-template-columns:repeat(auto-fit,minmax(104pt,1fr));gap:8pt}.card{padding:8pt 9pt;border-radius:6pt}dl div{gap:6pt;padding:1pt 0}
+        .cards{grid-template-columns:repeat(auto-fit,minmax(124pt,1fr));gap:8pt}#glance .cards{grid-template-columns:repeat(auto-fit,minmax(92pt,1fr))}.card{padding:8pt 7pt;border-radius:6pt;font-size:8.5pt}dd{white-space:normal}.card dl{overflow-wrap:normal}dl div{gap:6pt;padding:1pt 0}
         thead{display:table-header-group}table{font-size:8pt}th,td{padding:3pt 5pt}tbody th{max-width:none}
         .steps td,tbody th{min-width:0}.meta,.badge,.mark,.matrix td.no,thead th{font-size:7pt}.steps thead th[class^=v]{font-size:9pt}
         .steps tbody th{padding-left:calc(2.1em + 8pt)}.plain tbody th{padding-left:5pt}footer{font-size:8pt}.badge,.mark,.card,rect{print-color-adjust:exact;-webkit-print-color-adjust:exact}

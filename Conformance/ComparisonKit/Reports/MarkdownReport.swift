@@ -13,8 +13,9 @@ struct MarkdownReport {
 
     var text: String {
         var parts = [
-            "# \(comparison.title)", comparison.summary, swap.map(firstScreen) ?? "", steps, totals, fidelity,
-            questions, matrix,
+            "# \(comparison.title)", comparison.summary, comparison.timing?.sentence ?? "", swap.map(firstScreen) ?? "",
+            steps, folded, totals,
+            CostMarkdown(comparison).text, fidelity, questions, matrix,
         ]
         let limits = gaps
         if !limits.isEmpty { parts.append(limits) }
@@ -27,15 +28,26 @@ struct MarkdownReport {
             "## Step by step", "",
             "• marks what differs among the vendors that have such a thing, ~ what is only told otherwise.", "",
         ]
-        lines += table(
+        lines += rows(comparison.shownSteps)
+        return lines.joined(separator: "\n")
+    }
+
+    /// The steps at which there is nothing to compare, for whoever unfolds them.
+    private var folded: String {
+        guard let title = comparison.foldTitle else { return "" }
+        let lines = ["<details><summary>\(title)</summary>", ""] + rows(comparison.foldedSteps) + ["", "</details>"]
+        return lines.joined(separator: "\n")
+    }
+
+    private func rows(_ steps: [Comparison.StepName]) -> [String] {
+        table(
             ["", "Step"] + comparison.vendors.map(\.name),
-            comparison.steps.map { step in
+            steps.map { step in
                 [
                     "\(step.number)\(Self.mark(comparison.kind(of: step.number)))", step.title,
                 ] + comparison.vendors.map { cell($0.outcome(of: step.number)) }
             }
         )
-        return lines.joined(separator: "\n")
     }
 
     private static func mark(_ kind: RowKind) -> String {
@@ -64,7 +76,8 @@ struct MarkdownReport {
 
     private var totals: String {
         let header = [
-            "", "Requests", "Sent", "Received", "Connections", "Reused", "Exposures", "Accepted", "Delivered",
+            "", "Requests", "Sent", "Received", "Connections", "Reused", "Round trips", "Exposures", "Accepted",
+            "Delivered",
             "Pending", "Purged",
             "Dropped", "Repeated", "Lost",
         ]
@@ -73,7 +86,7 @@ struct MarkdownReport {
             return [
                 vendor.name, String(traffic.requests), Wording.bytes(traffic.bytesSent),
                 Wording.bytes(traffic.bytesReceived), String(traffic.connections),
-                traffic.reuse.map { "\($0) %" } ?? "–",
+                traffic.reuse.map { "\($0) %" } ?? "–", String(traffic.roundTrips),
                 String(vendor.exposures), String(vendor.ledger.accepted), String(vendor.ledger.delivered),
                 String(vendor.ledger.pending), String(vendor.ledger.purged),
                 String(vendor.ledger.dropped.values.reduce(0, +)), Wording.figure(vendor.repeated),

@@ -25,11 +25,15 @@ struct TextReport {
         lines += [
             "",
             palette.dim(
-                "Scenario \(comparison.scenario), \(rounds). * differs, ~ told otherwise, - not all have it."
-            ), "",
+                "Scenario \(comparison.scenario), \(rounds). * differs, ~ told otherwise, - folded."
+            ),
         ]
-        for step in comparison.steps { lines += block(step) }
-        lines += totals + fidelity + questions + capabilities + gaps
+        if let timing = comparison.timing {
+            lines += TextLayout.wrap(timing.sentence, to: Self.width).map(palette.dim)
+        }
+        lines.append("")
+        for step in comparison.shownSteps { lines += block(step) }
+        lines += folded + totals + CostText(comparison, palette).lines + fidelity + questions + capabilities + gaps
         if let swap { lines += change(swap) }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -85,6 +89,16 @@ struct TextReport {
         return lines
     }
 
+    /// One line, and its rest: how many steps there is nothing to compare at, which, and who has them.
+    private var folded: [String] {
+        guard let title = comparison.foldTitle else { return [] }
+        let list = comparison.foldedSteps.map { step in
+            "\(step.number)" + (comparison.owner(of: step.number).map { " (\($0))" } ?? "")
+        }
+        let lines = TextLayout.wrap("\(title): \(list.joined(separator: ", "))", to: Self.width - 6)
+        return lines.enumerated().map { palette.dim(($0 == 0 ? "-     " : "      ") + $1) }
+    }
+
     private func cell(_ outcome: StepOutcome?) -> [String] {
         guard let outcome else { return ["not reached", ""] }
         let wire = [outcome.wire, outcome.latency.map(\.sentence) ?? ""].filter { !$0.isEmpty }
@@ -124,13 +138,14 @@ struct TextReport {
     // MARK: Tables
 
     private var totals: [String] {
-        var traffic = [["", "requests", "sent", "received", "connections", "reused", "exposures"]]
+        var traffic = [["", "requests", "sent", "received", "connections", "reused", "round trips", "exposures"]]
         var events = [["", "accepted", "delivered", "pending", "purged", "dropped", "repeated", "lost"]]
         for vendor in comparison.vendors {
             let all = vendor.traffic
             traffic.append([
                 vendor.name, String(all.requests), Wording.bytes(all.bytesSent), Wording.bytes(all.bytesReceived),
-                String(all.connections), all.reuse.map { "\($0) %" } ?? "–", String(vendor.exposures),
+                String(all.connections), all.reuse.map { "\($0) %" } ?? "–", String(all.roundTrips),
+                String(vendor.exposures),
             ])
             let ledger = vendor.ledger
             let dropped = ledger.dropped.values.reduce(0, +)

@@ -11,6 +11,10 @@ public struct Comparison: Sendable, Hashable, Codable {
     public var summary: String
     /// How often it was played with each vendor; what isn't a latency comes from the first round.
     public var rounds: Int
+    /// How times were measured; `nil` without times.
+    public var timing: Timing?
+    /// The month that ``VendorStory/monthly`` tells the cost of, if it was asked for.
+    public var usage: Usage?
     /// What happened, in order.
     public var steps: [StepName]
     /// How it went, vendor by vendor.
@@ -56,6 +60,7 @@ public struct Comparison: Sendable, Hashable, Codable {
     /// A copy without latencies, which differ from run to run.
     public var withoutTimings: Comparison {
         var copy = self
+        copy.timing = nil
         for index in copy.vendors.indices { copy.vendors[index].dropTimings() }
         return copy
     }
@@ -96,6 +101,10 @@ public struct VendorStory: Sendable, Hashable, Codable {
     public var killSwitchSeconds: Int?
     /// What the story showed of absence, signing in and withdrawn consent.
     public var findings: Findings
+    /// How its traffic grows with flags and events, if that was asked for.
+    public var growth: Growth?
+    /// What ``Comparison/usage`` takes with it; `nil` if it wasn't asked for or can't be told.
+    public var monthly: MonthlyCost?
     /// Why the story ended early, if it did.
     public var failure: String?
 

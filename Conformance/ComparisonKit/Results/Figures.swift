@@ -19,6 +19,34 @@ public struct Traffic: Sendable, Hashable, Codable {
         self.connections = connections
     }
 
+    /// How often somebody waits for the other end: once for each request, and once for each connection to be opened.
+    public var roundTrips: Int { requests + connections }
+
+    private enum CodingKeys: String, CodingKey {
+        case requests, bytesSent, bytesReceived, connections, roundTrips
+    }
+
+    /// Reads what was counted; the round trips follow from it.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            requests: try container.decode(Int.self, forKey: .requests),
+            bytesSent: try container.decode(Int.self, forKey: .bytesSent),
+            bytesReceived: try container.decode(Int.self, forKey: .bytesReceived),
+            connections: try container.decode(Int.self, forKey: .connections)
+        )
+    }
+
+    /// Writes what was counted, and the round trips.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(requests, forKey: .requests)
+        try container.encode(bytesSent, forKey: .bytesSent)
+        try container.encode(bytesReceived, forKey: .bytesReceived)
+        try container.encode(connections, forKey: .connections)
+        try container.encode(roundTrips, forKey: .roundTrips)
+    }
+
     mutating func add(_ other: Traffic) {
         requests += other.requests
         bytesSent += other.bytesSent
@@ -31,18 +59,23 @@ public struct Traffic: Sendable, Hashable, Codable {
 public struct Latency: Sendable, Hashable, Codable {
     /// The median, in milliseconds.
     public var p50: Double
-    /// What ninety-nine of a hundred stay below, in milliseconds.
-    public var p99: Double
+    /// What ninety-nine of a hundred stay below, in milliseconds; `nil` if too few were measured to tell.
+    public var p99: Double?
+
+    /// The fewest measurements that have a median worth telling.
+    public static let fewestForMedian = 11
+    /// The fewest measurements of which one in a hundred can be told.
+    public static let fewestForTail = 100
 
     /// Creates a latency.
-    public init(p50: Double, p99: Double) {
+    public init(p50: Double, p99: Double? = nil) {
         self.p50 = p50
         self.p99 = p99
     }
 
-    /// Creates the latency of some measurements; `nil` if there are none.
+    /// Creates the latency of some measurements; `nil` if there are too few.
     public init?(of measured: [Duration]) {
-        guard !measured.isEmpty else { return nil }
+        guard measured.count >= Self.fewestForMedian else { return nil }
         let sorted = measured.sorted()
         func at(_ share: Double) -> Double {
             let index = Int((Double(sorted.count - 1) * share).rounded(.up))
@@ -50,7 +83,21 @@ public struct Latency: Sendable, Hashable, Codable {
             let milliseconds = Double(parts.seconds) * 1000 + Double(parts.attoseconds) / 1e15
             return (milliseconds * 1000).rounded() / 1000
         }
-        self.init(p50: at(0.5), p99: at(0.99))
+        self.init(p50: at(0.5), p99: measured.count >= Self.fewestForTail ? at(0.99) : nil)
+    }
+}
+
+/// How times were measured.
+public struct Timing: Sendable, Hashable, Codable {
+    /// How often each step was measured.
+    public var rounds: Int
+    /// The round trip between the application and each vendor, in milliseconds, that was played; 0 if none was.
+    public var roundTripMilliseconds: Double
+
+    /// Creates a description.
+    public init(rounds: Int, roundTripMilliseconds: Double) {
+        self.rounds = rounds
+        self.roundTripMilliseconds = roundTripMilliseconds
     }
 }
 

@@ -8,7 +8,7 @@ public enum RowKind: String, Sendable, Hashable, Codable, CaseIterable {
     case told
     /// The user sees something else, or something went wrong for one of them.
     case different
-    /// Those that have such a thing agree, and others have nothing like it.
+    /// At most one of the vendors has such a thing, so there is nothing to compare; reports fold it.
     case unsupported
 }
 
@@ -20,9 +20,29 @@ extension Comparison {
     public func kind(of step: Int) -> RowKind {
         let outcomes = vendors.map { $0.outcome(of: step) }
         let own = outcomes.filter { $0?.kind != .unsupported }
+        if own.isEmpty || (own.count < 2 && outcomes.count > 1) { return .unsupported }
         if Set(own.map { $0?.seen }).count > 1 { return .different }
-        if Set(own.map { $0?.evaluation?.reason }).count > 1 { return .told }
-        return own.count == outcomes.count ? .same : .unsupported
+        return Set(own.map { $0?.evaluation?.reason }).count > 1 ? .told : .same
+    }
+
+    /// The steps that reports show in full.
+    public var shownSteps: [StepName] { steps.filter { kind(of: $0.number) != .unsupported } }
+
+    /// The steps that reports fold.
+    public var foldedSteps: [StepName] { steps.filter { kind(of: $0.number) == .unsupported } }
+
+    /// What the folded steps are, with their number; `nil` if there are none.
+    var foldTitle: String? {
+        let count = foldedSteps.count
+        guard count > 0 else { return nil }
+        let steps = count == 1 ? "1 step" : "\(count) steps"
+        if vendors.count == 1, let only = vendors.first { return "\(steps) that \(only.name) has nothing like" }
+        return "\(steps) that at most one of the vendors has"
+    }
+
+    /// Who has such a thing at a step; `nil` for nobody.
+    func owner(of step: Int) -> String? {
+        vendors.first { ($0.outcome(of: step)?.kind ?? .broken) != .unsupported }?.name
     }
 
     /// Whether the user sees something else with some of the vendors that have such a thing.

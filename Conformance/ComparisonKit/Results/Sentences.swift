@@ -73,8 +73,22 @@ extension Traffic {
 }
 
 extension Latency {
-    /// Median and worst, in a few words.
+    /// The median, and what ninety-nine of a hundred stay below if that can be told, in a few words.
     public var sentence: String {
-        p50 == p99 ? "\(Wording.milliseconds(p50)) ms" : "\(Wording.milliseconds(p50))/\(Wording.milliseconds(p99)) ms"
+        let tail = p99.flatMap { $0 == p50 ? nil : "/\(Wording.milliseconds($0))" } ?? ""
+        return "\(Wording.milliseconds(p50))\(tail) ms"
+    }
+}
+
+extension Timing {
+    /// How times were measured, in a sentence.
+    public var sentence: String {
+        let trip =
+            roundTripMilliseconds > 0
+            ? "\(Wording.milliseconds(roundTripMilliseconds)) ms for each request and for opening each connection, no TLS"
+            : "no network in between"
+        return
+            "Times: the median of \(rounds) rounds\(rounds >= Latency.fewestForTail ? ", and the 99th percentile" : ""); "
+            + "round trip: \(trip)."
     }
 }

@@ -18,6 +18,13 @@ public struct ComparisonRunner: Sendable {
     /// How long one step may take; a vendor that hangs longer ends its story there, and the others go on.
     public var stepLimit: Duration
 
+    /// The round trip to each vendor that is played; zero for none.
+    public var roundTrip: Duration = .zero
+    /// Whether traffic is measured in several sizes as well.
+    public var measuresGrowth = false
+    /// A month of which the cost is told as well, if any.
+    public var usage: Usage?
+
     /// Creates a runner.
     ///
     /// - Parameters:
@@ -73,7 +80,7 @@ public struct ComparisonRunner: Sendable {
             }
             stories = subjects.indices.compactMap { found[$0] }
         }
-        return Comparison(
+        var comparison = Comparison(
             scenario: scenario.name,
             title: scenario.title,
             summary: scenario.summary,
@@ -81,6 +88,11 @@ public struct ComparisonRunner: Sendable {
             steps: steps,
             vendors: stories
         )
+        comparison.usage = usage
+        if stories.contains(where: { $0.outcomes.contains { $0.latency != nil } }) {
+            comparison.timing = Timing(rounds: rounds, roundTripMilliseconds: roundTrip / .milliseconds(1))
+        }
+        return comparison
     }
 
     private func story(
@@ -90,10 +102,12 @@ public struct ComparisonRunner: Sendable {
     ) async -> VendorStory {
         var first: VendorStory?
         var measured: [Int: [Duration]] = [:]
+        var isNetworked = true
         for round in 1...rounds {
             let performance = await perform(scenario, subject) { step in
                 progress(Progress(vendor: subject.name, round: round, step: step, steps: scenario.steps.count))
             }
+            isNetworked = isNetworked && performance.isNetworked
             for (step, duration) in performance.durations { measured[step, default: []].append(duration) }
             if first == nil { first = performance.story }
             if let failure = performance.story.failure {
@@ -106,7 +120,20 @@ public struct ComparisonRunner: Sendable {
             let trial = FidelityTrial(subject: subject, world: scenario.world)
             story.fidelity = (try? await Bounded.run(for: stepLimit * 2) { try await trial.play() }) ?? []
         }
+        if story.failure == nil {
+            let limit = stepLimit * 4
+            if measuresGrowth {
+                let trial = GrowthTrial(subject: subject)
+                story.growth = try? await Bounded.run(for: limit) { try await trial.play() }
+            }
+            if let usage {
+                let trial = CostTrial(subject: subject, world: scenario.world, usage: usage)
+                story.monthly = (try? await Bounded.run(for: limit) { try await trial.play() }) ?? nil
+            }
+        }
         for index in story.outcomes.indices where story.outcomes[index].kind != .unsupported {
+            // Whoever has no wire can't be as far away as the others.
+            if roundTrip > .zero, !isNetworked, story.outcomes[index].traffic.requests > 0 { continue }
             story.outcomes[index].latency = Latency(of: measured[story.outcomes[index].step] ?? [])
         }
         return story
@@ -116,7 +143,7 @@ public struct ComparisonRunner: Sendable {
         _ scenario: Scenario,
         _ subject: any ConformanceSubject,
         _ progress: @escaping @Sendable (Int) -> Void
-    ) async -> (story: VendorStory, durations: [Int: Duration]) {
+    ) async -> (story: VendorStory, durations: [Int: Duration], isNetworked: Bool) {
         var story = VendorStory(
             name: subject.name,
             capabilities: Capability.all.filter { subject.capabilities.contains($0) },
@@ -132,14 +159,21 @@ public struct ComparisonRunner: Sendable {
             stage = try await Bounded.run(for: stepLimit) { try await subject.open(scenario.world) }
         } catch {
             story.failure = "it can't be opened: \(error)"
-            return (story, [:])
+            return (story, [:], false)
         }
+        let isNetworked = roundTrip > .zero ? await stage.setRoundTrip(roundTrip) : true
         story.gaps = await stage.gaps
         let opened = stage
         if let provider = try? await Bounded.run(for: stepLimit, { try await opened.makeProvider() }) {
             story.noteRefusals(by: try? await provider.start(in: ProviderContext()).events)
         }
-        let performance = Performance(subject: subject, stage: stage, world: scenario.world, gaps: story.gaps)
+        let performance = Performance(
+            subject: subject,
+            stage: stage,
+            world: scenario.world,
+            gaps: story.gaps,
+            roundTrip: roundTrip
+        )
         var durations: [Int: Duration] = [:]
         for (index, step) in scenario.steps.enumerated() {
             let number = index + 1
@@ -161,7 +195,7 @@ public struct ComparisonRunner: Sendable {
         await performance.conclude(&story)
         let ending = stage
         _ = try? await Bounded.run(for: .seconds(3)) { await ending.close() }
-        return (story, durations)
+        return (story, durations, isNetworked)
     }
 
     /// How much of the story's time passed between turning the kill switch on and the first sign that it was noticed.

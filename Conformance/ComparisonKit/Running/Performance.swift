@@ -14,6 +14,8 @@ actor Performance {
     private let outbox: StepwiseOutbox
     private let store: ClientStore
     private let environment: ClientEnvironment
+    /// How many looks in a row must find nothing new on the wire.
+    private let quietLooks: Int
 
     private var client: ExperimentationClient?
     private var session: UserSession?
@@ -22,7 +24,15 @@ actor Performance {
     private var ledger = Ledger()
     private var observation = Observation()
 
-    init(subject: any ConformanceSubject, stage: any SubjectStage, world: World, gaps: [WorldGap]) {
+    init(
+        subject: any ConformanceSubject,
+        stage: any SubjectStage,
+        world: World,
+        gaps: [WorldGap],
+        roundTrip: Duration = .zero
+    ) {
+        // An answer that is under way isn't quiet.
+        quietLooks = 3 + Int((roundTrip / .milliseconds(4)).rounded(.up)) * 2
         self.subject = subject
         self.stage = stage
         self.world = world
@@ -162,14 +172,7 @@ actor Performance {
 
     private func read(_ key: String, _ fallback: FlagValue, _ outcome: inout StepOutcome) throws {
         let session = try current()
-        outcome.evaluation =
-            switch world.flag(key)?.type {
-            case .bool: Self.told(session.details(key, default: fallback.boolValue ?? false)) { .bool($0) }
-            case .int: Self.told(session.details(key, default: fallback.intValue ?? 0)) { .int($0) }
-            case .double: Self.told(session.details(key, default: fallback.doubleValue ?? 0)) { .double($0) }
-            case .string: Self.told(session.details(key, default: fallback.stringValue ?? "")) { .string($0) }
-            default: Self.told(session.details(key, default: fallback)) { $0 }
-            }
+        outcome.evaluation = session.evaluation(of: key, type: world.flag(key)?.type, default: fallback)
         if !subject.capabilities.contains(.flags) {
             outcome.kind = .unsupported
             outcome.note = subject.reasons[.flags] ?? "\(subject.name) has no flags"
@@ -179,19 +182,6 @@ actor Performance {
         } else if outcome.evaluation?.reason == Reason.split.rawValue {
             outcome.note = subject.variationCaveat
         }
-    }
-
-    private static func told<Value>(
-        _ details: EvaluationDetails<Value>,
-        as value: (Value) -> FlagValue
-    ) -> StepOutcome.Evaluation {
-        StepOutcome.Evaluation(
-            flag: details.flagKey,
-            value: value(details.value),
-            variant: details.variant,
-            reason: details.reason.rawValue,
-            error: details.errorCode?.rawValue
-        )
     }
 
     private func see(_ id: String, _ outcome: inout StepOutcome) throws {
@@ -237,7 +227,7 @@ actor Performance {
         var quiet = 0
         var before = -1
         let deadline = ContinuousClock.now.advanced(by: .seconds(3))
-        while quiet < 3, ContinuousClock.now < deadline {
+        while quiet < quietLooks, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(4), clock: .continuous)
             let count = try await stage.exchangeCount()
             let leased = client == nil ? 0 : try await store.outbox.status(now: time.now).leased

@@ -197,7 +197,7 @@ extension ConformanceCase {
 
 extension World {
     /// Flags that are true for whoever meets the conditions, and false for the others.
-    fileprivate static func rules(_ name: String, _ flags: [(key: String, when: [Condition])]) -> World {
+    static func rules(_ name: String, _ flags: [(key: String, when: [Condition])]) -> World {
         World(
             name: name,
             flags: flags.map { Flag($0.key, false, rules: [.init(when: $0.when, value: true)]) },

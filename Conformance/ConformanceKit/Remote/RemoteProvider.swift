@@ -66,10 +66,10 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         do {
-            let events = try batch.map { envelope -> FlagValue in
-                let event = try JSONDecoder().decode(FlagValue.self, from: JSONEncoder().encode(envelope.event))
-                return [
-                    "id": .string(envelope.id), "user": User(envelope.identity).document, "event": event,
+            let events: [FlagValue] = try batch.map { envelope in
+                [
+                    "id": .string(envelope.id), "user": User(envelope.identity).document,
+                    "event": try Self.document(of: envelope.event),
                     "at": .string(RemoteDate.text(envelope.date)),
                 ]
             }
@@ -89,6 +89,11 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
             // Nobody knows what became of them; they are sent again.
             return DeliveryReport(.outage())
         }
+    }
+
+    /// An event as the remote line has it.
+    static func document(of event: TrackingEvent) throws -> FlagValue {
+        try JSONDecoder().decode(FlagValue.self, from: JSONEncoder().encode(event))
     }
 
     // MARK: Linking

@@ -4,15 +4,17 @@ import Foundation
 /// An adapter in another process, in whatever language, as a subject: commands go to one JSON endpoint, results come back.
 ///
 /// The endpoint is described in `docs/adding-an-adapter.md`. The client, and with it cache, outbox and consent, stays here:
-/// the other process plays the provider and its vendor's stand-in.
+/// the other process plays the provider and its vendor's stand-in. Or it hands over a whole SDK (``isWholeSDK``), which has
+/// all of that itself; then ``ConformanceCase/wholeSDK`` are the cases for it.
 public struct RemoteSubject: ConformanceSubject {
     /// Sends one command, a JSON object in UTF-8, and gives the answer.
     public typealias Exchanging = @Sendable (_ command: [UInt8]) async throws -> [UInt8]
 
     /// The newest protocol that is spoken here.
     ///
-    /// In the second each command to a provider carries the suite's time and a fresh id.
-    public static let protocolVersion = 2
+    /// In the second each command to a provider carries the suite's time and a fresh id; in the third a whole SDK may be
+    /// handed over.
+    public static let protocolVersion = 3
 
     /// The protocol that the other process speaks.
     public let spokenProtocol: Int
@@ -32,6 +34,8 @@ public struct RemoteSubject: ConformanceSubject {
     public let wireTypes: [String: String]
     /// How what it declares is known, where it says so.
     public let evidence: Evidence
+    /// Whether it is a whole SDK, with a cache and an outbox of its own, and not only a role.
+    public let isWholeSDK: Bool
     /// The deviations that it knows of.
     public let knownDeviations: [KnownDeviation]
     let traits: RemoteTraits
@@ -65,6 +69,10 @@ public struct RemoteSubject: ConformanceSubject {
                 reason: try reader.name("reason"),
                 link: try reader.optionalString("link")
             )
+        }
+        isWholeSDK = try reader.bool("sdk", default: false)
+        guard !isWholeSDK || spokenProtocol >= 3 else {
+            throw reader.wrong("sdk", expected: "\"protocol\" from 3 on beside it")
         }
         traits = try RemoteTraits(reading: &reader)
         try reader.finish()

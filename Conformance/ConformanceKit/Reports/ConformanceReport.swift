@@ -72,8 +72,12 @@ public struct ConformanceReport: Sendable, Hashable {
         /// Only those whose cases were all tried: a run of some cases says nothing of what the others would have shown.
         public var unproven: [Capability] {
             let outcomes = Dictionary(results.map { ($0.name, $0.outcome) }, uniquingKeysWith: { first, _ in first })
+            let isWholeSDK = ConformanceCase.wholeSDK.contains { outcomes[$0.name] != nil }
+            let cases = isWholeSDK ? ConformanceCase.wholeSDK : ConformanceCase.all
             return capabilities.filter { capability in
-                let asking = ConformanceCase.all.filter { $0.requires.contains(capability) }
+                let asking = cases.filter { $0.requires.contains(capability) }
+                // What no case asks a whole SDK for can't be shown either.
+                if isWholeSDK, asking.isEmpty { return cases.allSatisfy { outcomes[$0.name] != nil } }
                 guard !asking.isEmpty, asking.allSatisfy({ outcomes[$0.name] != nil }) else { return false }
                 return !asking.contains { outcomes[$0.name] == .passed }
             }

@@ -119,6 +119,11 @@ public protocol SubjectStage: Sendable {
     /// Takes the vendor off the network, so that connecting fails, or puts it back under the same address.
     func setReachable(_ isReachable: Bool) async throws
 
+    /// Puts a network between the vendor and whoever connects: each answer, and each connection, takes this long.
+    ///
+    /// - Returns: Whether there is a wire that takes it; without one, times mean nothing.
+    func setRoundTrip(_ duration: Duration) async -> Bool
+
     /// What the vendor has taken so far, in neutral words and in the order of arrival, repetitions included.
     func received() async throws -> [Received]
 
@@ -148,6 +153,8 @@ extension SubjectStage {
     public var gaps: [WorldGap] { get async { [] } }
     /// None.
     public var secrets: [String] { [] }
+    /// There is no wire.
+    public func setRoundTrip(_ duration: Duration) async -> Bool { false }
     /// All accounts together.
     public func ledger(of client: ExperimentationClient) async throws -> Ledger { try await client.ledger() }
 }

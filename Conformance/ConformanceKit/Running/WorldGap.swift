@@ -34,6 +34,7 @@ public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
             switch parts.last {
             case "targeting" where parts.count > 2: .targeting
             case "sticky" where parts.count > 2: .stickyAssignments
+            case "layer" where parts.count > 2: .layers
             default: .experiments
             }
         case "holdouts": .holdouts
@@ -49,6 +50,9 @@ public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
             return .flags
         }
         if flag.isMalformed { return nil }
+        let comparisons = flag.rules.flatMap { $0.when.map(\.comparison) }
+        if comparisons.contains(where: \.isOfDates) { return .dateTargeting }
+        if comparisons.contains(where: \.isOfVersions) { return .versionTargeting }
         if !flag.rules.isEmpty { return .targeting }
         return switch flag.value {
         case .object, .array: .objectFlags

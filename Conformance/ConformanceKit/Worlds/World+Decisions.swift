@@ -86,6 +86,7 @@ extension World {
             return kept
         }
         guard experiment.targeting.allSatisfy({ $0.matches(context.user.attributes) }) else { return nil }
+        if let layer = experiment.layer, !layer.holds(bucket("layer \(layer.id)", context)) { return nil }
         var rest = bucket(experiment.id, context)
         for variation in experiment.variations {
             if rest < variation.weight { return assignment(variation.id, .allocated) }
@@ -96,8 +97,12 @@ extension World {
 
     // FNV-1a over the two ids: stable in every run and on every platform.
     private func bucket(_ id: String, _ context: EvaluationContext) -> Int {
+        Self.bucket(id, userID: context.user.id)
+    }
+
+    static func bucket(_ id: String, userID: String) -> Int {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in "\(id):\(context.user.id)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        for byte in "\(id):\(userID)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
         return Int((hash ^ hash >> 32) % 100)
     }
 }
@@ -116,6 +121,9 @@ extension World.Condition {
         case .contains:
             guard let text = actual.stringValue, let part = value.stringValue else { return false }
             return part.isEmpty || text.contains(part)
+        case .before, .after, .onDay: return Self.isInTime(actual, comparison, value)
+        case .versionBefore: return Self.isOlder(actual, value)
+        case .versionAfter: return Self.isOlder(value, actual)
         case .unknownOperator: return false
         }
     }

@@ -102,6 +102,7 @@ extension World.Experiment {
             targeting: try reader.each("targeting") { (reader) throws(DocumentError) in
                 try World.Condition(reading: &reader)
             },
+            layer: try Layer(reading: &reader),
             forced: try reader.texts("forced"),
             isSticky: try reader.bool("sticky", default: false),
             isRunning: try reader.bool("running", default: true)
@@ -121,6 +122,7 @@ extension World.Experiment {
             }
         )
         if !targeting.isEmpty { members["targeting"] = .array(targeting.map(\.document)) }
+        if let layer { members["layer"] = layer.document }
         if !forced.isEmpty { members["forced"] = .object(forced.mapValues { .string($0) }) }
         if isSticky { members["sticky"] = true }
         if !isRunning { members["running"] = false }

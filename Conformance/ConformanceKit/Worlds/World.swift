@@ -155,6 +155,16 @@ extension World {
             case greaterThan
             /// It is a text that contains this one.
             case contains
+            /// It is a date or a time before this one.
+            case before
+            /// It is a date or a time after this one.
+            case after
+            /// It is a date or a time on this day.
+            case onDay
+            /// It is a version before this one; 2.9 comes before 2.10, and 2.0 is 2.
+            case versionBefore
+            /// It is a version after this one.
+            case versionAfter
             /// A comparison that no vendor's client knows; it never matches.
             case unknownOperator
         }
@@ -203,6 +213,8 @@ extension World {
         public var variations: [Variation]
         /// Who may take part; all conditions together.
         public var targeting: [Condition]
+        /// The layer that it shares with others, and its part there; all users by itself if `nil`.
+        public var layer: Layer?
         /// Users that are put into a variation whatever their bucket says: variation ids by user id.
         public var forced: [String: String]
         /// Whether a user keeps a variation although the weights change later.
@@ -235,6 +247,7 @@ extension World {
             name: String? = nil,
             variations: [Variation],
             targeting: [Condition] = [],
+            layer: Layer? = nil,
             forced: [String: String] = [:],
             isSticky: Bool = false,
             isRunning: Bool = true
@@ -243,6 +256,7 @@ extension World {
             self.name = name ?? id
             self.variations = variations
             self.targeting = targeting
+            self.layer = layer
             self.forced = forced
             self.isSticky = isSticky
             self.isRunning = isRunning

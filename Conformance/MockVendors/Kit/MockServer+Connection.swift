@@ -14,8 +14,15 @@ extension MockServer {
         }
         // A connection that breaks is the client's affair, or the script's.
         try? await connection.executeThenClose { requests, answers in
+            var isNew = true
             for try await arrival in requests {
                 let performance = await perform(arrival, connection: number)
+                if controlPath(arrival.request.path) == nil {
+                    let roundTrip = state.withLock { $0.roundTrip }
+                    // Whoever has just connected has waited for that as well.
+                    if roundTrip > .zero { try await Task.sleep(for: isNew ? roundTrip * 2 : roundTrip) }
+                    isNew = false
+                }
                 try await play(performance, on: channel, answers)
                 guard performance.keepsConnection else { break }
             }

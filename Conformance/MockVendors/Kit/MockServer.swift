@@ -156,6 +156,7 @@ public final class MockServer: Sendable {
         var forgotten = 0
         var lastEntry = 0
         var script: [ScriptedFault] = []
+        var roundTrip: Duration = .zero
         var waiters: [Int: Waiter] = [:]
         var lastWaiter = 0
         let epoch = ContinuousClock.now

@@ -11,9 +11,11 @@ extension SigmaSubject {
             of: SigmaMock.self,
             [
                 .flags: .documented, .objectFlags: .read, .flagMetadata: .read, .targeting: .read,
+                .dateTargeting: .read, .versionTargeting: .read,
                 .localEvaluation: .documented, .offlineStart: .read,
                 // Who gets which variation hangs on a formula that nobody outside has seen.
-                .experiments: .inferred, .holdouts: .inferred, .controlGroups: .inferred, .overrides: .read,
+                .experiments: .inferred, .layers: .inferred, .holdouts: .inferred, .controlGroups: .inferred,
+                .overrides: .read,
             ],
             fixtures: [
                 .init("config-reference.json", .read, source: framework),

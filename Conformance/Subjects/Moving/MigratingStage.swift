@@ -90,6 +90,11 @@ final class MigratingStage: SubjectStage {
         for stage in both { try await stage.setReachable(isReachable) }
     }
 
+    func setRoundTrip(_ duration: Duration) async -> Bool {
+        let (one, two) = (await old.setRoundTrip(duration), await new.setRoundTrip(duration))
+        return one && two
+    }
+
     func received() async throws -> [Received] {
         let isLeader = subject.isToldByLeader
         return try await teller.received().map { received in

@@ -147,6 +147,10 @@ public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomS
     public static let flagMetadata = Capability(rawValue: "flag-metadata")
     /// Decisions that depend on attributes.
     public static let targeting = Capability(rawValue: "targeting")
+    /// Rules that compare dates and times of day.
+    public static let dateTargeting = Capability(rawValue: "date-targeting")
+    /// Rules that compare versions part by part, so that 2.9 comes before 2.10.
+    public static let versionTargeting = Capability(rawValue: "version-targeting")
     /// Decisions are computed on this device from rules.
     public static let localEvaluation = Capability(rawValue: "local-evaluation")
     /// Decisions survive a restart without the network.
@@ -155,6 +159,8 @@ public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomS
     public static let experiments = Capability(rawValue: "experiments")
     /// Assignments are kept when the allocation changes.
     public static let stickyAssignments = Capability(rawValue: "sticky-assignments")
+    /// Layers: experiments that share users, so that nobody is in two of them.
+    public static let layers = Capability(rawValue: "layers")
     /// Holdouts.
     public static let holdouts = Capability(rawValue: "holdouts")
     /// Control groups that are identifiable as such.
@@ -182,8 +188,8 @@ public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomS
 
     /// All capabilities, in the order of the matrix.
     public static let all: [Capability] = [
-        .flags, .objectFlags, .flagMetadata, .targeting, .localEvaluation, .offlineStart, .experiments,
-        .stickyAssignments, .holdouts, .controlGroups, .overrides, .exposures, .tracking, .commerce, .batching,
-        .eventIDs, .identityLinking, .campaigns, .consentSignal, .killSwitch,
+        .flags, .objectFlags, .flagMetadata, .targeting, .dateTargeting, .versionTargeting, .localEvaluation,
+        .offlineStart, .experiments, .stickyAssignments, .layers, .holdouts, .controlGroups, .overrides, .exposures,
+        .tracking, .commerce, .batching, .eventIDs, .identityLinking, .campaigns, .consentSignal, .killSwitch,
     ]
 }

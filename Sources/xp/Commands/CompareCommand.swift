@@ -18,7 +18,8 @@ struct CompareCommand: AsyncParsableCommand {
 
             EXAMPLES
               xp compare
-              xp compare --scenario docs/scenarios/black-friday.yaml --rounds 20
+              xp compare --scenario docs/scenarios/black-friday.yaml --rounds 20 --round-trip 80
+              xp compare --monthly-users 200000 --sessions 8 --reads 30 --events 12 --growth
               xp compare --scenario login --vendor flagship --vendor evergage
               xp compare --from sigma --to flagship --format html --output report.html
               xp compare --from sigma --to flagship-bucketing --users 100000
@@ -59,8 +60,25 @@ struct CompareCommand: AsyncParsableCommand {
     @OptionGroup(title: "Who would change variation")
     var agreement: AgreementOptions
 
-    @Option(help: ArgumentHelp("How often the story is played, for the latencies.", valueName: "n"))
-    var rounds: Int = 3
+    @OptionGroup(title: "What it costs")
+    var cost: CostOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "How often the story is played. Times are told from \(Latency.fewestForMedian) rounds on, the 99th percentile "
+                + "from \(Latency.fewestForTail), and only by a released build.",
+            valueName: "n"
+        )
+    )
+    var rounds: Int = 1
+
+    @Option(
+        help: ArgumentHelp(
+            "The round trip to each vendor while times are measured; connecting takes one more.",
+            valueName: "milliseconds"
+        )
+    )
+    var roundTrip: Int = 40
 
     @Option(help: "How to write the report.")
     var format: Format = .text
@@ -76,6 +94,12 @@ struct CompareCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...1000).contains(rounds) else { throw ValidationError("--rounds: expected a number from 1 to 1000") }
+        guard (0...10_000).contains(roundTrip) else {
+            throw ValidationError("--round-trip: expected milliseconds from 0 to 10000")
+        }
+        guard !(agreement.isAsked && cost.isAsked) else {
+            throw ValidationError("--monthly-users and --growth can't stand beside --users and --input")
+        }
         guard (from == nil) == (to == nil) else { throw ValidationError("--from and --to belong together") }
         guard from == nil || from != to else { throw ValidationError("--from and --to: expected two vendors") }
         guard from == nil || vendors.isEmpty else {
@@ -101,7 +125,13 @@ struct CompareCommand: AsyncParsableCommand {
         var subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
         if let config { subjects.append(try Configuration(at: config).composedSubject()) }
         var runner = ComparisonRunner(rounds: isWithoutTimings ? 1 : rounds)
-        runner.pace = isWithoutTimings ? .together : .oneAfterAnother
+        let isTimed = runner.rounds >= Latency.fewestForMedian && Self.isReleased
+        runner.pace = isTimed ? .oneAfterAnother : .together
+        runner.roundTrip = isTimed ? .milliseconds(roundTrip) : .zero
+        // A round trip for each request of the longest step, and a minute's worth of others.
+        runner.stepLimit += .milliseconds(roundTrip) * 100
+        runner.measuresGrowth = cost.growth
+        runner.usage = cost.usage
         let rounds = runner.rounds
         var comparison = await runner.run(scenario, with: subjects) { progress in
             Terminal.progress(
@@ -109,7 +139,10 @@ struct CompareCommand: AsyncParsableCommand {
             )
         }
         Terminal.endProgress()
-        if isWithoutTimings { comparison = comparison.withoutTimings }
+        if !isTimed { comparison = comparison.withoutTimings }
+        if rounds >= Latency.fewestForMedian, !Self.isReleased {
+            Terminal.say("xp: times are left out, for this is a debug build; expected swift build -c release")
+        }
         var swap: Swap?
         if let from, let to {
             let running = await scenario.world.runningExperiments(from: subjects[0], to: subjects[1])
@@ -123,6 +156,15 @@ struct CompareCommand: AsyncParsableCommand {
         try OutputFile.deliver(text, to: output)
         let failures = comparison.vendors.compactMap { story in story.failure.map { "\(story.name): \($0)" } }
         if !failures.isEmpty { throw Failure(.checkFailed, failures.joined(separator: "; ")) }
+    }
+
+    /// Whether times mean anything: what isn't optimised takes several times as long.
+    private static var isReleased: Bool {
+        #if DEBUG
+            false
+        #else
+            true
+        #endif
     }
 
     private var reportFormat: ComparisonReport.Format { ComparisonReport.Format(rawValue: format.rawValue) ?? .text }

@@ -119,13 +119,16 @@ struct ConformCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let server { return try await check(server) }
-        let chosen = try chosenCases()
+        var chosen = try chosenCases()
         try OutputFile.expectWritable(output)
         try OutputFile.expectWritable(record)
         try OutputFile.expectWritable(badge)
         if list { return try OutputFile.deliver(listing(chosen), to: output) }
         let skipping = try skipFrom.map(Self.caseList) ?? CaseList()
         let subjects = try await chosenSubjects()
+        if let remote = subjects.first as? RemoteSubject, remote.isWholeSDK {
+            chosen = try chosenCases(among: ConformanceCase.wholeSDK)
+        }
         if badge != nil, subjects.count != 1 {
             throw Failure(.usage, "a badge is of one adapter; name it with --vendor or --subject")
         }
@@ -160,7 +163,13 @@ struct ConformCommand: AsyncParsableCommand {
     }
 
     private func chosenCases() throws -> [ConformanceCase] {
-        let all = live ? ConformanceCase.live : ConformanceCase.all
+        if live { return try chosenCases(among: ConformanceCase.live) }
+        // Whether it is a whole SDK is known only when the subject has been asked.
+        let isRemote = subject.map { $0.contains("://") } ?? false
+        return try chosenCases(among: ConformanceCase.all + (isRemote || list ? ConformanceCase.wholeSDK : []))
+    }
+
+    private func chosenCases(among all: [ConformanceCase]) throws -> [ConformanceCase] {
         guard !cases.isEmpty else { return all }
         for pattern in cases where !all.contains(where: { $0.matches(pattern) }) {
             throw Failure(.usage, "there is no case \"\(pattern)\"; xp conform --list names them")

@@ -6,7 +6,9 @@ struct LanternProvider: ExperimentationProvider {
 
     var name: String { "lantern" }
     var scope: String { "example" }
-    var capabilities: Set<Capability> { [.flags, .objectFlags, .targeting, .offlineStart, .tracking, .batching] }
+    var capabilities: Set<Capability> {
+        [.flags, .objectFlags, .targeting, .dateTargeting, .versionTargeting, .offlineStart, .tracking, .batching]
+    }
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         ProviderRoles(decisions: .asked(self), events: self)
     }

@@ -24,7 +24,8 @@ struct HonestyTests {
             (.batching, "delivery/several-in-one-request"), (.consentSignal, "consent/signal-when-withdrawn"),
             (.stickyAssignments, "experiments/sticky"), (.campaigns, "campaigns/answer-an-event"),
             (.flagMetadata, "evaluation/metadata"), (.localEvaluation, "evaluation/decided-here"),
-            (.commerce, "events/commerce"),
+            (.commerce, "events/commerce"), (.dateTargeting, "targeting/before-and-after"),
+            (.versionTargeting, "targeting/versions"), (.layers, "experiments/one-of-a-layer"),
         ]
     )
     func undeclared(_ capability: Capability, _ name: String) async throws {

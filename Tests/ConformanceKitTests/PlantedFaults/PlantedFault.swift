@@ -42,5 +42,5 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         alsoBlamedBy.contains(where: conformanceCase.matches)
     }
 
-    static let all = decisions + experiments + delivery + storage + discretion + surroundings
+    static let all = decisions + operators + layers + experiments + delivery + storage + discretion + surroundings
 }

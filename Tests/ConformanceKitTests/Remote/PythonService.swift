@@ -9,12 +9,22 @@ final class PythonService: Sendable {
     private let process: ChildProcess
 
     /// Where the example lies.
-    static let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/examples")
-        .appending(path: "subject_service.py").standardizedFileURL
+    private static let examples = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../docs/examples").standardizedFileURL
 
-    /// Starts the service and waits until it says where it listens.
-    init() async throws {
-        process = try ChildProcess(URL(filePath: "/usr/bin/env"), ["python3", Self.script.path], input: .heldOpen)
+    /// Starts an example and waits until it says where it listens.
+    convenience init(_ name: String = "subject_service.py") async throws {
+        try await self.init(running: [Self.examples.appending(path: name).path])
+    }
+
+    /// Starts the example SDK with something wrong on purpose.
+    convenience init(broken fault: String) async throws {
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "broken_sdk.py")
+        try await self.init(running: [script.path, Self.examples.path, fault])
+    }
+
+    private init(running words: [String]) async throws {
+        process = try ChildProcess(URL(filePath: "/usr/bin/env"), ["python3", "-B"] + words, input: .heldOpen)
         struct Greeting: Decodable { var url: String }
         let line = await process.output.firstLine() ?? ""
         url = try JSONDecoder().decode(Greeting.self, from: Data(line.utf8)).url

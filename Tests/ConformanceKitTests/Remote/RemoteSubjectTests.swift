@@ -112,7 +112,7 @@ struct RemoteSubjectTests {
         guard case .asked(let source) = roles.decisions else { throw SubjectError.broken("it must be asked") }
         _ = try await source.decisions(for: EvaluationContext(user: .ada, date: time.now))
         let sent = commands.withLock { $0 }
-        #expect(sent.first?.objectValue?["protocol"] == 2)
+        #expect(sent.first?.objectValue?["protocol"] == 3)
         let question = try #require(sent.last?.objectValue)
         #expect(question["command"] == "decisions")
         #expect(question["id"] == (spoken == 2 ? "id-7" : nil))
@@ -123,7 +123,7 @@ struct RemoteSubjectTests {
     @Test("a protocol that isn't known here is refused by name")
     func newerProtocol() async {
         let error = await #expect(throws: DocumentError.self) {
-            _ = try await Self.subject(["describe": #"{"name":"new","protocol":3}"#])
+            _ = try await Self.subject(["describe": #"{"name":"new","protocol":4}"#])
         }
         #expect(error?.path == "result.protocol")
     }

@@ -32,6 +32,17 @@ extension WireMutant {
                 $0 == "greater" ? "greater equal" : $0
             }
         },
+        read("reads before as after", "targeting/before-and-after") {
+            $0.change("feature_flags.*.rules.*.conditions.*.condition_sign") {
+                $0 == "before time" ? "after time" : $0
+            }
+        },
+        read("takes a day for the moment that it begins", "targeting/on-a-day") {
+            $0.change("feature_flags.*.rules.*.conditions.*.condition_sign") { $0 == "on date" ? "equal" : $0 }
+        },
+        read("takes the application's version for a property of its own", "targeting/versions") {
+            $0.change("feature_flags.*.rules.*.conditions.*.name") { $0 == "appVersion" ? "custom.version" : $0 }
+        },
         read("wants one of two conditions", "targeting/all-conditions-together") {
             $0.set("feature_flags.*.rules.*.conditional_statement", "OR")
         },
@@ -45,6 +56,13 @@ extension WireMutant {
         },
         read("overlooks whom an experiment is meant for", "experiments/outside-the-audience") {
             $0.drop("experiments.*.targets")
+        },
+        read("overlooks the parts of a layer", "experiments/one-of-a-layer") {
+            $0.drop("experiments.*.layer_id")
+            $0.drop("experiments.*.layer_bounds")
+        },
+        read("draws one place for all layers", "experiments/layers-apart") {
+            $0.change("experiments.*.layer_id") { $0 == .null ? $0 : "layer" }
         },
         read("overlooks shares", "experiments/both-halves-are-used") {
             $0.change("experiments.*.groups.*.weight") { $0 == 50 ? ($0.intValue.map { .int($0 * 2) }) : $0 }

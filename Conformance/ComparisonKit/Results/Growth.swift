@@ -1,0 +1,30 @@
+/// How a vendor's traffic grows with what an application has.
+public struct Growth: Sendable, Hashable, Codable {
+    /// What fetching the decisions of one user takes, by the number of flags; empty for a vendor without flags.
+    public var flags: [Point]
+    /// What delivering events takes, by their number; empty for a vendor without events.
+    public var events: [Point]
+
+    /// The traffic at one size.
+    public struct Point: Sendable, Hashable, Codable {
+        /// How many flags or events.
+        public var count: Int
+        /// What went over the wire.
+        public var traffic: Traffic
+
+        /// Creates a point.
+        public init(count: Int, traffic: Traffic) {
+            self.count = count
+            self.traffic = traffic
+        }
+    }
+
+    /// The sizes that are measured.
+    public static let counts = [10, 100, 1_000]
+
+    /// Creates a growth.
+    public init(flags: [Point] = [], events: [Point] = []) {
+        self.flags = flags
+        self.events = events
+    }
+}

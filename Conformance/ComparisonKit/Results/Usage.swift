@@ -1,0 +1,95 @@
+import Experimentation
+
+/// How an application is used in a month, to tell what that takes with each vendor.
+public struct Usage: Sendable, Hashable, Codable {
+    /// How many people use it.
+    public var monthlyUsers: Int
+    /// How many sessions each of them has in the month.
+    public var sessions: Int
+    /// How many flags are read in a session.
+    public var reads: Int
+    /// How many events are tracked in a session.
+    public var events: Int
+
+    /// Creates a usage.
+    public init(monthlyUsers: Int, sessions: Int = 8, reads: Int = 20, events: Int = 10) {
+        self.monthlyUsers = monthlyUsers
+        self.sessions = sessions
+        self.reads = reads
+        self.events = events
+    }
+}
+
+/// What a month takes with one vendor, counted from sessions that were played with its stand-in.
+public struct MonthlyCost: Sendable, Hashable, Codable {
+    /// How many requests.
+    public var requests: Int
+    /// How many bytes the requests take, heads and bodies.
+    public var bytesSent: Int
+    /// How many bytes the answers take, heads and bodies.
+    public var bytesReceived: Int
+    /// How many events the vendor takes, exposures and its own signals among them; `nil` if it takes none at all.
+    ///
+    /// What a contract charges for, and whether by event or by user, isn't known here.
+    public var billedEvents: Int?
+    /// A user's first session of the month, on a device that has nothing yet.
+    public var firstSession: SessionCost
+    /// The mean of the sessions after it, on a device that keeps what the first one left.
+    public var laterSession: SessionCost?
+
+    /// What one session takes.
+    public struct SessionCost: Sendable, Hashable, Codable {
+        /// How many requests.
+        public var requests: Double
+        /// How many bytes the requests take.
+        public var bytesSent: Double
+        /// How many bytes the answers take.
+        public var bytesReceived: Double
+        /// How many events arrive.
+        public var events: Double
+
+        /// Creates the cost of a session.
+        public init(requests: Double = 0, bytesSent: Double = 0, bytesReceived: Double = 0, events: Double = 0) {
+            self.requests = requests
+            self.bytesSent = bytesSent
+            self.bytesReceived = bytesReceived
+            self.events = events
+        }
+
+        /// The mean of some sessions; `nil` without any.
+        init?(meanOf sessions: [SessionCost]) {
+            guard !sessions.isEmpty else { return nil }
+            func mean(_ part: (SessionCost) -> Double) -> Double {
+                sessions.reduce(0) { $0 + part($1) } / Double(sessions.count)
+            }
+            self.init(
+                requests: mean(\.requests),
+                bytesSent: mean(\.bytesSent),
+                bytesReceived: mean(\.bytesReceived),
+                events: mean(\.events)
+            )
+        }
+    }
+
+    /// Works out a month.
+    ///
+    /// - Parameters:
+    ///   - usage: How the application is used.
+    ///   - first: A user's first session.
+    ///   - later: Sessions after it, as many as were played.
+    ///   - takesEvents: Whether the vendor takes events at all.
+    public init(of usage: Usage, first: SessionCost, later: [SessionCost], takesEvents: Bool) {
+        let mean = SessionCost(meanOf: later)
+        func whole(_ part: (SessionCost) -> Double) -> Int {
+            let user = part(first) + (mean.map(part) ?? 0) * Double(max(0, usage.sessions - 1))
+            let month = (user * Double(usage.monthlyUsers)).rounded()
+            return Int(exactly: month) ?? .max
+        }
+        requests = whole(\.requests)
+        bytesSent = whole(\.bytesSent)
+        bytesReceived = whole(\.bytesReceived)
+        billedEvents = takesEvents ? whole(\.events) : nil
+        firstSession = first
+        laterSession = mean
+    }
+}

@@ -1,0 +1,80 @@
+import ConformanceKit
+import Experimentation
+
+/// Plays a user's sessions of a month with one vendor's stand-in, and counts what goes over the wire.
+///
+/// A session is a start of the application: decisions are fetched, flags read, events tracked and delivered. The device
+/// keeps what a session leaves, and the time between two of them passes, so that what is still good isn't fetched again.
+struct CostTrial: Sendable {
+    let subject: any ConformanceSubject
+    let world: World
+    let usage: Usage
+
+    /// How many sessions are played at the most; the others are taken for the mean of those after the first.
+    static let mostSessions = 6
+
+    /// Plays it.
+    ///
+    /// - Returns: What the month takes; `nil` if not every event of a session arrived.
+    /// - Throws: When the stand-in doesn't work.
+    func play() async throws -> MonthlyCost? {
+        let stage = try await subject.open(world)
+        defer { Task { await stage.close() } }
+        let device = MeasuredDevice(on: stage)
+        var sessions: [MonthlyCost.SessionCost] = []
+        for _ in 0..<min(usage.sessions, Self.mostSessions) {
+            guard let session = try await session(on: device, stage) else { return nil }
+            sessions.append(session)
+            device.time.push(by: .seconds(30 * 86_400) / max(1, usage.sessions))
+        }
+        guard let first = sessions.first else { return nil }
+        return MonthlyCost(
+            of: usage,
+            first: first,
+            later: Array(sessions.dropFirst()),
+            takesEvents: !subject.capabilities.isDisjoint(with: [.tracking, .exposures])
+        )
+    }
+
+    private func session(
+        on device: MeasuredDevice,
+        _ stage: any SubjectStage
+    ) async throws -> MonthlyCost.SessionCost? {
+        let before = try await arrived(at: stage)
+        var isDone = true
+        let traffic = try await device.traffic {
+            let client = try await device.client()
+            var user = world.users.first ?? User(id: "ada")
+            user.consent = .granted
+            let session = client.session(for: user)
+            if subject.capabilities.contains(.flags) {
+                try await session.refresh()
+                read(in: session)
+            }
+            if subject.capabilities.contains(.tracking) {
+                isDone = try await device.deliver(usage.events, of: .custom("search"), in: session, client)
+            }
+            await client.shutdown(within: .seconds(5))
+        }
+        guard isDone else { return nil }
+        return MonthlyCost.SessionCost(
+            requests: Double(traffic.requests),
+            bytesSent: Double(traffic.bytesSent),
+            bytesReceived: Double(traffic.bytesReceived),
+            events: Double(try await arrived(at: stage) - before)
+        )
+    }
+
+    /// Reads the world's flags one after another, and from the first again.
+    private func read(in session: UserSession) {
+        guard !world.flags.isEmpty else { return }
+        for number in 0..<usage.reads {
+            let flag = world.flags[number % world.flags.count]
+            _ = session.evaluation(of: flag.key, type: flag.type, default: flag.value)
+        }
+    }
+
+    private func arrived(at stage: any SubjectStage) async throws -> Int {
+        try await stage.received().count { $0.type != "identity" }
+    }
+}

@@ -1,0 +1,56 @@
+import ConformanceKit
+import Experimentation
+
+/// A client on a device with stores of its own, whose traffic with a stand-in is counted.
+final class MeasuredDevice: Sendable {
+    let time = SuiteTime()
+    private let stage: any SubjectStage
+    private let outbox: StepwiseOutbox
+    private let store: ClientStore
+    private let environment: ClientEnvironment
+
+    init(on stage: any SubjectStage) {
+        self.stage = stage
+        let kept = ClientStore.inMemory()
+        outbox = StepwiseOutbox(kept.outbox)
+        store = ClientStore(outbox: outbox, state: kept.state)
+        let counter = Counter()
+        environment = ClientEnvironment(time: time, makeID: { counter.nextID() }, jitter: { 0.5 })
+    }
+
+    func client() async throws -> ExperimentationClient {
+        try await ExperimentationClient(provider: stage.makeProvider(), store: store, environment: environment)
+    }
+
+    /// Tracks events, a moment apart, and delivers them.
+    ///
+    /// - Returns: Whether all of them were; `false` too if the vendor has no word for the event.
+    func deliver(_ count: Int, of event: TrackingEvent, in session: UserSession, _ client: ExperimentationClient)
+        async throws -> Bool
+    {
+        outbox.beginFilling()
+        defer { outbox.endFilling() }
+        for _ in 0..<count {
+            do throws(ExperimentationError) { try await session.track(event) } catch {
+                if error.code == .unsupported { return false }
+                throw error
+            }
+            time.push(by: .milliseconds(1))
+        }
+        outbox.endFilling()
+        return try await client.flush(within: .seconds(5) + .milliseconds(10) * count, retrying: false).isDone
+    }
+
+    /// The traffic that work brings, once nothing goes over the wire any more.
+    func traffic(of work: () async throws -> Void) async throws -> Traffic {
+        let before = try await stage.exchangeCount()
+        try await work()
+        let exchanges = try await stage.exchanges(from: before)
+        let connections = Set(exchanges.map(\.connection)).count
+        return exchanges.reduce(into: Traffic(connections: connections)) { traffic, exchange in
+            traffic.add(
+                Traffic(requests: 1, bytesSent: exchange.bytesIn, bytesReceived: exchange.bytesOut, connections: 0)
+            )
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Experimentation
+
+extension ConformanceCase {
+    /// More of promise 3: comparisons that need more than numbers and texts.
+    static let operators: [ConformanceCase] = [
+        ConformanceCase(
+            "targeting/before-and-after",
+            promise: 3,
+            "Before and after go by the time on the clock: the bound itself is neither, and what is no time is neither",
+            requires: [.flags, .targeting, .dateTargeting],
+            needs: ["flags/first", "flags/second"],
+            probes: .dateTargeting,
+            world: .rules(
+                "dates",
+                [
+                    ("first", [World.Condition("joined", .before, "2026-03-01")]),
+                    ("second", [World.Condition("joined", .after, "2026-03-01")]),
+                ]
+            )
+        ) { probe in
+            try await probe.expectFlags(
+                ["first", "second"],
+                by: "joined",
+                [
+                    ("2025-12-31", [true, false]), ("2026-02-28 23:59:59", [true, false]),
+                    ("2026-03-01", [false, false]), ("2026-03-01 09:30", [false, true]), ("2026-10-01", [false, true]),
+                    ("soon", [false, false]),
+                ]
+            )
+        },
+        ConformanceCase(
+            "targeting/on-a-day",
+            promise: 3,
+            "A day holds every time on it, and none of the days beside it",
+            requires: [.flags, .targeting, .dateTargeting],
+            needs: ["flags/opening"],
+            world: .rules("days", [("opening", [World.Condition("joined", .onDay, "2026-03-01")])])
+        ) { probe in
+            try await probe.expectFlags(
+                ["opening"],
+                by: "joined",
+                [
+                    ("2026-02-28 23:59", [false]), ("2026-03-01", [true]), ("2026-03-01 00:00:00", [true]),
+                    ("2026-03-01 23:59:59", [true]), ("2026-03-02", [false]), ("2025-03-01", [false]),
+                ]
+            )
+        },
+        ConformanceCase(
+            "targeting/versions",
+            promise: 3,
+            "Versions go part by part: 2.9 comes before 2.10, which is 2.10.0, and 10.0 comes after both",
+            requires: [.flags, .targeting, .versionTargeting],
+            needs: ["flags/outdated", "flags/newer"],
+            probes: .versionTargeting,
+            world: .rules(
+                "versions",
+                [
+                    ("outdated", [World.Condition("appVersion", .versionBefore, "2.10")]),
+                    ("newer", [World.Condition("appVersion", .versionAfter, "2.10")]),
+                ]
+            )
+        ) { probe in
+            try await probe.expectFlags(
+                ["outdated", "newer"],
+                by: "appVersion",
+                [
+                    ("2.9", [true, false]), ("2.9.12", [true, false]), ("2.10", [false, false]),
+                    ("2.10.0", [false, false]), ("2.10.1", [false, true]), ("10.0", [false, true]),
+                    ("beta", [false, false]),
+                ]
+            )
+        },
+    ]
+}
+
+extension Probe {
+    /// Expects flags to be on or off by the text of an attribute, each time for a user of their own.
+    fileprivate func expectFlags(_ keys: [String], by attribute: String, _ table: [(String, [Bool])]) async throws {
+        for (number, (text, expected)) in table.enumerated() {
+            let user = User(id: "user-\(number)", attributes: [attribute: .string(text)], consent: .granted)
+            let session = try await readySession(for: user)
+            let seen = keys.map { session.bool($0, default: false) }
+            expect(seen, equals: expected, "\(keys.joined(separator: " and ")) at \"\(text)\"")
+        }
+    }
+}

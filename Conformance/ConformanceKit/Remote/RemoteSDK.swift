@@ -1,0 +1,147 @@
+import Experimentation
+
+/// A whole SDK in another process: it has a cache and an outbox of its own, and keeps them where it likes.
+///
+/// Nothing of the client here stands before it. What it keeps belongs to a device by name: an SDK that is started for the
+/// same device again, after a stop or a kill, finds what the one before left.
+public struct RemoteSDK: Sendable {
+    private let stage: RemoteStage
+    private let id: String
+    private let time: SuiteTime
+
+    /// Starts the SDK on a device, for a user.
+    ///
+    /// - Throws: ``DocumentError`` when the answer isn't as described, and what the other process says.
+    static func start(
+        on stage: RemoteStage,
+        _ device: String,
+        _ user: User,
+        _ time: SuiteTime
+    ) async throws -> RemoteSDK {
+        var reader = try await stage.call(
+            "sdk.start",
+            ["device": .string(device), "user": user.document, "now": .string(RemoteDate.text(time.now))]
+        )
+        return RemoteSDK(stage: stage, id: try reader.name("sdk"), time: time)
+    }
+
+    /// What a flag was read as.
+    public struct Reading: Sendable, Hashable {
+        /// The value, or the default.
+        public var value: FlagValue
+        /// Why it is that.
+        public var reason: Reason?
+        /// What went wrong.
+        public var error: ErrorCode?
+    }
+
+    /// Has it ask the vendor for decisions.
+    ///
+    /// - Returns: The code of the error that an application is given, if any.
+    public func refresh() async throws -> ErrorCode? {
+        do {
+            _ = try await call("sdk.refresh")
+            return nil
+        } catch let error as ExperimentationError {
+            return error.code
+        }
+    }
+
+    /// Reads a flag, by the call for the type of its default.
+    public func read(_ flag: String, default fallback: FlagValue) async throws -> Reading {
+        // JSON doesn't tell 1.0 from 1.
+        let type = World.FlagType(of: fallback) ?? .object
+        var reader = try await call(
+            "sdk.read",
+            ["flag": .string(flag), "type": .string(type.rawValue), "default": fallback]
+        )
+        return Reading(
+            value: reader.value("value"),
+            reason: try reader.optionalString("reason").map { Reason(rawValue: $0) },
+            error: try reader.optionalString("error").map { ErrorCode(rawValue: $0) }
+        )
+    }
+
+    /// The user's places in experiments.
+    public func places() async throws -> [Assignment] {
+        var reader = try await call("sdk.places")
+        return try reader.each("assignments") { (reader) throws(DocumentError) in try Assignment(reading: &reader) }
+    }
+
+    /// Tracks an event; it is accepted when this returns.
+    public func track(_ event: TrackingEvent) async throws {
+        _ = try await call("sdk.track", ["event": try RemoteProvider.document(of: event)])
+    }
+
+    /// Tells it what the user consents to.
+    public func setConsent(_ consent: Consent) async throws {
+        _ = try await call("sdk.consent", ["consent": .string(consent.rawValue)])
+    }
+
+    /// Has it deliver what waits.
+    ///
+    /// - Parameter seconds: How long it may take.
+    /// - Returns: Whether nothing waits any more.
+    /// - Throws: What the other process says, or why it doesn't.
+    @discardableResult
+    public func flush(within seconds: Int = 5) async throws -> Bool {
+        var reader = try await call("sdk.flush", ["deadline": .int(seconds)])
+        return try reader.bool("done", default: false)
+    }
+
+    /// Its accounts.
+    public func ledger() async throws -> Ledger {
+        var reader = try await call("sdk.ledger")
+        var dropped: [Ledger.DropReason: Int] = [:]
+        for (reason, count) in try reader.object("dropped") {
+            guard let count = count.intValue else {
+                throw reader.wrong("dropped", expected: "a number for each reason")
+            }
+            dropped[Ledger.DropReason(rawValue: reason)] = count
+        }
+        return Ledger(
+            accepted: try reader.int("accepted"),
+            delivered: try reader.int("delivered"),
+            pending: try reader.int("pending"),
+            purged: try reader.optionalInt("purged") ?? 0,
+            dropped: dropped
+        )
+    }
+
+    /// Ends it in good order.
+    public func stop() async throws { _ = try await call("sdk.stop") }
+
+    /// Ends it as the system does: it is told nothing, and does nothing any more.
+    public func kill() async throws { _ = try await call("sdk.kill") }
+
+    private func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
+        var members = parameters
+        members["sdk"] = .string(id)
+        members["now"] = .string(RemoteDate.text(time.now))
+        return try await stage.call(command, members)
+    }
+}
+
+extension Probe {
+    /// Starts the whole SDK that the subject hands over.
+    ///
+    /// - Parameters:
+    ///   - device: Whose memory it has; the same name again is the same device after a restart.
+    ///   - user: Who uses it.
+    /// - Returns: The SDK.
+    /// - Throws: ``CaseDoesNotApply`` for a subject that hands over a role only.
+    public func sdk(on device: String = "phone", for user: User = .ada) async throws -> RemoteSDK {
+        guard let stage = stage as? RemoteStage, stage.subject.isWholeSDK else {
+            throw CaseDoesNotApply("\(subject.name) hands over a role; the client's cache and outbox are the suite's")
+        }
+        note("start the SDK on \(device) for \(user.id)")
+        return try await RemoteSDK.start(on: stage, device, user, time)
+    }
+
+    /// Starts the SDK and has it ask for decisions.
+    public func readySDK(on device: String = "phone", for user: User = .ada) async throws -> RemoteSDK {
+        let sdk = try await sdk(on: device, for: user)
+        expect(try await sdk.refresh() == nil, "the first refresh of \(user.id) succeeds")
+        return sdk
+    }
+}

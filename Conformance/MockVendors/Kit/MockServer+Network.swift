@@ -1,0 +1,9 @@
+import Synchronization
+
+extension MockServer {
+    /// Answers from now on as a server does that is this far away.
+    ///
+    /// Each answer is this late, and the first one on a connection twice as late, because opening it takes a round trip as
+    /// well. TLS, which would take one or two more, and the network's width aren't played.
+    public func setRoundTrip(_ duration: Duration) { state.withLock { $0.roundTrip = max(.zero, duration) } }
+}

@@ -1,0 +1,84 @@
+import ConformanceKit
+import ConformanceStages
+import Experimentation
+import Foundation
+import Testing
+
+@Suite("A whole SDK in another process, with a cache and an outbox of its own")
+struct WholeSDKTests {
+    private func report(of service: PythonService) async throws -> ConformanceReport {
+        let subject = try await RemoteSubject.connect(to: service.url)
+        let report = await ConformanceRunner(width: 8).run(ConformanceCase.wholeSDK, against: [subject])
+        withExtendedLifetime(service) {}
+        return report
+    }
+
+    @Test("the example SDK keeps what it declares, and every case has something to see")
+    func conforms() async throws {
+        let service = try await PythonService("sdk_service.py")
+        let subject = try await RemoteSubject.connect(to: service.url)
+        #expect(subject.isWholeSDK && subject.name == "python-sdk")
+        let report = try await report(of: service)
+        let part = try #require(report.subjects.first)
+        #expect(part.results.filter { $0.outcome != .passed }.map(\.account) == [])
+        #expect(part.results.map(\.name) == ConformanceCase.wholeSDK.map(\.name))
+        #expect(part.unproven == [] && report.isSuccess)
+    }
+
+    @Test(
+        "an SDK that is wrong on purpose is caught by the case that is meant for it",
+        arguments: [
+            ("forgets decisions", "sdk/offline-start"), ("shows what another was told", "sdk/not-another-users"),
+            ("asks as somebody else", "sdk/targeting"), ("never asks again", "sdk/recovers"),
+            ("keeps quiet about age", "sdk/outlives-an-outage"),
+            ("drops decisions in an outage", "sdk/outlives-an-outage"), ("ignores the kill switch", "sdk/kill-switch"),
+            ("asks while it reads", "sdk/not-ready"), ("says nothing of errors", "sdk/missing-flag"),
+            ("takes any type", "sdk/another-type"), ("exposes what nobody saw", "sdk/no-exposure"),
+            ("exposes at every read", "sdk/exposure"), ("calls everything the control", "sdk/places"),
+            ("keeps what was denied", "sdk/denied"), ("sends backwards", "sdk/order"),
+            ("sends one by one", "sdk/batch"),
+            ("gives new ids to repetitions", "sdk/repetition"), ("counts what it sends twice", "sdk/event"),
+            ("empties the queue in an outage", "sdk/outage"), ("takes a page for a delivery", "sdk/login-page"),
+            ("says that all is done", "sdk/stalled-flush"), ("forgets its accounts when it stops", "sdk/balance"),
+            ("drops what waits when it stops", "sdk/event-over-a-stop"),
+            ("loses what waits in a kill", "sdk/event-over-a-kill"),
+            ("loses decisions in a kill", "sdk/start-after-a-kill"),
+        ]
+    )
+    func caught(_ fault: String, by name: String) async throws {
+        let results = try #require(try await report(of: PythonService(broken: fault)).subjects.first).results
+        #expect(results.first { $0.name == name }?.outcome.word == "failed", "\(fault)")
+    }
+
+    @Test("what an SDK declares and no case can show fails the run")
+    func unproven() async throws {
+        let description =
+            #"{"result":{"name":"liar","protocol":3,"sdk":true,"capabilities":["holdouts"],"events":[],"decides":true}}"#
+        let subject = try await RemoteSubject { command in
+            let isDescribe = String(decoding: command, as: UTF8.self).contains("\"describe\"")
+            return Array((isDescribe ? description : #"{"result":{"stage":"s"}}"#).utf8)
+        }
+        let report = await ConformanceRunner().run(ConformanceCase.wholeSDK, against: [subject])
+        #expect(report.subjects.first?.unproven == [.holdouts])
+        #expect(!report.isSuccess)
+    }
+
+    @Test("a subject that hands over a role has nothing for these cases, and says so")
+    func role() async throws {
+        let service = try await PythonService()
+        let subject = try await RemoteSubject.connect(to: service.url)
+        #expect(!subject.isWholeSDK)
+        let result = await ConformanceRunner().run(ConformanceCase.wholeSDK[0], against: subject)
+        #expect(result.outcome.word == "unsupported")
+        withExtendedLifetime(service) {}
+    }
+
+    @Test("a whole SDK needs the third protocol")
+    func oldProtocol() async {
+        let description = #"{"result":{"name":"old","protocol":2,"sdk":true,"capabilities":[],"events":[]}}"#
+        let error = await #expect(throws: DocumentError.self) {
+            _ = try await RemoteSubject { _ in Array(description.utf8) }
+        }
+        #expect(error?.description.contains("sdk: expected \"protocol\" from 3 on beside it") == true)
+    }
+}
