@@ -96,6 +96,8 @@ struct MoveRun {
         var plan = simulation.plan
         // A later process finds the stage in the store; the first one begins where the story does.
         (plan.stage, plan.share) = (.off, 0)
+        // The story waits for every comparison; in the background a busy machine would let it wait for minutes.
+        plan.shadow.isInBackground = false
         let client = try await ExperimentationClient(
             provider: MigratingProvider(from: old, to: new, plan: plan),
             store: cut.clientStore,
