@@ -20,6 +20,8 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
     public var makeProvider: @Sendable (MockServer) async throws -> any ExperimentationProvider
     /// Tells in neutral words what the vendor took, in the order of arrival.
     public var received: @Sendable (Vendor, [JournalEntry]) async throws -> [Received]
+    /// Does what ``received`` does, and has the vendor forget it; `nil` if it can't.
+    public var takeReceived: (@Sendable (Vendor, [JournalEntry]) async throws -> [Received])?
     /// Turns the vendor's kill switch; `nil` if it has none.
     public var setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)?
     /// Makes a filled mock ready for people and other programs, who get no provider from here; `nil` if it is.
@@ -34,6 +36,7 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
         load: @escaping @Sendable (Vendor, World) async throws -> [WorldGap],
         makeProvider: @escaping @Sendable (MockServer) async throws -> any ExperimentationProvider,
         received: @escaping @Sendable (Vendor, [JournalEntry]) async throws -> [Received],
+        takeReceived: (@Sendable (Vendor, [JournalEntry]) async throws -> [Received])? = nil,
         setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)? = nil,
         prepareToServe: (@Sendable (Vendor) async throws -> Void)? = nil
     ) {
@@ -44,6 +47,7 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
         self.load = load
         self.makeProvider = makeProvider
         self.received = received
+        self.takeReceived = takeReceived
         self.setKillSwitch = setKillSwitch
         self.prepareToServe = prepareToServe
     }
@@ -122,6 +126,14 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
 
     /// What the vendor took.
     public func received() async throws -> [Received] { try await wire.received(vendor, server.journal) }
+
+    /// What the vendor has taken since the last call, if it can forget.
+    public func takeReceived() async throws -> [Received]? {
+        guard let take = wire.takeReceived else { return nil }
+        let taken = try await take(vendor, server.journal)
+        server.forgetAnswered()
+        return taken
+    }
 
     /// Every exchange, told from the journal.
     public func exchanges() async throws -> [Exchange] { try await exchanges(from: 0) }

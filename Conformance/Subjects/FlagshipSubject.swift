@@ -110,6 +110,9 @@ public struct FlagshipSubject: ConformanceSubject {
             received: { mock, journal in
                 FlagshipWorld.received(await mock.receivedInOrder, journal: journal)
             },
+            takeReceived: { mock, journal in
+                FlagshipWorld.received(await mock.takeReceived(), journal: journal)
+            },
             setKillSwitch: { mock, isOn in await mock.setPanic(isOn) }
         )
     }

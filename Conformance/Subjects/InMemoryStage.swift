@@ -11,6 +11,7 @@ public final class InMemoryStage: SubjectStage {
         var isReachable = true
         var received: [Received] = []
         var exchanges: [Exchange] = []
+        var forgotten = 0
         var rules: [[UInt8]: any Ruleset] = [:]
     }
 
@@ -77,6 +78,14 @@ public final class InMemoryStage: SubjectStage {
     public func setReachable(_ isReachable: Bool) async throws { state.withLock { $0.isReachable = isReachable } }
     /// What the vendor took.
     public func received() async throws -> [Received] { state.withLock { $0.received } }
+    /// What the vendor has taken since the last call.
+    public func takeReceived() async throws -> [Received]? {
+        backend.clearRecord()
+        return state.withLock { state in
+            defer { (state.forgotten, state.received, state.exchanges) = (state.forgotten + state.exchanges.count, [], []) }
+            return state.received
+        }
+    }
     /// Every exchange.
     public func exchanges() async throws -> [Exchange] { state.withLock { $0.exchanges } }
     /// Does nothing: there is nothing to stop.
@@ -97,7 +106,7 @@ public final class InMemoryStage: SubjectStage {
         holding text: String = ""
     ) -> (number: Int, passage: Passage) {
         state.withLock { state in
-            let number = state.exchanges.count + 1
+            let number = state.forgotten + state.exchanges.count + 1
             var exchange = Exchange(
                 number: number,
                 purpose: purpose,

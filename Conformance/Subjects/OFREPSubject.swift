@@ -84,7 +84,8 @@ public struct OFREPSubject: ConformanceSubject {
                         )
                     )
                 },
-                received: { _, _ in [] }
+                received: { _, _ in [] },
+                takeReceived: { _, _ in [] }
             ),
             world: world
         )

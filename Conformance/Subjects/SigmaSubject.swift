@@ -65,7 +65,8 @@ public struct SigmaSubject: ConformanceSubject {
                 )
                 return SigmaProvider(configuration: configuration, transport: transport)
             },
-            received: { _, _ in [] }
+            received: { _, _ in [] },
+            takeReceived: { _, _ in [] }
         )
     }
 }

@@ -13,7 +13,17 @@ import Synchronization
 public final class InMemoryProvider: ExperimentationProvider {
     /// What a test can inspect.
     public struct Record: Sendable {
-        /// The events delivered, in the order of delivery.
+        /// Empties ``record`` of fetches, links, batches and events, for runs whose record would outgrow memory.
+    public func clearRecord() {
+        state.withLock { state in
+            state.record.fetches = 0
+            state.record.links = []
+            state.record.batches = []
+            state.record.delivered = []
+        }
+    }
+
+    /// The events delivered, in the order of delivery.
         public var delivered: [Envelope] = []
         /// The attempted batches, delivered or not.
         public var batches: [[Envelope]] = []

@@ -127,6 +127,12 @@ public protocol SubjectStage: Sendable {
     /// What the vendor has taken so far, in neutral words and in the order of arrival, repetitions included.
     func received() async throws -> [Received]
 
+    /// Returns what the vendor has taken since the last call, and forgets it and the exchanges; what the vendor knows of its users
+    /// stays. For stories that would outgrow memory.
+    ///
+    /// - Returns: What was taken; `nil` if this stage can't forget.
+    func takeReceived() async throws -> [Received]?
+
     /// Every exchange so far, in the order of arrival.
     func exchanges() async throws -> [Exchange]
 
@@ -148,6 +154,8 @@ public protocol SubjectStage: Sendable {
 extension SubjectStage {
     /// It does.
     public var tellsOfChanges: Bool { get async throws { true } }
+    /// It can't forget.
+    public func takeReceived() async throws -> [Received]? { nil }
 
     /// None.
     public var gaps: [WorldGap] { get async { [] } }

@@ -64,6 +64,12 @@ extension FlagshipMock {
     /// Exposures and hits together, in the order of arrival.
     public var receivedInOrder: [FlagshipMockTaken] { taken }
 
+    /// Returns ``receivedInOrder``, and forgets what was received; what is remembered of visitors stays.
+    public func takeReceived() -> [FlagshipMockTaken] {
+        defer { (taken, hits, activations, reports, visits) = ([], [], [], [], []) }
+        return taken
+    }
+
     /// Which request each hit came in, in the order of ``receivedHits``.
     public var requestsOfHits: [Int] { hits.map(\.request) }
 

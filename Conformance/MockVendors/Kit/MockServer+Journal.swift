@@ -27,6 +27,15 @@ extension MockServer {
     /// Forgets the journal; numbers go on counting.
     public func clearJournal() { state.withLock { ($0.journal, $0.forgotten) = ([], 0) } }
 
+    /// Forgets the exchanges that have been answered; numbers and ``journalCount`` go on counting.
+    public func forgetAnswered() {
+        state.withLock { state in
+            let count = state.journal.count
+            state.journal.removeAll { $0.response != nil }
+            state.forgotten += count - state.journal.count
+        }
+    }
+
     /// The faults that are still to come, with what is left of their counts.
     public var script: [ScriptedFault] { state.withLock { $0.script } }
 

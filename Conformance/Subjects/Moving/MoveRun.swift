@@ -156,11 +156,20 @@ struct MoveRun {
                 inside += 1
                 group.addTask { await watch.visit(user, step, client, world, signsIn: signsIn) }
                 if visitors.isMultiple(of: 500) {
+                    await count()
                     progress(.init(step: step + 1, steps: simulation.steps.count, users: visitors))
                 }
             }
         }
         return visitors
+    }
+
+    /// Counts the exposures that have arrived, and lets go of them where the vendor can.
+    private func count() async {
+        for (index, side) in MigrationSide.allCases.enumerated() {
+            guard let taken = try? await stages[index].takeReceived() else { continue }
+            watch.add(received: taken.count { $0.type == "exposure" }, at: side)
+        }
     }
 
     /// Whether a user comes in a step: two of three do, and other ones each time.
@@ -179,6 +188,7 @@ struct MoveRun {
         report.experiments = (simulation.worlds[.old] ?? .movingShop).experiments.filter(\.isRunning).map(\.id)
         report.leftOut = leftOut
         report.stages = told
+        await count()
         let counts = watch.counts
         report.changedVariant = counts.changed
         report.unassigned = counts.lost
@@ -196,7 +206,8 @@ struct MoveRun {
             let index = side == .old ? 0 : 1
             let subject = side == .old ? simulation.old : simulation.new
             let takes = subject.capabilities.contains(.exposures)
-            let received = try await stages[index].received().filter { $0.type == "exposure" }.count
+            let left = try await stages[index].received().count { $0.type == "exposure" }
+            let received = counts.received[side, default: 0] + left
             let expected = counts.exposed[side, default: 0]
             report.exposures[subject.name] = .init(
                 expected: takes ? expected : 0,

@@ -11,6 +11,7 @@ final class MoveWatch: Sendable {
         var failed = 0
         var led: [MigrationSide: Int] = [:]
         var exposed: [MigrationSide: Int] = [:]
+        var received: [MigrationSide: Int] = [:]
         var changes: [String] = []
     }
 
@@ -47,6 +48,11 @@ final class MoveWatch: Sendable {
             ratios[mapping.experiments[index].old.experiment] = MigrationReport.Ratio(test, arms: arms[index])
         }
         return ratios
+    }
+
+    /// Adds exposures that have arrived at a vendor.
+    func add(received: Int, at side: MigrationSide) {
+        state.withLock { $0.counts.received[side, default: 0] += received }
     }
 
     /// A user comes, reads the flags of every experiment, perhaps buys, and goes.

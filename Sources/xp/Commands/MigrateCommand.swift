@@ -80,6 +80,9 @@ struct MigrateCommand: AsyncParsableCommand {
             guard from == nil || from != to else { throw ValidationError("--from and --to: expected two vendors") }
         }
 
+        /// How many users' places are kept in memory; those of more are kept in a temporary file.
+        private static let usersInMemory = 5_000
+
         private func simulation() throws -> MoveSimulation {
             let file = try plan.map { try PlanFile(at: $0) }
             func subject(_ name: String?, _ member: String) throws -> any ConformanceSubject {
@@ -113,8 +116,14 @@ struct MigrateCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let simulation = try simulation()
+            var simulation = try simulation()
             try OutputFile.expectWritable(output)
+            let folder = FileManager.default.temporaryDirectory.appending(path: "xp-simulate-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            if users > Self.usersInMemory {
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                simulation.store = try await Stores.temporary(in: folder)
+            }
             let report: MoveReport
             do {
                 report = try await simulation.run { progress in

@@ -27,6 +27,15 @@ enum Stores {
         return try await opened(path, for: provider)
     }
 
+    /// Opens an empty store file that is removed with the folder it is in.
+    static func temporary(in folder: URL) async throws -> ClientStore {
+        do {
+            return try await .sqlite(at: folder.appending(path: "store.sqlite"), options: .init(limits: limits))
+        } catch {
+            throw Failure(.input, "\(folder.path): \(error.message)")
+        }
+    }
+
     /// Refuses a name that is none.
     static func expectName(_ path: String?) throws {
         if path?.isEmpty == true { throw ValidationError("--store: expected the name of a file, found nothing") }
