@@ -113,6 +113,26 @@ struct ConformTests {
         service.terminate()
     }
 
+    @Test("a whole SDK in another process gets the cases for one, and what it fails can be left out")
+    func wholeSDK() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let examples = Self.example.deletingLastPathComponent()
+        let (service, url) = try await Self.service(examples.appending(path: "sdk_service.py").path)
+        let result = try await Tool.run(["conform", "--subject", url, "--format", "json"])
+        #expect(result.status == 0, "\(result.errors)")
+        let names = try JSONValue(result.output)["subjects"]?.array?.first?["cases"]?.array?.compactMap {
+            $0["name"]?.string
+        }
+        #expect(names?.count == 26 && names?.allSatisfy { $0.hasPrefix("sdk/") } == true)
+        let list = try Tool.file("python-sdk sdk/order\n", "later.txt", in: folder)
+        let rest = try await Tool.run(["conform", "--subject", url, "--case", "sdk/o*", "--skip-from", list])
+        #expect(rest.status == 0 && rest.output.contains("left out on request: 1 case"), "\(rest.output)")
+        let other = try await Tool.run(["conform", "--subject", url, "--case", "evaluation/*"])
+        #expect(other.status == 64)
+        service.terminate()
+    }
+
     @Test("what fails is recorded, left out on request, and a badge says what is declared and verified")
     func underConstruction() async throws {
         let folder = try Tool.folder()

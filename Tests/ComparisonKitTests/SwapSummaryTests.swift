@@ -1,5 +1,6 @@
 import ComparisonKit
 import ConformanceKit
+import ConformanceSubjects
 import Experimentation
 import Foundation
 import Testing
@@ -27,6 +28,31 @@ struct SwapSummaryTests {
             ]
         )
         #expect(summary.gains.lines.map(\.what).contains("campaigns"))
+    }
+
+    @Test("what of one's own world the new vendor has no place for breaks, before the calls that come to nothing")
+    func gaps() async throws {
+        let world = World.shop.changing { world in
+            let rule = World.Flag.Rule(when: [World.Condition("joined", .before, "2026-03-01")], value: true)
+            world.flags.append(World.Flag("early-birds", false, rules: [rule]))
+            world.experiments[0].layer = .init("page", from: 0, to: 100)
+        }
+        let scenario = Scenario(
+            name: "rules",
+            title: "Rules",
+            world: world,
+            steps: [.init("Ada comes", .arrive(userID: "ada")), .init("She is greeted", .refresh)]
+        )
+        let comparison = await ComparisonRunner().run(scenario, with: [SigmaSubject(), FlagshipSubject()])
+        let breaks = try #require(comparison.swap(from: "sigma", to: "flagship")?.summary.breaks.lines)
+        #expect(
+            breaks.prefix(2).map(\.what) == [
+                "flags/early-birds: Flagship compares neither dates nor versions",
+                "experiments/checkout/layer: Flagship has no layers",
+            ]
+        )
+        let back = try #require(comparison.swap(from: "flagship", to: "sigma")?.summary.breaks.lines)
+        #expect(!back.contains { $0.what.hasPrefix("flags/") || $0.what.hasPrefix("experiments/") })
     }
 
     @Test("a group has at most five lines, says how many more there are, and what to do about each that breaks")

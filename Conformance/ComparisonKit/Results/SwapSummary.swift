@@ -53,6 +53,12 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         var breaks = experiments.filter { $0.advice == .finishFirst }.map {
             Line("Experiment \"\($0.name)\": \($0.reason)", "finish it before the switch")
         }
+        // What a vendor lacks as a whole stands below, by its calls; here is what of this world has no place.
+        breaks += after.gaps.filter { gap in
+            gap.path.contains("/") && !before.gaps.contains { $0.covers(gap.path) }
+        }.map {
+            Line("\($0.path): \($0.reason)", "say it by another rule, or in the application")
+        }
         breaks += swap.lostCalls.map {
             Line(
                 "\($0.calls.joined(separator: ", ")): \($0.reason)",

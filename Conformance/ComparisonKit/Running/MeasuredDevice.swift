@@ -38,7 +38,7 @@ final class MeasuredDevice: Sendable {
             time.push(by: .milliseconds(1))
         }
         outbox.endFilling()
-        return try await client.flush(within: .seconds(5) + .milliseconds(10) * count, retrying: false).isDone
+        return try await client.flush(within: .seconds(20) + .milliseconds(40) * count, retrying: false).isDone
     }
 
     /// The traffic that work brings, once nothing goes over the wire any more.

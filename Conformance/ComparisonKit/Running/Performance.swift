@@ -18,6 +18,8 @@ actor Performance {
     private let quietLooks: Int
 
     private var client: ExperimentationClient?
+    /// Whether the client was made by the step that is played.
+    private var isNew = false
     private var session: UserSession?
     private var seenExchanges = 0
     private var seenConnections: Set<Int> = []
@@ -151,11 +153,24 @@ actor Performance {
     }
 
     private func makeClient() async throws -> ExperimentationClient {
-        try await ExperimentationClient(
+        isNew = true
+        return try await ExperimentationClient(
             provider: stage.makeProvider(),
             store: store,
             environment: environment
         )
+    }
+
+    /// Waits, for a few seconds at most, until a new client that polls has an answer: what it asks for by itself belongs to
+    /// the step that started it.
+    private func waitForRules() async {
+        guard isNew, let client else { return }
+        isNew = false
+        guard case .computed(let source) = client.roles.decisions, source.freshness.polling != nil else { return }
+        let deadline = ContinuousClock.now.advanced(by: .seconds(3))
+        while client.status == .notReady, ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(1), clock: .continuous)
+        }
     }
 
     private func running() throws -> ExperimentationClient {
@@ -224,6 +239,7 @@ actor Performance {
 
     /// Waits until nothing goes over the wire any more: what a step sets off in the background belongs to it.
     private func settle() async throws {
+        await waitForRules()
         var quiet = 0
         var before = -1
         let deadline = ContinuousClock.now.advanced(by: .seconds(3))

@@ -40,7 +40,7 @@ extension ConformanceReport.Subject {
     var accountLines: [String] {
         var lines: [String] = []
         // Of some cases alone nothing follows for a capability.
-        let isWhole = results.count + skipped.count >= ConformanceCase.all.count
+        let isWhole = results.count + skipped.count >= catalogue.count
         let declared = "declares \(capabilities.count)" + (isWhole ? ", verified \(verified.count)" : "")
         lines.append(version.map { "version \($0), \(declared)".onOneLine } ?? declared)
         for way in Provenance.allCases {

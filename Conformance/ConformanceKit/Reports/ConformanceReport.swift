@@ -50,11 +50,17 @@ public struct ConformanceReport: Sendable, Hashable {
             Dictionary(results.map { ($0.outcome.word, 1) }, uniquingKeysWith: +)
         }
 
+        /// Whether it was tried as a whole SDK.
+        var isWholeSDK: Bool { (results.map(\.name) + skipped).contains { $0.hasPrefix("sdk/") } }
+
+        /// The cases that there are for it.
+        var catalogue: [ConformanceCase] { isWholeSDK ? ConformanceCase.wholeSDK : ConformanceCase.all }
+
         /// The declared capabilities of which every case was tried, at least one passed and none failed.
         public var verified: [Capability] {
             let outcomes = Dictionary(results.map { ($0.name, $0.outcome) }, uniquingKeysWith: { first, _ in first })
             return capabilities.filter { capability in
-                let asking = ConformanceCase.all.filter { $0.requires.contains(capability) }
+                let asking = catalogue.filter { $0.requires.contains(capability) }
                 return asking.allSatisfy { outcomes[$0.name].map { !$0.isFailure } ?? false }
                     && asking.contains { outcomes[$0.name] == .passed }
             }
@@ -63,7 +69,7 @@ public struct ConformanceReport: Sendable, Hashable {
         /// Whether a case that passed rests on a capability that is only inferred of the vendor.
         public func restsOnInference(_ result: CaseResult) -> Bool {
             guard result.outcome == .passed, !evidence.capabilities.isEmpty else { return false }
-            return ConformanceCase.all.first { $0.name == result.name }?.requires.contains(where: evidence.isInferred)
+            return catalogue.first { $0.name == result.name }?.requires.contains(where: evidence.isInferred)
                 ?? false
         }
 
@@ -72,8 +78,7 @@ public struct ConformanceReport: Sendable, Hashable {
         /// Only those whose cases were all tried: a run of some cases says nothing of what the others would have shown.
         public var unproven: [Capability] {
             let outcomes = Dictionary(results.map { ($0.name, $0.outcome) }, uniquingKeysWith: { first, _ in first })
-            let isWholeSDK = ConformanceCase.wholeSDK.contains { outcomes[$0.name] != nil }
-            let cases = isWholeSDK ? ConformanceCase.wholeSDK : ConformanceCase.all
+            let cases = catalogue
             return capabilities.filter { capability in
                 let asking = cases.filter { $0.requires.contains(capability) }
                 // What no case asks a whole SDK for can't be shown either.

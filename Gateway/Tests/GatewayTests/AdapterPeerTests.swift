@@ -72,6 +72,10 @@ private final class GatewayStage: SubjectStage {
             if world.lifetime != nil {
                 gaps.append(WorldGap("lifetime", "OFREP doesn't say how long an answer is good"))
             }
+            for flag in world.flags
+            where flag.rules.contains(where: { $0.when.contains { $0.comparison.isOfDatesOrVersions } }) {
+                gaps.append(WorldGap("flags/\(flag.key)", "OFREP doesn't say which comparisons a server has"))
+            }
             return gaps
         }
     }

@@ -23,6 +23,8 @@ struct WholeSDKTests {
         #expect(part.results.filter { $0.outcome != .passed }.map(\.account) == [])
         #expect(part.results.map(\.name) == ConformanceCase.wholeSDK.map(\.name))
         #expect(part.unproven == [] && report.isSuccess)
+        #expect(part.verified == part.capabilities && part.capabilities.count == 11)
+        #expect(part.badge().contains("python-sdk: declares 11, verified 11"))
     }
 
     @Test(
