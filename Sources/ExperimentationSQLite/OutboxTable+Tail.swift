@@ -21,11 +21,11 @@ extension OutboxTable {
     static func createViews(_ database: Database) throws {
         try database.execute(
             sql: """
-                CREATE TEMP VIEW tail AS
+                CREATE TEMP VIEW IF NOT EXISTS tail AS
                 SELECT destination.id AS destination, owed >> (2 * destination.id - 1) & 1 AS held, sequence, kept, user
                 FROM destination CROSS JOIN event
                 WHERE sequence > through AND owed >> (2 * destination.id - 2) & 1;
-                CREATE TEMP VIEW owing AS
+                CREATE TEMP VIEW IF NOT EXISTS owing AS
                 SELECT destination, held, sequence, kept, user, due, attempts, delivery.reason
                 FROM destination CROSS JOIN delivery ON delivery.destination = destination.id
                 WHERE held = 1 OR sequence > head

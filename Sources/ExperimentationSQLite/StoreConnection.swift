@@ -91,10 +91,7 @@ struct StoreConnection: Sendable {
         guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
             throw ExperimentationError(.store, "The file system can't hold a write-ahead log.")
         }
-        try database.execute(sql: "PRAGMA temp_store = MEMORY")
-        // The users whose deliveries are being removed; empty between transactions.
-        try database.execute(sql: "CREATE TEMP TABLE leaving (user TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
-        try OutboxTable.createViews(database)
+        try keepTemporary(.memory, database)
         // Deleted data is overwritten where its page is written anyway; freed pages are overwritten by the next events,
         // or removed when a purge rewrites the file. Overwriting those as well would double what a delivery writes.
         try database.execute(sql: "PRAGMA secure_delete = FAST")
@@ -106,6 +103,23 @@ struct StoreConnection: Sendable {
         guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == durability.synchronous else {
             throw ExperimentationError(.store, "The durability \(durability.rawValue) can't be set.")
         }
+    }
+
+    /// Where SQLite keeps what is temporary.
+    enum Temporary { case memory, file }
+
+    /// Chooses where temporary data is kept, and creates the connection's own table and views: SQLite deletes all of them
+    /// whenever the place changes.
+    static func keepTemporary(_ place: Temporary, _ database: Database) throws {
+        switch place {
+        case .memory: try database.execute(sql: "PRAGMA temp_store = MEMORY")
+        case .file: try database.execute(sql: "PRAGMA temp_store = FILE")
+        }
+        // The users whose deliveries are being removed; empty between transactions.
+        try database.execute(
+            sql: "CREATE TEMP TABLE IF NOT EXISTS leaving (user TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
+        )
+        try OutboxTable.createViews(database)
     }
 
     /// Sets a pragma, which can't be bound; name and value are our own constants.

@@ -13,17 +13,7 @@ import Synchronization
 public final class InMemoryProvider: ExperimentationProvider {
     /// What a test can inspect.
     public struct Record: Sendable {
-        /// Empties ``record`` of fetches, links, batches and events, for runs whose record would outgrow memory.
-    public func clearRecord() {
-        state.withLock { state in
-            state.record.fetches = 0
-            state.record.links = []
-            state.record.batches = []
-            state.record.delivered = []
-        }
-    }
-
-    /// The events delivered, in the order of delivery.
+        /// The events delivered, in the order of delivery.
         public var delivered: [Envelope] = []
         /// The attempted batches, delivered or not.
         public var batches: [[Envelope]] = []
@@ -190,6 +180,16 @@ public final class InMemoryProvider: ExperimentationProvider {
 
     /// What has happened so far.
     public var record: Record { state.withLock { $0.record } }
+
+    /// Empties ``record`` of fetches, links, batches and events, for runs whose record would outgrow memory.
+    public func clearRecord() {
+        state.withLock { state in
+            state.record.fetches = 0
+            state.record.links = []
+            state.record.batches = []
+            state.record.delivered = []
+        }
+    }
 
     /// The events delivered, in the order of delivery.
     public var delivered: [TrackingEvent] { record.delivered.map(\.event) }

@@ -65,6 +65,28 @@ struct TracesTests {
         }
     }
 
+    @Test("P24 a large file is rewritten as well, and events are accepted, delivered and removed as before")
+    func largeFile() async throws {
+        let file = folder.file("large.sqlite")
+        let store = try SQLiteStore(at: file)
+        let marker = "marker-4711@example.com"
+        // Beyond 16 MB the new file is built on disk and not in memory.
+        try await store.setValue(Array(repeating: 7, count: 17 << 20), for: "rules")
+        try await store.append([.sample("1", user: marker, .custom(marker)), .sample("2", user: "bob")])
+        for round in 0..<2 {
+            try await store.append([.sample("3-\(round)", user: marker, .custom(marker))])
+            #expect(try await store.purge(marker) > 0)
+            try await store.finishErasing()
+            #expect(try folder.occurrences(of: marker) == 0, "round \(round)")
+            #expect(try await store.status(now: noon).deliverable == 1)
+        }
+        let lease = try #require(try await store.take(20))
+        try await store.settle(lease) { _ in .delivered }
+        #expect(try await store.ledger() == Ledger(accepted: 4, delivered: 1, purged: 3))
+        #expect(try await store.value(for: "rules")?.count == 17 << 20)
+        await store.close()
+    }
+
     @Test("P24 a purge leaves no trace of its user in any file")
     func traces() async throws {
         let marker = "marker-4711@example.com"
