@@ -84,15 +84,17 @@ struct MeanwhileTests {
         let (site, instances) = try await Self.started(instances: 1)
         let instance = instances[0]
         try site.database.pause(true)
-        #expect(try await instance.goal(1, of: "ada").status == 200)
+        #expect(try await instance.goal(1, of: "eve").status == 200)
         #expect(try await instance.goal(2, of: "ben").status == 200)
-        #expect(try await instance.consent(false, of: "ada", id: "no").status == 200)
-        #expect(try await instance.goal(3, of: "ada", says: nil).body.contains("CONSENT_DENIED"))
+        #expect(try await instance.consent(false, of: "eve", id: "no").status == 200)
+        #expect(try await instance.goal(3, of: "eve", says: nil).body.contains("CONSENT_DENIED"))
         try site.database.pause(false)
         try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).keys.contains("goal-2-0") }
         try await eventually("the denial has reached the database") {
             try site.database.ask("SELECT count(*) FROM \(site.schema).denied") == "1\n"
         }
+        // It never came as far as the database, which would have had to remove it.
+        #expect(try site.database.ask("SELECT sum(purged) FROM \(site.schema).lane") == "0\n")
         #expect(instance.child.end() == 0)
         #expect(site.goals() == ["goal-2-0": 1])
         site.database.stop()

@@ -202,7 +202,7 @@ struct StormTests {
             polling: 2,
             postgres: #","meanwhile":"meanwhile.sqlite""#
         )
-        var variables = ["XP_GATEWAY_SHUTDOWN_DRAINSECONDS": "2"]
+        var variables = ["XP_GATEWAY_SHUTDOWN_DRAIN_SECONDS": "3"]
         func start(_ number: Int) async throws -> Instance {
             variables["XP_GATEWAY_TENANTS_SHOP_STORE_POSTGRES_MEANWHILE"] =
                 site.folder.appendingPathComponent("meanwhile-\(number).sqlite").path
@@ -218,6 +218,7 @@ struct StormTests {
         let isOver = Shared(false)
         let answered = Shared(0)
         let failures = Shared<[String]>([])
+        let asked = Shared(ContinuousClock.now)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<8 {
                 group.addTask {
@@ -235,8 +236,10 @@ struct StormTests {
                         if answer?.status == 200 {
                             answered.change { $0 += 1 }
                         } else {
-                            let what = answer.map { "\($0)" } ?? "cut off"
-                            failures.change { $0.append("\(port): \(what)") }
+                            let trouble = await wire.trouble
+                            let what = answer.map { "\($0)" } ?? trouble
+                            let since = asked.value.duration(to: .now)
+                            failures.change { $0.append("\(port), \(since) after the last was asked to end: \(what)") }
                         }
                     }
                     for wire in kept.values { await wire.close() }
@@ -255,6 +258,7 @@ struct StormTests {
             for round in 0..<max(1, Int(10 * Self.share)) {
                 for number in 0..<3 {
                     let old = running[number]
+                    asked.change { $0 = .now }
                     let status = try await Self.ended(old.child)
                     #expect(status == 0, "round \(round)")
                     running[number] = try await start(number)

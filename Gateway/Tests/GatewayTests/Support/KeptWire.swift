@@ -5,6 +5,8 @@ import NIOPosix
 actor KeptWire {
     private let port: Int
     private var connection: Connection?
+    /// What went wrong with the last request that got no answer.
+    private(set) var trouble = ""
 
     private struct Connection {
         var channel: any Channel
@@ -19,10 +21,13 @@ actor KeptWire {
     func post(_ path: String, _ body: String, token: String) async -> WireAnswer? {
         var lines = ["POST \(path) HTTP/1.1", "Host: test", "Authorization: Bearer \(token)"]
         lines += ["Content-Type: application/json", "Content-Length: \(body.utf8.count)"]
-        guard var connection = try? await opened() else { return nil }
+        let isKept = connection?.channel.isActive == true
+        guard var connection = try? await opened() else { return failed("no connection") }
         self.connection = nil
         let text = lines.joined(separator: "\r\n") + "\r\n\r\n" + body
-        guard (try? await connection.channel.writeAndFlush(ByteBuffer(string: text)).get()) != nil else { return nil }
+        guard (try? await connection.channel.writeAndFlush(ByteBuffer(string: text)).get()) != nil else {
+            return failed("not sent, kept: \(isKept)")
+        }
         var received = ""
         while true {
             let answer = WireAnswer(received)
@@ -36,9 +41,16 @@ actor KeptWire {
                 }
                 return answer
             }
-            guard let part = try? await connection.answers.next(isolation: self) else { return nil }
+            guard let part = try? await connection.answers.next(isolation: self) else {
+                return failed("cut, kept: \(isKept), after: \(received)")
+            }
             received += String(buffer: part)
         }
+    }
+
+    private func failed(_ what: String) -> WireAnswer? {
+        trouble = what
+        return nil
     }
 
     /// Ends the connection.
