@@ -91,6 +91,29 @@ struct UserDecisionsTests {
         #expect(client.decisionsAtHand(for: User(id: "bob"))?.keys == nil)
     }
 
+    @Test("rules from before the kill switch was turned on don't turn it off, whoever asks for decisions")
+    func switchStays() async throws {
+        let time = ManualTime()
+        let provider = InMemoryProvider(
+            flags: [InMemoryFlag("color", "green")],
+            freshness: Freshness(lifetime: .seconds(600))
+        )
+        let client = try await ExperimentationClient(
+            provider: provider,
+            environment: ClientEnvironment(time: time)
+        )
+        try await client.refresh()
+        provider.setDisabled(true)
+        try await client.refresh(force: true)
+        #expect(client.status == .disabled)
+        _ = try await client.decisions(for: User(id: "ada"))
+        #expect(client.status == .disabled)
+        provider.setDisabled(false)
+        try await client.refresh(force: true)
+        #expect(client.status == .ready)
+        await client.shutdown()
+    }
+
     @Test("an event keeps the id given by its caller")
     func callersID() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider())

@@ -1,5 +1,6 @@
 import Experimentation
 import Foundation
+import Synchronization
 
 /// Events and state in PostgreSQL, shared by any number of machines.
 ///
@@ -16,6 +17,7 @@ import Foundation
 public final class PostgresStore: Sendable {
     let pool: ConnectionPool
     private let events: PostgresOutboxStore
+    private let watches = Mutex<[DatabaseWatch]>([])
 
     /// Where events wait.
     public var outbox: any OutboxStore { events }
@@ -72,10 +74,36 @@ public final class PostgresStore: Sendable {
         try await events.hasUnclaimedEvents(before: date, now: now)
     }
 
+    /// Whether an event waits in the store.
+    ///
+    /// For a caller that never heard what became of an acceptance. Looks at the user's events alone.
+    ///
+    /// - Parameters:
+    ///   - id: The event's id.
+    ///   - userID: Whose event it is.
+    /// - Returns: Whether it is there; an event that has been delivered isn't any more.
+    /// - Throws: `ErrorCode.store`.
+    public func isWaiting(_ id: String, of userID: String) async throws(ExperimentationError) -> Bool {
+        try await events.isWaiting(id, of: userID)
+    }
+
+    /// Whether the database didn't answer when it was last looked at; known once ``sharing(_:lease:)`` has been called and a
+    /// client was created with it.
+    ///
+    /// It is looked at each second, and waited for at most two seconds.
+    public var isAway: Bool { watches.withLock { $0.contains { $0.isAway } } }
+
+    /// Begins to watch the database, for as long as the store is open.
+    func watch(by watch: DatabaseWatch) {
+        watches.withLock { $0.append(watch) }
+        watch.start()
+    }
+
     /// Lets go of the lanes that were taken through this store, and of the connections.
     ///
     /// What is under way is finished, everything later fails.
     public func close() async {
+        for watch in watches.withLock({ $0 }) { watch.stop() }
         await events.letGo()
         pool.close()
     }

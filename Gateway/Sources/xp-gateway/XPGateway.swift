@@ -12,6 +12,8 @@ enum XPGateway {
         do {
             switch try Arguments(Array(CommandLine.arguments.dropFirst())) {
             case .help: Output.print(Arguments.text)
+            case .settings:
+                Output.print("\(SettingReference.gateway)\n\nAfter `tenants.NAME.`:\n\n\(SettingReference.tenant)\n")
             case .demonstration: try await demonstrate()
             case .file(let path): try await serve(path)
             }
@@ -90,6 +92,7 @@ private struct Reloading: Service {
 /// What the program is told on its command line.
 enum Arguments: Equatable {
     case help
+    case settings
     case demonstration
     case file(String)
 
@@ -102,6 +105,7 @@ enum Arguments: Equatable {
         switch arguments.first {
         case nil: self = .demonstration
         case "--help", "-h": self = .help
+        case "--settings": self = .settings
         case "--config":
             guard arguments.count == 2 else { throw Unknown(message: "--config: expected a file") }
             self = .file(arguments[1])
@@ -116,9 +120,10 @@ enum Arguments: Equatable {
         Flagship, evaluated here. The first line on standard output is JSON: the address, and for the demonstration the \
         tenant and its token.
 
-        USAGE: xp-gateway [--config FILE]
+        USAGE: xp-gateway [--config FILE | --settings]
 
           --config FILE   tenants, address and limits, as docs/gateway.md has them; read again on SIGHUP
+          --settings      the keys of such a file, with their defaults
           --help          this text
 
         """

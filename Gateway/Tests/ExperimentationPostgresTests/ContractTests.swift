@@ -1,8 +1,9 @@
 import ConformanceKit
 import Experimentation
-import ExperimentationPostgres
 import PostgresServers
 import Testing
+
+@testable import ExperimentationPostgres
 
 @Suite("The contract of stores, over PostgreSQL")
 struct ContractTests {
@@ -12,6 +13,20 @@ struct ContractTests {
             OpenedOutbox(store: try await opened(schema, size: size))
         } close: {
             await ($0 as? OpenedOutbox)?.store.close()
+        }
+    }
+
+    private static let neighbours = StoreBench<any OutboxStore>(features: Set(StoreFeature.allCases)) { size in
+        let schema = newSchema()
+        var size = size
+        // Each shard has its part of the whole.
+        size.maximumCount *= 16
+        size.maximumEventBytes += NeighboursOutbox.growth
+        return StorePlace { [size] in
+            let store = try await opened(schema, shards: 16, size: size)
+            return NeighboursOutbox(store, try #require(store.outbox as? PostgresOutboxStore))
+        } close: {
+            await ($0 as? NeighboursOutbox)?.store.close()
         }
     }
 
@@ -27,6 +42,11 @@ struct ContractTests {
     @Test("an outbox keeps every rule", arguments: OutboxStoreContract.cases)
     func outbox(rule: StoreCase<any OutboxStore>) async {
         #expect(await rule.failures(over: Self.outboxes) == [])
+    }
+
+    @Test("one of sixteen shards keeps every rule", arguments: OutboxStoreContract.cases)
+    func shard(rule: StoreCase<any OutboxStore>) async {
+        #expect(await rule.failures(over: Self.neighbours) == [])
     }
 
     @Test("a state store keeps every rule", arguments: StateStoreContract.cases)

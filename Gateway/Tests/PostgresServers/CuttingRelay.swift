@@ -8,6 +8,7 @@ public final class CuttingRelay: Sendable {
     private let server: PostgresServer
     private let folder: String
     private let left = Mutex(0)
+    private let isParted = Atomic<Bool>(false)
 
     /// How clients reach the database through it.
     public var url: String { "postgresql:///postgres?host=\(folder)&user=postgres" }
@@ -32,6 +33,9 @@ public final class CuttingRelay: Sendable {
 
     /// How many cuts are still to come.
     public var cutsLeft: Int { left.withLock { $0 } }
+
+    /// Parts the two sides: nothing passes, nothing is refused, and nobody is told.
+    public func part(_ isParted: Bool) { self.isParted.store(isParted, ordering: .relaxed) }
 
     /// Ends.
     public func stop() {
@@ -62,7 +66,11 @@ public final class CuttingRelay: Sendable {
                 pollfd(fd: client, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: far, events: Int16(POLLIN), revents: 0),
             ]
-            guard poll(&sockets, 2, -1) > 0 else { break }
+            let isParted = isParted.load(ordering: .relaxed)
+            // Looked at each time whether the sides are parted, which no socket tells.
+            let count = poll(&sockets, isParted ? 0 : 2, 50)
+            if count < 0, errno != EINTR { break }
+            if count <= 0 { continue }
             if sockets[0].revents != 0 {
                 let count = read(client, &buffer, buffer.count)
                 if count <= 0 { break }
@@ -73,16 +81,29 @@ public final class CuttingRelay: Sendable {
                         return true
                     }
                 }
-                if write(far, buffer, count) != count { break }
+                if !Self.pass(buffer, count, to: far) { break }
             }
             if sockets[1].revents != 0 {
                 let count = read(far, &buffer, buffer.count)
                 // What comes behind a commit is the answer to it: by now it is carried out.
-                if count <= 0 || isCut || write(client, buffer, count) != count { break }
+                if count <= 0 || isCut || !Self.pass(buffer, count, to: client) { break }
             }
         }
         close(client)
         close(far)
+    }
+
+    /// Writes to a socket whose other side may be gone, which must not end this process.
+    private static func pass(_ bytes: [UInt8], _ count: Int, to socket: Int32) -> Bool {
+        var sent = 0
+        while sent < count {
+            let some = bytes[sent..<count].withUnsafeBytes {
+                send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if some <= 0 { return false }
+            sent += some
+        }
+        return true
     }
 
     private static func withAddress(_ folder: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {

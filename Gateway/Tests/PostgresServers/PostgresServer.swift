@@ -63,6 +63,8 @@ public final class PostgresServer: Sendable {
         let output = Pipe()
         watch.standardInput = pipe
         watch.standardOutput = output
+        // Whoever waits for the end of this process's own messages would wait for the server's as well.
+        watch.standardError = FileHandle.nullDevice
         try watch.run()
         life = pipe.fileHandleForWriting
         _ = try output.fileHandleForReading.read(upToCount: 1)

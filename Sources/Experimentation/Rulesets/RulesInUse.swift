@@ -55,6 +55,8 @@ final class RulesInUse: Sendable {
             await killSwitch.set(true)
             return nil
         case .current(let rules):
+            // Rules from before the vendor turned its switch on don't say that it is off again.
+            if rules === before, killSwitch.isOn { return nil }
             await killSwitch.set(false)
             publish(rules)
             if let before, before.ruleset.catalogue !== rules.ruleset.catalogue, !rules.isRestored {

@@ -58,11 +58,20 @@ final class Worker {
     private func isCommitted(_ number: Int64, by deadline: Deadline) throws(ConnectionFailure) -> Bool {
         connection = nil
         while true {
-            let rows = try opened(by: deadline).run(
-                [Statement("SELECT pg_xact_status($1::text::xid8)", .text(String(number)))],
-                by: deadline
-            )
-            switch rows[0].first?.outside(0) {
+            var state: String?
+            do throws(ConnectionFailure) {
+                let rows = try opened(by: deadline).run(
+                    [Statement("SELECT pg_xact_status($1::text::xid8)", .text(String(number)))],
+                    by: deadline
+                )
+                state = rows[0].first?.outside(0)
+            } catch {
+                connection = nil
+                // While it restarts there is nobody to ask, and beginning anew might carry it out twice.
+                guard error.isLoss else { throw error }
+                state = "in progress"
+            }
+            switch state {
             case "committed": return true
             case "in progress" where !deadline.isOver: Thread.sleep(forTimeInterval: 0.02)
             case "in progress": throw .late(deadline.patience)

@@ -14,6 +14,8 @@ import Experimentation
 /// | `delivery` | an event that a destination hasn't got | the shard or the lane |
 /// | `denied` | who denies consent, by marks | the shard |
 /// | `state` | everything else, by key | its row |
+/// | `leader` | who fetches an account's rules, and until when | its row |
+/// | `published` | an account's rules as last fetched, and its kill switch | its row |
 ///
 /// Locks are taken in the order shards, lanes (by shard, then destination), rows; then nobody waits in a circle.
 enum StoreSchema {
@@ -74,7 +76,19 @@ enum StoreSchema {
             ALTER TABLE delivery SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 1000,
               autovacuum_vacuum_insert_scale_factor = 0.05)
             """,
-        ]
+        ],
+        [
+            """
+            CREATE TABLE leader (name bytea PRIMARY KEY, owner bytea NOT NULL, epoch bigint NOT NULL, until timestamptz NOT NULL)
+              WITH (fillfactor = 50)
+            """,
+            """
+            CREATE TABLE published (name bytea PRIMARY KEY, revision bigint NOT NULL, epoch bigint NOT NULL,
+              attempted timestamptz NOT NULL, disabled boolean NOT NULL, validator bytea, body bytea, failure bytea,
+              reason bytea)
+            """,
+            "ALTER TABLE published ALTER COLUMN body SET STORAGE EXTERNAL",
+        ],
     ]
 
     /// What was found or made.

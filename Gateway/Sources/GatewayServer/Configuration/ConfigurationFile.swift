@@ -138,6 +138,7 @@ public struct ConfigurationFile: Sendable {
         )
         guard !tenant.tokens.isEmpty else { throw error(prefix + "tokens", "expected at least one") }
         tenant.exposures = try choice(prefix + "exposures", values)
+        tenant.assignments = try choice(prefix + "assignments", values)
         tenant.consent = try consent(prefix + "consent", values)
         tenant.types = try types(prefix + "types", values)
         let rate = try values.number(prefix + "requestsPerSecond")
@@ -161,12 +162,14 @@ public struct ConfigurationFile: Sendable {
         }
         if !address.isEmpty {
             let schema = try values.text(prefix + ".postgres.schema")
+            let meanwhile = try values.text(prefix + ".postgres.meanwhile")
             return .postgres(
                 SharedDatabase(
                     url: address,
                     schema: schema.isEmpty ? "experimentation_\(name)" : schema,
                     connections: try values.whole(prefix + ".postgres.connections"),
-                    lease: .seconds(try values.number(prefix + ".postgres.leaseSeconds"))
+                    lease: .seconds(try values.number(prefix + ".postgres.leaseSeconds")),
+                    meanwhile: meanwhile.isEmpty ? nil : URL(fileURLWithPath: meanwhile, relativeTo: url).absoluteURL
                 )
             )
         }

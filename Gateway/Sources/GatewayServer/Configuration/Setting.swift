@@ -44,8 +44,18 @@ struct Setting: Sendable {
             .number(30, 1...120),
             "After how long others deliver what an instance held that is gone."
         ),
+        Setting(
+            "store.postgres.meanwhile",
+            .text(""),
+            "The SQLite file for what is accepted while the database is away, relative to this file; refused without one."
+        ),
         Setting("tokens", .texts([]), "SHA-256 of the tenant's bearer tokens, in hexadecimal digits."),
         Setting("exposures", .text("single"), "What single evaluations record: `single` or `none`."),
+        Setting(
+            "assignments",
+            .text("kept"),
+            "Whether the first assignment of a user is written down and holds, where the vendor promises it: `kept` or `computed`."
+        ),
         Setting("consent", .text("unknown"), "What users say who don't: `unknown`, `granted` or `denied`."),
         Setting("types", .texts([]), "Types of flags that values don't tell, as `price=float`."),
         Setting("requestsPerSecond", .number(0, 0...1_000_000), "How many requests in the long run; any number if 0."),
@@ -81,5 +91,19 @@ extension Setting {
         case .number(let number, _): number == number.rounded() ? "`\(Int(number))`" : "`\(number)`"
         case .needed: "needed"
         }
+    }
+}
+
+/// The reference of a configuration file's keys, as `docs/gateway.md` has it.
+public enum SettingReference {
+    /// The gateway's own keys as a table in Markdown.
+    public static var gateway: String { table(Setting.gateway) }
+
+    /// Each tenant's keys, behind `tenants.NAME.`, as a table in Markdown.
+    public static var tenant: String { table(Setting.tenant) }
+
+    private static func table(_ settings: [Setting]) -> String {
+        let rows = settings.map { "| `\($0.key)` | \($0.written) | \($0.meaning) |" }
+        return (["| Key | Default | Meaning |", "|---|---|---|"] + rows).joined(separator: "\n")
     }
 }

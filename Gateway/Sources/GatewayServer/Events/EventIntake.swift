@@ -12,18 +12,41 @@ final class EventIntake: Sendable {
         case repeated
         /// It isn't, and why.
         case refused(EventRefusal)
+
+        /// Whether the store couldn't be reached, or didn't answer.
+        var isForWantOfAStore: Bool {
+            if case .refused(let refusal) = self { refusal.code == .store } else { false }
+        }
     }
 
     private let client: ExperimentationClient
     private let seen: SeenEvents
+    /// Takes what the shared database can't; `nil` where there is none, or no place for it.
+    private let meanwhile: Meanwhile?
+    private let isWaiting: IsWaiting?
     private let flights = Mutex<[String: Task<Outcome, Never>]>([:])
+
+    /// Whether an event waits in the store, by its id and its user's.
+    typealias IsWaiting = @Sendable (_ id: String, _ userID: String) async throws(ExperimentationError) -> Bool
 
     /// Creates an intake, and looks after what a crash may have left.
     ///
+    /// - Parameters:
+    ///   - client: Where events go.
+    ///   - seen: The ids that were accepted.
+    ///   - meanwhile: Takes events while the store is away.
+    ///   - isWaiting: Asks the store about an event of which nobody knows whether it was accepted.
     /// - Throws: `ErrorCode.store`.
-    init(_ client: ExperimentationClient, seen: SeenEvents) async throws(ExperimentationError) {
+    init(
+        _ client: ExperimentationClient,
+        seen: SeenEvents,
+        meanwhile: Meanwhile? = nil,
+        isWaiting: IsWaiting? = nil
+    ) async throws(ExperimentationError) {
         self.client = client
         self.seen = seen
+        self.meanwhile = meanwhile
+        self.isWaiting = isWaiting
         try await seen.recover(from: client)
     }
 
@@ -31,6 +54,26 @@ final class EventIntake: Sendable {
     ///
     /// - Returns: What became of each, in their order.
     func take(_ events: [Result<EventRequest, EventRefusal>]) async -> [Outcome] {
+        guard let meanwhile else { return await carryOut(events) }
+        var outcomes = [Outcome](repeating: .accepted, count: events.count)
+        var left = Array(events.indices)
+        if !meanwhile.isNeeded {
+            outcomes = await carryOut(events)
+            left = left.filter { outcomes[$0].isForWantOfAStore }
+        }
+        for place in left {
+            switch events[place] {
+            case .success(let event): outcomes[place] = await meanwhile.take(event)
+            case .failure(let refusal): outcomes[place] = .refused(refusal)
+            }
+        }
+        return outcomes
+    }
+
+    /// Takes events into the tenant's store, or not at all.
+    ///
+    /// - Returns: What became of each, in their order.
+    func carryOut(_ events: [Result<EventRequest, EventRefusal>]) async -> [Outcome] {
         let request = UUID().uuidString
         let digests = events.compactMap { try? SeenEvents.digest($0.get().id) }
         do throws(ExperimentationError) {
@@ -50,7 +93,13 @@ final class EventIntake: Sendable {
             for lane in lanes.values {
                 group.addTask {
                     var outcomes: [(Int, Outcome)] = []
-                    for (place, event) in lane { outcomes.append((place, await self.take(event))) }
+                    var stop: EventRefusal?
+                    for (place, event) in lane {
+                        // What follows one that may pass later waits for it: each user's events keep their order.
+                        let outcome: Outcome = if let stop { .refused(stop) } else { await self.take(event) }
+                        if case .refused(let refusal) = outcome, refusal.mayPass { stop = refusal }
+                        outcomes.append((place, outcome))
+                    }
                     return outcomes
                 }
             }
@@ -79,9 +128,16 @@ final class EventIntake: Sendable {
         do throws(ExperimentationError) {
             switch try await seen.claim(digest) {
             case .claimed: break
+            case .taken:
+                if let isWaiting, try await isWaiting(event.id, event.user.id) {
+                    try await seen.insert(digest)
+                    return .repeated
+                }
             case .seen: return .repeated
             case .elsewhere:
-                throw ExperimentationError(.store, "Another instance is taking an event with this id; send it again.")
+                return .refused(
+                    EventRefusal(.timeout, "Another instance is taking an event with this id; send it again.")
+                )
             }
             return await take(event, digest)
         } catch {

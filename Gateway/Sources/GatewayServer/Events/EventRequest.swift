@@ -6,13 +6,18 @@ import Foundation
 import HTTPTypes
 
 /// One event of a request: what happened, to whom, and the id by which a repetition is told.
-struct EventRequest: Sendable {
+struct EventRequest: Sendable, Codable {
     let id: String
     let user: User
     let event: TrackingEvent
-    let date: Date?
+    var date: Date?
 
     private static let longestID = 200
+
+    /// Creates a request that comes of this process itself.
+    init(id: String, user: User, event: TrackingEvent, date: Date?) {
+        (self.id, self.user, self.event, self.date) = (id, user, event, date)
+    }
 
     /// Reads an event as `docs/schemas/gateway-events.schema.json` has it.
     ///

@@ -27,6 +27,8 @@ struct SeenEvents: Sendable {
     enum Claim: Sendable, Equatable {
         /// The event is to be accepted here.
         case claimed
+        /// The same, but somebody began with it before, and what came of that isn't known.
+        case taken
         /// It was accepted before.
         case seen
         /// Another instance is accepting it.
@@ -64,7 +66,7 @@ struct SeenEvents: Sendable {
         var expected: [UInt8]?
         while true {
             switch try await state.update(key(digest, day: today), to: claim, if: expected) {
-            case .updated: return .claimed
+            case .updated: return expected == nil ? .claimed : .taken
             case .conflict(Self.accepted?): return .seen
             case .conflict(let other):
                 if let other, !isOver(other, at: now) { return .elsewhere }
@@ -97,6 +99,7 @@ struct SeenEvents: Sendable {
     /// - Parameters:
     ///   - digests: The ids' digests.
     ///   - request: A name for the request.
+    /// - Throws: `ErrorCode.store`.
     func begin(_ digests: [String], request: String) async throws(ExperimentationError) {
         let line = "\(time.now.timeIntervalSince1970) \(digests.joined(separator: " "))"
         try await state.setValue(Array(line.utf8), for: Self.begun + request)
@@ -110,6 +113,7 @@ struct SeenEvents: Sendable {
     /// Notes what a crash left unnoted, and forgets the ids of past days.
     ///
     /// - Parameter client: The events that wait are asked of it.
+    /// - Throws: `ErrorCode.store`.
     func recover(from client: ExperimentationClient) async throws(ExperimentationError) {
         let today = today
         try await state.removeAll(beginningWith: Self.forgotten.map { "\(Self.prefix)\(today - $0)/" })

@@ -1,5 +1,6 @@
 import Experimentation
 import FlagManifest
+import Foundation
 import HTTPTypes
 import Synchronization
 
@@ -9,6 +10,10 @@ import Synchronization
 /// kill switch is on, every flag that was known has the reason `DISABLED` and no value.
 final class Evaluator: Sendable {
     private let client: ExperimentationClient
+    private let facts: ObservedProvider.Facts
+    private let meanwhile: Meanwhile?
+    /// What users were assigned before; `nil` where nothing is kept.
+    private let assignments: AssignmentBook?
     private let types: DeclaredTypes
     private let exposures: TenantConfiguration.Exposures
     private let frame: BulkFrame
@@ -21,12 +26,16 @@ final class Evaluator: Sendable {
 
     /// Creates an evaluator.
     init(
-        _ client: ExperimentationClient,
+        _ connection: TenantConnection,
+        keepsAssignments: Bool,
         types: DeclaredTypes,
         exposures: TenantConfiguration.Exposures,
         frame: BulkFrame
     ) {
-        self.client = client
+        client = connection.client
+        facts = connection.facts
+        meanwhile = connection.meanwhile
+        assignments = keepsAssignments && facts.isSticky ? connection.assignments : nil
         self.types = types
         self.exposures = exposures
         self.frame = frame
@@ -40,7 +49,7 @@ final class Evaluator: Sendable {
             guard let form = form(of: key, decided) else {
                 throw ProtocolError(.flagNotFound, "No flag has this key for this user.")
             }
-            if exposures == .single, !form.isFailure { expose(key, decided) }
+            if exposures == .single, !form.isFailure { await expose(key, decided) }
             return .json(form.isFailure ? .badRequest : .ok, form.text)
         } catch {
             return error.answer(for: key)
@@ -61,16 +70,37 @@ final class Evaluator: Sendable {
 
     // MARK: Deciding
 
-    /// What is decided for a user; `nil` while the kill switch is on.
+    /// What is decided for a user, by what they were assigned before; `nil` while the kill switch is on.
     private func decide(for user: User) async throws(ProtocolError) -> UserDecisions? {
+        guard let assignments, mayBeKept(user), !user.id.isEmpty else { return try await decide(for: user, [:]) }
+        let earlier = await assignments.earlier(of: user.id)
+        guard let decided = try await decide(for: user, earlier.assignments) else { return nil }
+        let made = EarlierAssignments(decided.assignments)
+        let kept = await assignments.keep(made, beside: earlier, of: user.id)
+        // Another instance was first with something: its word counts.
+        let isOther = made.variations.contains { kept.variations[$0.key] != $0.value }
+        return isOther ? try await decide(for: user, kept) : decided
+    }
+
+    private func mayBeKept(_ user: User) -> Bool {
+        user.consent == .granted || user.consent == .unknown && !facts.needsConsent
+    }
+
+    private func decide(for user: User, _ earlier: EarlierAssignments) async throws(ProtocolError) -> UserDecisions? {
+        // Rules that are fetched anyway aren't waited for, and what couldn't be confirmed isn't taken for fresh.
+        if client.status == .stale, facts.isPolling, let old = client.decisionsAtHand(for: user, honoring: earlier) {
+            return old
+        }
         do throws(ExperimentationError) {
-            let decided = try await client.decisions(for: user)
+            let decided = try await client.decisions(for: user, honoring: earlier)
             return client.status == .disabled ? nil : decided
         } catch {
             if client.status == .disabled { return nil }
             // What lies in the request isn't answered with what was decided for another.
             let failure = ProtocolError(error)
-            if failure.status == .serviceUnavailable, let old = client.decisionsAtHand(for: user) { return old }
+            if failure.status == .serviceUnavailable, let old = client.decisionsAtHand(for: user, honoring: earlier) {
+                return old
+            }
             throw failure
         }
     }
@@ -126,9 +156,14 @@ final class Evaluator: Sendable {
 
     // MARK: Exposures
 
-    private func expose(_ key: String, _ decided: UserDecisions) {
+    private func expose(_ key: String, _ decided: UserDecisions) async {
         let catalogue = decided.decisions.catalogue
         guard let place = decided[key]?.assignment, catalogue.assignments.indices.contains(place) else { return }
+        if let meanwhile, meanwhile.isDatabaseAway {
+            guard client.supports(.exposures), decided.user.consent != .denied else { return }
+            let exposure = Exposure(assignment: catalogue.assignments[place])
+            return await meanwhile.take(exposure, of: decided.user, id: UUID().uuidString, at: Date())
+        }
         // A vendor that takes no exposures has none recorded; the client says so in its log, once.
         try? decided.expose(catalogue.assignments[place].experiment.id)
     }

@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationPostgres
+import Foundation
 
 /// The database that a tenant's instances share; its URL may hold a password, so it is shown nowhere.
 public struct SharedDatabase: Sendable, Hashable {
@@ -11,13 +12,31 @@ public struct SharedDatabase: Sendable, Hashable {
     public var connections: Int
     /// After how long others deliver what an instance held that is gone.
     public var lease: Duration
+    /// The SQLite file for what is accepted while the database is away; `nil` to refuse it.
+    public var meanwhile: URL?
 
     /// Creates a place for a tenant's data.
-    public init(url: String, schema: String, connections: Int = 4, lease: Duration = .seconds(30)) {
+    public init(
+        url: String,
+        schema: String,
+        connections: Int = 4,
+        lease: Duration = .seconds(30),
+        meanwhile: URL? = nil
+    ) {
+        self.meanwhile = meanwhile
         self.url = url
         self.schema = schema
         self.connections = connections
         self.lease = lease
+    }
+
+    /// Opens the file for what is accepted while the database is away, if there is to be one.
+    func meanwhile(
+        _ environment: ClientEnvironment,
+        isAway: @escaping @Sendable () -> Bool
+    ) async throws(ExperimentationError) -> Meanwhile? {
+        guard let meanwhile else { return nil }
+        return try await Meanwhile(file: meanwhile, scope: schema, environment: environment, isAway: isAway)
     }
 
     func opened() async throws(ExperimentationError) -> PostgresStore {

@@ -17,7 +17,8 @@ final class Tenant: Sendable {
         self.configuration = configuration
         self.connection = connection
         evaluator = Evaluator(
-            connection.client,
+            connection,
+            keepsAssignments: configuration.assignments == .kept,
             types: DeclaredTypes(configuration.types, seen: connection.types),
             exposures: configuration.exposures,
             frame: Self.frame(configuration, provider: connection.client.providerName)
@@ -25,8 +26,9 @@ final class Tenant: Sendable {
         limiter = configuration.rateLimit.map { RateLimiter($0, now: now) }
     }
 
-    /// The word that opens the stream of changes and nothing else: browsers can send no token with it, so it stands in the
-    /// address. Every instance makes the same one.
+    /// The word that opens the stream of changes and nothing else.
+    ///
+    /// Browsers can send no token with it, so it stands in the address. Every instance makes the same one.
     var ticket: String? { Self.ticket(configuration) }
 
     private static func ticket(_ configuration: TenantConfiguration) -> String? {

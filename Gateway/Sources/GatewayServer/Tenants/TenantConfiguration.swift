@@ -12,6 +12,14 @@ public struct TenantConfiguration: Sendable {
         case single
     }
 
+    /// What becomes of the assignments that users are answered with.
+    public enum Assignments: String, Sendable, Hashable, CaseIterable {
+        /// The first is written down and holds, where the vendor promises to keep assignments and the user may be known.
+        case kept
+        /// Each answer is computed from the rules of that moment.
+        case computed
+    }
+
     /// Where events wait and rules are kept.
     public enum Store: Sendable, Hashable {
         /// In memory; lost with the process.
@@ -34,6 +42,8 @@ public struct TenantConfiguration: Sendable {
     public var store: Store
     /// What single evaluations record; `single` unless set.
     public var exposures: Exposures = .single
+    /// Whether assignments are written down; `kept` unless set.
+    public var assignments: Assignments = .kept
     /// What counts as said by users whose context doesn't say; `unknown` unless set.
     public var consent: Consent = .unknown
     /// The types of flags, where they can't be told from their values.

@@ -18,10 +18,16 @@ final class TenantConnection: Sendable {
     let name: Name
     let client: ExperimentationClient
     let intake: EventIntake
+    /// What users were assigned, if the vendor promises to keep it.
+    let assignments: AssignmentBook
+    /// What the vendor's roles say.
+    let facts: ObservedProvider.Facts
     let changes = ChangeStreams()
     let types = SeenTypes()
     /// The store that other instances have open as well; `nil` if this one is alone.
     let shared: PostgresStore?
+    /// Where events wait for the shared database while that is away; `nil` without one, or a place.
+    let meanwhile: Meanwhile?
     private let watching = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens vendor and store, without waiting for the vendor.
@@ -37,27 +43,68 @@ final class TenantConnection: Sendable {
         environment: ClientEnvironment
     ) async throws(ExperimentationError) {
         name = configuration.connection
+        var provider = provider
         let store: ClientStore
         switch configuration.store {
         case .memory:
-            (store, shared) = (.inMemory(), nil)
+            (store, shared, meanwhile) = (.inMemory(), nil, nil)
         case .file(let url):
-            (store, shared) = (try await .sqlite(at: url, for: provider, log: environment.log), nil)
+            (store, shared, meanwhile) = (try await .sqlite(at: url, for: provider, log: environment.log), nil, nil)
         case .postgres(let database):
             let opened = try await database.opened()
             (store, shared) = (opened.clientStore, opened)
+            meanwhile = try await database.meanwhile(environment) { opened.isAway }
+            provider = opened.sharing(provider, lease: database.lease)
         }
+        let (shared, meanwhile) = (shared, meanwhile)
+        let observed = ObservedProvider(provider)
         client = try await ExperimentationClient(
-            provider: provider,
+            provider: observed,
             store: store,
             // What counts as an exposure is for the tenant to say, not for each look at a flag.
             options: ClientOptions(name: configuration.name, exposurePolicy: .manual),
             environment: environment
         )
-        intake = try await EventIntake(
+        facts = observed.facts
+        let intake = try await EventIntake(
             client,
-            seen: SeenEvents(state: store.state, time: environment.time, isShared: shared != nil)
+            seen: SeenEvents(state: store.state, time: environment.time, isShared: shared != nil),
+            meanwhile: meanwhile,
+            isWaiting: { id, userID throws(ExperimentationError) in
+                try await shared?.isWaiting(id, of: userID) ?? false
+            }
         )
+        let book = AssignmentBook(
+            state: store.state,
+            of: provider.destination,
+            time: environment.time,
+            isAway: { shared?.isAway ?? false },
+            later: { await meanwhile?.take($0) }
+        )
+        observed.onForget { userID throws(ExperimentationError) in try await book.forget(userID) }
+        meanwhile?.hand { await Self.hand($0, to: intake, and: book) }
+        (self.intake, assignments) = (intake, book)
+    }
+
+    /// Hands over what was taken while the database was away.
+    private static func hand(_ parcels: [Parcel], to intake: EventIntake, and book: AssignmentBook) async -> [Verdict] {
+        var verdicts = [Verdict](repeating: .outage(), count: parcels.count)
+        var events: [(place: Int, event: EventRequest)] = []
+        for (place, parcel) in parcels.enumerated() {
+            switch parcel {
+            case .event(let event): events.append((place, event))
+            case .assignments(let record):
+                if (try? await book.write(record)) != nil { verdicts[place] = .delivered }
+            }
+        }
+        let outcomes = events.isEmpty ? [] : await intake.carryOut(events.map { .success($0.event) })
+        for ((place, _), outcome) in zip(events, outcomes) {
+            switch outcome {
+            case .accepted, .repeated: verdicts[place] = .delivered
+            case .refused(let refusal): verdicts[place] = refusal.mayPass ? .outage() : .rejected(refusal.code.rawValue)
+            }
+        }
+        return verdicts
     }
 
     /// Begins to tell listeners when the vendor's rules change.
@@ -78,6 +125,9 @@ final class TenantConnection: Sendable {
     func close() async {
         watching.withLock { $0?.cancel() }
         changes.finish()
+        // First, since what waits there goes through the client.
+        await meanwhile?.look()
+        await meanwhile?.close()
         await client.shutdown()
         await shared?.close()
     }
@@ -87,6 +137,8 @@ final class TenantConnection: Sendable {
     /// What has just been accepted is left to whoever accepted it, who may wait for more.
     func lookAfterOthers(now: Date) async {
         guard case .postgres(let database) = name.store else { return }
+        await meanwhile?.look()
+        guard shared?.isAway == false else { return }
         let patience = database.lease / .seconds(1)
         guard let shared, (try? await shared.hasUnclaimedEvents(before: now - patience, now: now)) == true else {
             return

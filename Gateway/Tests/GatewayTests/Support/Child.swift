@@ -44,6 +44,9 @@ final class Child: Sendable {
         Bundle.main.executableURL?.deletingLastPathComponent()
         .appendingPathComponent("xp-gateway") ?? URL(fileURLWithPath: "xp-gateway")
 
+    /// A test that failed halfway leaves nothing behind that goes on.
+    deinit { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } } }
+
     /// Ends the process at once, without a word.
     func kill() {
         process.withLock { process in

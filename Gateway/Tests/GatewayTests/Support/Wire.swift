@@ -4,6 +4,8 @@ import NIOPosix
 /// Speaks to a server in bytes, so that a test can say what no client would.
 struct Wire: Sendable {
     let port: Int
+    /// What requests name as the host.
+    var host = "test"
 
     /// Sends a text and returns everything that comes until the server closes.
     func talk(_ text: String) async throws -> String {
@@ -83,7 +85,7 @@ struct Wire: Sendable {
         _ fields: [String: String] = [:],
         _ body: String = ""
     ) async throws -> WireAnswer {
-        var lines = ["\(method) \(path) HTTP/1.1", "Host: test", "Connection: close"]
+        var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host)", "Connection: close"]
         lines += fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
         if method == "POST" { lines.append("Content-Length: \(body.utf8.count)") }
         return WireAnswer(try await talk(lines.joined(separator: "\r\n") + "\r\n\r\n" + body))

@@ -1,0 +1,143 @@
+import Experimentation
+import Foundation
+
+/// Where the machines of one store agree on who asks the vendor, and on what came of it.
+///
+/// Times are the database's own: no machine's clock decides who leads, or whether rules are due.
+struct RulesBoard: Sendable {
+    let pool: ConnectionPool
+    /// The account whose rules these are.
+    let name: String
+    private let owner = UUID().uuidString
+
+    init(_ pool: ConnectionPool, name: String) {
+        self.pool = pool
+        self.name = name
+    }
+
+    /// What is published; `nil` before the first time.
+    func look() async throws(ExperimentationError) -> PublishedRow? {
+        try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
+            try transaction.rows(self.select).first.map(PublishedRow.init)
+        }
+    }
+
+    /// Takes the lease if nobody has it and the rules are still due.
+    ///
+    /// - Parameters:
+    ///   - lease: How long others wait for the outcome.
+    ///   - isDue: Asked of what is published behind the lock: another may just have been there.
+    /// - Returns: The term, or `nil`.
+    /// - Throws: `ErrorCode.store`.
+    func lead(
+        for lease: Duration,
+        if isDue: @escaping @Sendable (PublishedRow?) -> Bool
+    ) async throws(ExperimentationError) -> LeaderTerm? {
+        try await pool.transaction { transaction throws(ConnectionFailure) in
+            let taken = try transaction.rows(
+                Statement(
+                    """
+                    INSERT INTO leader (name, owner, epoch, until)
+                    VALUES ($1, $2, 1, clock_timestamp() + $3 * interval '1 second')
+                    ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = leader.epoch + 1, until = excluded.until
+                    WHERE leader.until <= clock_timestamp() RETURNING epoch
+                    """,
+                    .outside(self.name),
+                    .outside(self.owner),
+                    .real(lease / .seconds(1))
+                )
+            )
+            guard let epoch = taken.first?.whole(0) else { return nil }
+            let before = try transaction.rows(self.select).first.map(PublishedRow.init)
+            guard isDue(before) else {
+                transaction.later(self.release(epoch))
+                return nil
+            }
+            return LeaderTerm(epoch: epoch, before: before)
+        }
+    }
+
+    /// Writes down what the vendor said, unless a later term began meanwhile.
+    ///
+    /// - Parameters:
+    ///   - row: What is to be published.
+    ///   - term: The right to do so.
+    /// - Returns: What is published now; `nil` if the term is over and nothing was written.
+    /// - Throws: `ErrorCode.store`.
+    func publish(_ row: PublishedRow, under term: LeaderTerm) async throws(ExperimentationError) -> PublishedRow? {
+        try await pool.transaction { transaction throws(ConnectionFailure) in
+            let leads = try transaction.rows(
+                Statement(
+                    "SELECT 1 FROM leader WHERE name = $1 AND epoch = $2 FOR UPDATE",
+                    .outside(self.name),
+                    .whole(term.epoch)
+                )
+            )
+            guard !leads.isEmpty else { return nil }
+            let written = try transaction.rows(
+                Statement(
+                    """
+                    INSERT INTO published (name, revision, epoch, attempted, disabled, validator, body, failure, reason)
+                    VALUES ($1, $2, $3, clock_timestamp(), $4, $5, $6, $7, $8)
+                    ON CONFLICT (name) DO UPDATE SET revision = excluded.revision, epoch = excluded.epoch,
+                      attempted = excluded.attempted, disabled = excluded.disabled, validator = excluded.validator,
+                      body = excluded.body, failure = excluded.failure, reason = excluded.reason
+                    WHERE published.epoch <= excluded.epoch RETURNING \(PublishedRow.columns)
+                    """,
+                    .outside(self.name),
+                    .whole(row.revision),
+                    .whole(term.epoch),
+                    .flag(row.isDisabled),
+                    .bytes(row.validator.map { Array($0.utf8) }),
+                    .bytes(row.body),
+                    .bytes(row.failure.map { Array($0.code.rawValue.utf8) }),
+                    .bytes(row.failure.map { Array($0.message.utf8) })
+                )
+            )
+            transaction.later(self.release(term.epoch))
+            return written.first.map(PublishedRow.init)
+        }
+    }
+
+    /// Sets or lifts the kill switch for all machines.
+    ///
+    /// - Returns: Whether that changed anything.
+    /// - Throws: `ErrorCode.store`.
+    func setDisabled(_ isDisabled: Bool) async throws(ExperimentationError) -> Bool {
+        try await pool.transaction { transaction throws(ConnectionFailure) in
+            try !transaction.rows(
+                Statement(
+                    """
+                    INSERT INTO published (name, revision, epoch, attempted, disabled) VALUES ($1, 1, 0, 'epoch', $2)
+                    ON CONFLICT (name) DO UPDATE SET revision = published.revision + 1, disabled = excluded.disabled
+                    WHERE published.disabled <> excluded.disabled RETURNING 1
+                    """,
+                    .outside(self.name),
+                    .flag(isDisabled)
+                )
+            ).isEmpty
+        }
+    }
+
+    /// Tells the other machines at once; they would see it within a second anyway.
+    ///
+    /// In a transaction of its own, behind the one that changed something: PostgreSQL takes a lock of the whole server at the
+    /// commit of one that notifies.
+    func notify() async {
+        _ = try? await pool.transaction { transaction throws(ConnectionFailure) in
+            transaction.later(Statement("SELECT pg_notify($1, '')", .text(self.pool.schema)))
+        }
+    }
+
+    private var select: Statement {
+        Statement("SELECT \(PublishedRow.columns) FROM published WHERE name = $1", .outside(name))
+    }
+
+    private func release(_ epoch: Int64) -> Statement {
+        Statement(
+            "UPDATE leader SET until = '-infinity' WHERE name = $1 AND epoch = $2",
+            .outside(name),
+            .whole(epoch)
+        )
+    }
+}

@@ -1,0 +1,132 @@
+import Experimentation
+import Synchronization
+
+/// A vendor's rules that one of several machines fetches for all.
+///
+/// Whoever asks first once the interval has passed takes a lease, asks the vendor and writes the answer down, under an
+/// epoch that only grows: what a machine brings whose lease ran out is refused. All others read what it wrote, a failure
+/// included.
+final class SharedRules: RulesetSource {
+    let freshness: Freshness
+    private let source: any RulesetSource
+    private let board: RulesBoard
+    private let lease: Duration
+    private let time: any TimeSource
+    private let isAway: @Sendable () -> Bool
+    /// When the vendor last said that its rules have changed.
+    private let noticed = Mutex<ContinuousClock.Instant?>(nil)
+    private let answered = Atomic<Int64>(0)
+
+    /// The client spreads its questions over nine to eleven tenths of the interval.
+    private static let due = 0.9
+
+    init(
+        _ source: any RulesetSource,
+        _ board: RulesBoard,
+        lease: Duration,
+        time: any TimeSource,
+        isAway: @escaping @Sendable () -> Bool
+    ) {
+        freshness = source.freshness
+        (self.source, self.board, self.lease, self.time, self.isAway) = (source, board, lease, time, isAway)
+    }
+
+    /// The revision that this machine last heard.
+    var revision: Int64 { answered.load(ordering: .relaxed) }
+
+    /// Has the next question go to the vendor, because it announced a change.
+    func expire() { noticed.withLock { $0 = time.instant } }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        let known = validator.flatMap { Int64($0) }
+        let end = time.instant.advanced(by: lease)
+        while true {
+            if isAway() { throw ExperimentationError(.store, "The database is away, and with it the shared rules.") }
+            let seen = try await board.look()
+            if !isDue(seen) { return try answer(seen, to: known) }
+            if let term = try await board.lead(for: lease, if: { self.isDue($0) }) {
+                if let answer = try await fetch(under: term, for: known) { return answer }
+                continue
+            }
+            // Another is asking the vendor; what is there will do until a change is announced.
+            if seen?.body != nil || seen?.isDisabled == true { return try answer(seen, to: known) }
+            guard time.instant < end else {
+                throw ExperimentationError(.timeout, "Another machine fetches the rules, and hasn't brought any yet.")
+            }
+            do { try await time.sleep(for: .milliseconds(50)) } catch {
+                throw ExperimentationError(.cancelled, "The wait for the rules was given up.")
+            }
+        }
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
+        try source.ruleset(restoring: raw)
+    }
+
+    // MARK: Steps
+
+    private func isDue(_ seen: PublishedRow?) -> Bool {
+        guard let seen else { return true }
+        let notice = noticed.withLock { $0 }
+        if let notice, notice.duration(to: time.instant) < seen.age { return true }
+        let interval = freshness.polling ?? freshness.lifetime ?? .zero
+        return seen.age >= max(interval, .seconds(1)) * Self.due
+    }
+
+    private func answer(_ seen: PublishedRow?, to known: Int64?) throws(ExperimentationError) -> RulesetAnswer {
+        guard let seen else { throw ExperimentationError(.store, "There are no shared rules.") }
+        answered.store(seen.revision, ordering: .relaxed)
+        if seen.isDisabled { return .disabled }
+        if let known, known == seen.revision {
+            if let failure = seen.failure { throw failure }
+            return .unchanged
+        }
+        guard let body = seen.body else {
+            throw seen.failure ?? ExperimentationError(.providerNotReady, "There are no shared rules yet.")
+        }
+        return .replaced(try source.ruleset(restoring: body), validator: String(seen.revision), raw: body)
+    }
+
+    /// - Returns: `nil` if another's term began meanwhile, so that what came counts for nothing.
+    private func fetch(
+        under term: LeaderTerm,
+        for known: Int64?
+    ) async throws(ExperimentationError) -> RulesetAnswer? {
+        var row = term.before ?? PublishedRow()
+        let revision = row.revision
+        do throws(ExperimentationError) {
+            switch try await source.ruleset(ifNot: row.body == nil ? nil : row.validator) {
+            case .unchanged: row.change(isDisabled: false)
+            case .disabled: row.change(isDisabled: true)
+            case .replaced(_, let validator, let raw): row.change(isDisabled: false, validator: validator, body: raw)
+            }
+        } catch {
+            row.failure = error
+            _ = try? await board.publish(row, under: term)
+            throw error
+        }
+        guard let published = try await board.publish(row, under: term) else { return nil }
+        if published.revision != revision { await board.notify() }
+        return try answer(published, to: known)
+    }
+}
+
+extension PublishedRow {
+    init() { age = .zero }
+
+    /// Takes what the vendor said; the revision grows if that is something else than before.
+    mutating func change(isDisabled: Bool) {
+        failure = nil
+        if self.isDisabled != isDisabled { revision += 1 }
+        self.isDisabled = isDisabled
+    }
+
+    /// Takes new rules.
+    mutating func change(isDisabled: Bool, validator: String?, body: [UInt8]) {
+        let isNew = self.body != body
+        if isNew, self.isDisabled == isDisabled { revision += 1 }
+        change(isDisabled: isDisabled)
+        self.validator = validator
+        self.body = body
+    }
+}

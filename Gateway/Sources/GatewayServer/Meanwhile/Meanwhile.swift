@@ -1,0 +1,172 @@
+import Experimentation
+import ExperimentationSQLite
+import Foundation
+import Synchronization
+
+/// Takes what a tenant's shared database can't while it is away: an outbox in a local file, which has the database as its
+/// destination.
+///
+/// As long as something waits here, what comes follows it, so that the order of each user's events stays what it was on this
+/// machine.
+final class Meanwhile: Sendable {
+    private let client: ExperimentationClient
+    private let state: any StateStore
+    private let seen: SeenEvents
+    private let isAway: @Sendable () -> Bool
+    private let waiting: Waiting
+    private let carrying: Carrying
+    private let exposed = BoundedSet<String>(limit: 10_000)
+
+    private static let denied = "gateway/denied/"
+
+    /// Opens the file; what an earlier run left in it waits on.
+    ///
+    /// - Parameters:
+    ///   - file: The SQLite file.
+    ///   - scope: The database's name, so that no other database gets what was meant for it.
+    ///   - environment: Time, chance and a place for messages.
+    ///   - isAway: Whether the database is known to be away.
+    /// - Throws: `ErrorCode.store`.
+    init(
+        file: URL,
+        scope: String,
+        environment: ClientEnvironment,
+        isAway: @escaping @Sendable () -> Bool
+    ) async throws(ExperimentationError) {
+        let (waiting, carrying) = (Waiting(), Carrying())
+        let provider = Handover(scope: scope) { parcels in
+            await carrying.carry(parcels, ifNot: isAway, counting: waiting)
+        }
+        var options = SQLiteStore.Options()
+        // A parcel is an event within an event.
+        options.limits.maximumEventBytes *= 4
+        let store = try await ClientStore.sqlite(at: file, for: provider, options: options, log: environment.log)
+        client = try await ExperimentationClient(provider: provider, store: store, environment: environment)
+        state = store.state
+        seen = SeenEvents(state: store.state, time: environment.time, isShared: false)
+        (self.isAway, self.waiting, self.carrying) = (isAway, waiting, carrying)
+        let left = try await client.outboxStatus()
+        waiting.set(left.deliverable)
+    }
+
+    /// Whether what comes belongs here: the database is away, or something waits for it.
+    var isNeeded: Bool { isAway() || waiting.isAny }
+
+    /// Whether the database is known to be away.
+    var isDatabaseAway: Bool { isAway() }
+
+    /// How many wait.
+    var count: Int { waiting.count }
+
+    /// Says who hands over; nothing is before that.
+    func hand(over carrier: @escaping @Sendable ([Parcel]) async -> [Verdict]) {
+        let state = state
+        carrying.begin { parcels in
+            var verdicts = [Verdict](repeating: .rejected("This isn't a parcel."), count: parcels.count)
+            var sent: [(place: Int, parcel: Parcel)] = []
+            for (place, parcel) in parcels.enumerated() {
+                guard let parcel else { continue }
+                if parcel.needsConsent, await Self.isDenied(parcel.userID, in: state) {
+                    verdicts[place] = .rejected("The user has denied consent.")
+                } else {
+                    sent.append((place, parcel))
+                }
+            }
+            for ((place, parcel), verdict) in zip(sent, await carrier(sent.map(\.parcel))) {
+                verdicts[place] = verdict
+                if verdict == .delivered, parcel.isDenial {
+                    try? await state.setValue(nil, for: Self.denied + SeenEvents.digest(parcel.userID))
+                }
+            }
+            return verdicts
+        }
+    }
+
+    // MARK: Taking
+
+    /// Takes an event durably, each id once.
+    func take(_ event: EventRequest) async -> EventIntake.Outcome {
+        let digest = SeenEvents.digest(event.id)
+        do throws(ExperimentationError) {
+            let key = Self.denied + SeenEvents.digest(event.user.id)
+            if case .consentChanged(let isGranted) = event.event.kind {
+                try await state.setValue(isGranted ? nil : [1], for: key)
+            } else if event.user.consent == .granted {
+                if try await state.value(for: key) != nil { try await state.setValue(nil, for: key) }
+            } else {
+                let denial = try await state.value(for: key)
+                guard event.user.consent != .denied, denial == nil else {
+                    throw ExperimentationError(
+                        .consentDenied,
+                        "The user has denied consent; the event was not accepted."
+                    )
+                }
+            }
+            if try await seen.claim(digest) == .seen { return .repeated }
+            var dated = event
+            dated.date = event.date ?? Date()
+            try await accept(.event(dated), id: event.id)
+            try await seen.insert(digest)
+            return .accepted
+        } catch {
+            try? await seen.giveBack(digest)
+            return .refused(EventRefusal(error.code, error.message))
+        }
+    }
+
+    /// Takes an exposure, once for each user and variation.
+    func take(_ exposure: Exposure, of user: User, id: String, at date: Date) async {
+        let assignment = exposure.assignment
+        let key = SeenEvents.digest("\(user.id)\n\(assignment.experiment.id)\n\(assignment.variation.id)")
+        guard exposed.insert(key) else { return }
+        _ = await take(EventRequest(id: id, user: user, event: TrackingEvent(.exposure(exposure)), date: date))
+    }
+
+    /// Takes assignments, to be written down where nobody was first.
+    func take(_ record: AssignmentRecord) async {
+        try? await accept(.assignments(record), id: UUID().uuidString)
+    }
+
+    private func accept(_ parcel: Parcel, id: String) async throws(ExperimentationError) {
+        guard let event = parcel.wrapped else {
+            throw ExperimentationError(.invalidArgument, "The event can't be written.")
+        }
+        waiting.add(1)
+        do throws(ExperimentationError) {
+            try await client.track(event, for: User(id: parcel.userID), id: id)
+        } catch {
+            waiting.add(-1)
+            throw error
+        }
+    }
+
+    private static func isDenied(_ userID: String, in state: any StateStore) async -> Bool {
+        (try? await state.value(for: denied + SeenEvents.digest(userID))) != nil
+    }
+
+    // MARK: Life
+
+    /// Hands over what waits, once the database is there again; called now and then.
+    func look() async {
+        guard waiting.isAny, !isAway() else { return }
+        // The outbox waits longer with each failure; this one is known to be over.
+        _ = try? await client.flush(within: .seconds(30), retrying: false)
+        let before = waiting.additions
+        if let status = try? await client.outboxStatus() { waiting.set(status.deliverable, unlessAddedSince: before) }
+    }
+
+    /// Hands over what it can, and closes the file.
+    func close() async { await client.shutdown() }
+}
+
+extension Parcel {
+    fileprivate var isDenial: Bool {
+        if case .event(let event) = self, case .consentChanged(false) = event.event.kind { true } else { false }
+    }
+
+    fileprivate var needsConsent: Bool {
+        guard case .event(let event) = self else { return true }
+        if case .consentChanged = event.event.kind { return false }
+        return true
+    }
+}

@@ -1,0 +1,125 @@
+import AdapterKit
+import ConformanceKit
+import Experimentation
+import Foundation
+import MockVendors
+import PostgresServers
+import Testing
+
+@Suite("While the database is away", .serialized)
+struct MeanwhileTests {
+    private static func started(
+        _ world: World = .shop,
+        instances count: Int = 2
+    ) async throws -> (site: Site, instances: [Instance]) {
+        let site = try await Site(
+            world,
+            database: try PostgresServer(),
+            polling: 2,
+            postgres: #","meanwhile":"meanwhile.sqlite""#
+        )
+        var instances: [Instance] = []
+        for number in 0..<count {
+            // Each machine has a file of its own.
+            let file = site.folder.appendingPathComponent("meanwhile-\(number).sqlite").path
+            instances.append(try await site.instance(["XP_GATEWAY_TENANTS_SHOP_STORE_POSTGRES_MEANWHILE": file]))
+        }
+        for instance in instances {
+            try await eventually("an instance has rules") {
+                try await instance.flag("checkout-color", of: "ada").status == 200
+            }
+        }
+        return (site, instances)
+    }
+
+    @Test("evaluations go on as stale, events are accepted, and all of them are delivered once when it is back")
+    func events() async throws {
+        let (site, instances) = try await Self.started()
+        try site.database.pause(true)
+        for number in 0..<30 {
+            let instance = instances[number % 2]
+            #expect(try await instance.goal(number, of: "user-\(number % 5)").status == 200)
+        }
+        for instance in instances {
+            try await eventually("an instance answers as stale") {
+                try await instance.flag("checkout-color", of: "ada").body.contains("STALE")
+            }
+            #expect(try await instance.flag("checkout-color", of: "nobody-yet").body.contains("green"))
+        }
+        // One that has been accepted is told from a repetition, now and afterwards.
+        #expect(try await instances[0].goal(0, of: "user-0").body.contains("repeated"))
+        #expect(site.goals() == [:])
+        try site.database.pause(false)
+        try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).count == 30 }
+        for instance in instances {
+            try await eventually("an instance is fresh again") {
+                try await !instance.flag("checkout-color", of: "ada").body.contains("STALE")
+            }
+        }
+        #expect(try await instances[1].goal(0, of: "user-0").body.contains("repeated"))
+        for instance in instances { #expect(instance.child.end() == 0) }
+        #expect(site.goals().values.filter { $0 != 1 } == [])
+        site.database.stop()
+        await site.end()
+    }
+
+    @Test("what was accepted survives the death of the instance, and is handed over by the next one")
+    func killed() async throws {
+        let (site, instances) = try await Self.started(instances: 1)
+        try site.database.pause(true)
+        for number in 0..<10 { #expect(try await instances[0].goal(number).status == 200) }
+        instances[0].child.kill()
+        try site.database.pause(false)
+        let file = site.folder.appendingPathComponent("meanwhile-0.sqlite").path
+        let next = try await site.instance(["XP_GATEWAY_TENANTS_SHOP_STORE_POSTGRES_MEANWHILE": file])
+        try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).count == 10 }
+        #expect(next.child.end() == 0)
+        #expect(site.goals().values.filter { $0 != 1 } == [])
+        site.database.stop()
+        await site.end()
+    }
+
+    @Test("who denies consent meanwhile has nothing sent of what came before")
+    func denial() async throws {
+        let (site, instances) = try await Self.started(instances: 1)
+        let instance = instances[0]
+        try site.database.pause(true)
+        #expect(try await instance.goal(1, of: "eve").status == 200)
+        #expect(try await instance.goal(2, of: "ben").status == 200)
+        #expect(try await instance.consent(false, of: "eve", id: "no").status == 200)
+        #expect(try await instance.goal(3, of: "eve", says: nil).body.contains("CONSENT_DENIED"))
+        try site.database.pause(false)
+        try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).keys.contains("goal-2-0") }
+        try await eventually("the denial has reached the database") {
+            try site.database.ask("SELECT count(*) FROM \(site.schema).denied") == "1\n"
+        }
+        // It never came as far as the database, which would have had to remove it.
+        #expect(try site.database.ask("SELECT sum(purged) FROM \(site.schema).lane") == "0\n")
+        #expect(instance.child.end() == 0)
+        #expect(site.goals() == ["goal-2-0": 1])
+        site.database.stop()
+        await site.end()
+    }
+
+    @Test("an assignment that was made meanwhile is written later, and whoever was first still wins")
+    func assignments() async throws {
+        let (site, instances) = try await Self.started(.split, instances: 1)
+        try site.database.pause(true)
+        try await eventually("the database's absence is known") {
+            try await instances[0].flag("checkout-color", of: "ada").body.contains("STALE")
+        }
+        for number in 0..<20 {
+            #expect(try await instances[0].flag("checkout-color", of: "user-\(number)").status == 200)
+        }
+        try site.database.pause(false)
+        try await eventually("all are written down") {
+            let count = try site.database.ask(
+                "SELECT count(*) FROM \(site.schema).state WHERE encode(key, 'escape') LIKE 'gateway/assigned/%'"
+            )
+            return count == "21\n"
+        }
+        #expect(instances[0].child.end() == 0)
+        site.database.stop()
+        await site.end()
+    }
+}

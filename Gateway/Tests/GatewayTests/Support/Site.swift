@@ -1,0 +1,177 @@
+import AdapterKit
+import ConformanceKit
+import ConformanceSubjects
+import Experimentation
+import Foundation
+import MockVendors
+import PostgresServers
+import Testing
+
+@testable import GatewayServer
+
+/// What several gateways, as processes, share: one real database and one mock of Flagship.
+struct Site {
+    let mock: MockServer
+    let vendor: any MockVendor
+    let database: PostgresServer
+    let schema: String
+    let folder: URL
+    private let path: String
+
+    /// The token of the tenant and of the operator.
+    static let token = "test"
+
+    /// Makes a configuration that no instance uses yet.
+    ///
+    /// - Parameters:
+    ///   - world: What the vendor has.
+    ///   - database: Where the tenant's data is.
+    ///   - polling: How many seconds lie between two questions for rules.
+    ///   - lease: After how many seconds others deliver what an instance held.
+    ///   - tenant: More members of the tenant, each with a comma before it.
+    ///   - postgres: More members of its database.
+    /// - Throws: Why there is none.
+    init(
+        _ world: World = .shop,
+        database: PostgresServer? = nil,
+        polling: Double = 60,
+        lease: Int = 3,
+        tenant: String = "",
+        postgres: String = ""
+    ) async throws {
+        let flagship = try #require(Vendor.named("flagship"))
+        let (vendor, _) = try await flagship.mock(with: world)
+        self.vendor = vendor
+        mock = MockServer(vendor)
+        try await mock.start()
+        self.database = try database ?? PostgresServer.shared
+        schema = "g" + UUID().uuidString.replacing("-", with: "").lowercased()
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let settings: FlagValue = [
+            "vendor": "flagship", "mode": "bucketing",
+            "environmentID": .string(vendor.credentials["environmentID"] ?? ""),
+            "apiKey": .string(vendor.credentials["apiKey"] ?? ""),
+            "pollingInterval": .double(polling),
+            "endpoints": .object(mock.endpoints.mapValues { .string($0) }),
+        ]
+        try JSONEncoder().encode(settings).write(to: folder.appendingPathComponent("vendor.json"))
+        let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+        let gateway = #"""
+            {"http":{"port":0},"shutdown":{"seconds":60},"operators":{"tokens":["\#(digest)"]},
+             "tenants":{"shop":{"vendor":"vendor.json","tokens":["\#(digest)"]\#(tenant),
+              "store":{"postgres":{"url":{"env":"XP_TEST_DATABASE"},"schema":"\#(schema)","leaseSeconds":\#(lease)\#(postgres)}}}}}
+            """#
+        path = folder.appendingPathComponent("gateway.json").path
+        try Data(gateway.utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    /// Starts an instance.
+    ///
+    /// - Parameters:
+    ///   - url: How it reaches the database; directly unless said otherwise.
+    ///   - variables: More of its environment, before the file.
+    /// - Returns: The instance, once it listens.
+    /// - Throws: Why it can't be started.
+    func instance(url: String? = nil, _ variables: [String: String] = [:]) async throws -> Instance {
+        let own = ["XP_TEST_DATABASE": url ?? database.url].merging(variables) { $1 }
+        let child = try await Child(["--config", path], variables: own)
+        let address = try #require(try JSON.parse(child.head).objectValue?["url"]?.stringValue)
+        return Instance(
+            child: child,
+            wire: Wire(port: try #require(address.split(separator: ":").last.flatMap { Int($0) }))
+        )
+    }
+
+    /// How often each goal was sent to the vendor.
+    func goals() -> [String: Int] { Self.goals(in: mock.journal) }
+
+    static func goals(in journal: [JournalEntry]) -> [String: Int] {
+        var goals: [String: Int] = [:]
+        for entry in journal {
+            for match in String(decoding: entry.request.body, as: UTF8.self).matches(of: /goal-[0-9]+-[0-9]/) {
+                goals[String(match.output), default: 0] += 1
+            }
+        }
+        return goals
+    }
+
+    /// How often the vendor was asked for its rules.
+    var fetches: Int { mock.journal.count { $0.operation == "bucketing" } }
+
+    /// Switches the vendor's kill switch.
+    func setPanic(_ isOn: Bool) async throws {
+        let answer = try await Wire(port: mock.port, host: "localhost")
+            .request("POST", "/_mock/panic", [:], #"{"on":\#(isOn)}"#)
+        #expect(answer.status == 200, "\(answer)")
+    }
+
+    /// Changes the vendor's rules.
+    func change(_ change: (FlagValue) throws -> FlagValue) async throws {
+        let question = MockRequest(method: "GET", path: "/world", query: nil, headers: [], body: [])
+        let answer = try #require(await vendor.control(question))
+        let changed = try change(try JSON.parse(answer.body))
+        try await vendor.load(try JSONEncoder().encode(changed))
+    }
+
+    func end() async {
+        await mock.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
+
+/// A gateway that runs.
+struct Instance: Sendable {
+    let child: Child
+    let wire: Wire
+
+    /// Evaluates one flag of a user who consents.
+    func flag(_ key: String, of user: String, consent: Bool = true) async throws -> WireAnswer {
+        try await wire.post(
+            "/ofrep/v1/evaluate/flags/\(key)",
+            #"{"context":{"targetingKey":"\#(user)","consent":\#(consent)}}"#,
+            token: Site.token
+        )
+    }
+
+    /// Sends a goal of a user.
+    func goal(_ number: Int, of user: String = "ada", says consent: Bool? = true) async throws -> WireAnswer {
+        let said = consent.map { ",\"consent\":\($0)" } ?? ""
+        let body = """
+            {"id":"\(number)","user":{"id":"\(user)"\(said)},
+             "event":{"type":"goalCompleted","name":"goal-\(number)-0"}}
+            """
+        return try await wire.post("/v1/events", body, token: Site.token)
+    }
+
+    /// Gives or withdraws a user's consent.
+    func consent(_ isGranted: Bool, of user: String, id: String) async throws -> WireAnswer {
+        let body = """
+            {"id":"\(id)","user":{"id":"\(user)","consent":true},"event":{"type":"consentChanged","granted":\(isGranted)}}
+            """
+        return try await wire.post("/v1/events", body, token: Site.token)
+    }
+}
+
+/// Waits until something is so, asking again every few milliseconds.
+///
+/// - Throws: ``NeverHappened`` after far longer than it should take.
+func eventually(
+    _ what: String,
+    within limit: Duration = .seconds(90),
+    _ isSo: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + limit
+    while try await !isSo() {
+        guard ContinuousClock.now < end else { throw NeverHappened(description: "\(what) never came within \(limit)") }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+/// Something that a test waited for and that never came.
+struct NeverHappened: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Whether the full figures are asked for.
+let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"
