@@ -44,19 +44,19 @@ public final class EngageMock: MockVendor {
 
     /// Creates a vendor with the standard world.
     ///
-    /// - Parameter now: The vendor's clock; tokens live by it.
+    /// - Parameter now: The vendor's clock, which token expiry uses.
     public init(now: @escaping @Sendable () -> Date = { Date() }) {
         state = Mutex(State(.standard))
         self.now = now
     }
 
-    /// The world that there is before another is loaded, in the form that ``load(_:)`` takes.
+    /// The initial world, in the format that ``load(_:)`` takes.
     public static var standardWorld: Data {
-        // Texts and numbers only: there is nothing in it that JSON couldn't hold.
+        // The standard world holds only text and numbers, which always encode.
         (try? JSONEncoder().encode(EngageMockBackEnd.standard)) ?? Data()
     }
 
-    /// What an application needs to be let in, under the names of its configuration.
+    /// The credentials an application needs, under the names of its configuration.
     public var credentials: [String: String] {
         state.withLock {
             [
@@ -68,12 +68,13 @@ public final class EngageMock: MockVendor {
         }
     }
 
-    /// One address serves everything.
+    /// The base addresses that an application configures; one address serves everything.
     public func endpoints(at base: String) -> [String: String] {
         ["host": base.hasSuffix("/") ? base : base + "/"]
     }
 
-    /// The operation: `token`, `events`, `eventErrors`, the name of an XML operation, `XMLAPI` if that can't be read.
+    /// Names the operation: `token`, `events`, `eventErrors`, the name of an XML operation, or `XMLAPI` if it can't be
+    /// parsed.
     public func operation(of request: MockRequest) -> String {
         switch request.path {
         case "/oauth/token": return "token"
@@ -148,7 +149,7 @@ public final class EngageMock: MockVendor {
         }
     }
 
-    /// The envelope in a request: in the form's field `xml`, or the body itself where it is sent as XML.
+    /// The envelope in a request: the form field `xml`, or the body itself if it was sent as XML.
     private static func document(of request: MockRequest) -> String? {
         let type = request.header("Content-Type")?.lowercased() ?? ""
         if type.hasPrefix("text/xml") || type.hasPrefix("application/xml") { return request.text }
@@ -181,7 +182,7 @@ public final class EngageMock: MockVendor {
         state.withLock { $0 = State($0.configured) }
     }
 
-    /// Replaces the world; its form is written at `EngageMockBackEnd`.
+    /// Replaces the world; `EngageMockBackEnd` documents its format.
     public func load(_ world: Data) async throws(MockWorldError) {
         let world = try EngageMockBackEnd.reading(world)
         state.withLock { $0 = State(world) }
@@ -191,7 +192,7 @@ public final class EngageMock: MockVendor {
 // MARK: - What tests and people ask
 
 extension EngageMock {
-    /// Answers what is asked under `/_mock/`; see the type.
+    /// Answers requests under `/_mock/`; the type's documentation lists them.
     public func control(_ request: MockRequest) async -> MockResponse? {
         switch (request.method, request.segments.first) {
         case ("GET", "state"):
