@@ -1,5 +1,5 @@
 extension ConformanceCase {
-    /// Every neutral case, in the order of the contract; their names are unique and never change.
+    /// Every neutral case, in the order of the contract; names are unique and never change.
     public static let all: [ConformanceCase] =
         evaluation + types + snapshots + caching + experiments + exposures + delivery + events + outages + consent
         + lifeCycle
@@ -9,10 +9,10 @@ extension ConformanceCase {
 
     /// The version of the suite.
     ///
-    /// The first number changes when a case asks for more than before or goes, the second when one is added.
-    /// `docs/conformance-cases.md` says what changed.
+    /// The major number changes when a case is removed or becomes stricter, the minor when one is added.
+    /// `docs/conformance-cases.md` lists the changes.
     public static let suiteVersion = "2.0"
 
-    /// The cases that read only and may run against a vendor's real account.
+    /// The read-only cases, which may run against a vendor's real account.
     public static let live: [ConformanceCase] = all.filter(\.isSafeLive)
 }

@@ -41,8 +41,7 @@ extension MockServer {
         }
     }
 
-    /// Whether a request addresses this machine by name, which a web page in a browser doesn't even if its host
-    /// resolves here.
+    /// Whether the request's `Host` is a name of this machine: keeps web pages from reaching it by DNS rebinding.
     private func isOwnName(_ request: MockRequest) -> Bool {
         let names = request.headers.filter { $0.name.lowercased() == "host" }.map { header in
             let host = header.value.lowercased()
