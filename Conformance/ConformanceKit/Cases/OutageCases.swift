@@ -45,7 +45,7 @@ extension ConformanceCase {
                 probe.push(.seconds(20))
                 try await probe.tryOnce()
                 probe.expect(try await probe.exchanges(.events).count, equals: first, "requests within the minute")
-                // Starts with an empty vendor: a request in flight would otherwise be counted among the first ones.
+                // The count alone isn't enough: `first` would include a request still in flight when it was taken.
                 probe.expect(try await probe.marks(), equals: [], "what the vendor took within the minute")
                 probe.push(.seconds(60))
                 try await probe.deliverAll()
