@@ -3,10 +3,10 @@ import FlagManifest
 import HTTPTypes
 import Synchronization
 
-/// Answers evaluations of one tenant.
+/// Evaluates the flags of a tenant.
 ///
-/// A vendor that can't be reached doesn't stop it: what is at hand is answered with the reason `STALE`. While the vendor's
-/// kill switch is on, every flag that was known has the reason `DISABLED` and no value.
+/// While the vendor is unreachable, stored decisions are answered with the reason `STALE`. While its kill switch is on,
+/// every known flag has the reason `DISABLED` and no value.
 final class Evaluator: Sendable {
     private let client: ExperimentationClient
     private let types: DeclaredTypes
@@ -47,7 +47,7 @@ final class Evaluator: Sendable {
         }
     }
 
-    /// Evaluates all flags; it never records an exposure, because nobody has seen anything yet.
+    /// Evaluates all flags; never records an exposure, because the user hasn't seen anything yet.
     func evaluateAll(_ user: User, ifNoneMatch: String?) async -> Answer {
         do throws(ProtocolError) {
             guard let decided = try await decide(for: user) else {
@@ -61,14 +61,14 @@ final class Evaluator: Sendable {
 
     // MARK: Deciding
 
-    /// What is decided for a user; `nil` while the kill switch is on.
+    /// The decisions for a user; `nil` while the kill switch is on.
     private func decide(for user: User) async throws(ProtocolError) -> UserDecisions? {
         do throws(ExperimentationError) {
             let decided = try await client.decisions(for: user)
             return client.status == .disabled ? nil : decided
         } catch {
             if client.status == .disabled { return nil }
-            // What lies in the request isn't answered with what was decided for another.
+            // An error in the request itself must not be answered with older decisions.
             let failure = ProtocolError(error)
             if failure.status == .serviceUnavailable, let old = client.decisionsAtHand(for: user) { return old }
             throw failure
@@ -95,7 +95,7 @@ final class Evaluator: Sendable {
         return forms.chosen(by: decided.decisions)
     }
 
-    /// What is kept of a catalogue that users share; `nil` for one that is a single user's.
+    /// The cached forms of a catalogue shared by users; `nil` for a single user's catalogue.
     private func sharedForms(of decided: UserDecisions) -> FlagForms? {
         let catalogue = decided.decisions.catalogue
         let isStale = decided.isStale
@@ -129,16 +129,16 @@ final class Evaluator: Sendable {
     private func expose(_ key: String, _ decided: UserDecisions) {
         let catalogue = decided.decisions.catalogue
         guard let place = decided[key]?.assignment, catalogue.assignments.indices.contains(place) else { return }
-        // A vendor that takes no exposures has none recorded; the client says so in its log, once.
+        // A vendor without exposures records none; the client logs that once.
         try? decided.expose(catalogue.assignments[place].experiment.id)
     }
 
     // MARK: What is known
 
-    /// The flags of the rules at hand, with their types; none for a vendor that is asked for each user.
+    /// The flags of the current ruleset with their types; `nil` for a vendor that is asked for each user.
     var knownForms: FlagForms? { kept.withLock { $0.good ?? $0.stale } }
 
-    /// The same, fetching rules where there are none yet; nobody's decisions are asked for.
+    /// The same, fetching the ruleset if there is none yet; never asks for a user's decisions.
     func forms() async -> FlagForms? {
         if let knownForms { return knownForms }
         guard client.capabilities.contains(.localEvaluation) else { return nil }
