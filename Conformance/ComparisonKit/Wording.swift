@@ -18,7 +18,7 @@ public enum Wording {
     /// Formats a count that may be unknown.
     public static func figure(_ count: Int?) -> String { count.map(String.init) ?? "can't be told" }
 
-    /// A share from 0 to 1 in per cent: `0 %`, `49.8 %`, `< 0.1 %`.
+    /// A share from 0 to 1 in percent: `0 %`, `49.8 %`, `< 0.1 %`.
     public static func percent(_ share: Double) -> String {
         guard share.isFinite, share > 0 else { return "0 %" }
         let tenths = Int((min(share, 1) * 1000).rounded())

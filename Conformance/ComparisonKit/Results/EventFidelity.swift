@@ -89,7 +89,7 @@ public struct EventFidelity: Sendable, Hashable, Codable {
         }
     }
 
-    /// Describes what happened to the event; omits fields with the fate in ``common``.
+    /// Describes what happened to the event; omits fields with the fate in `common`.
     ///
     /// - Parameter common: The fields to omit.
     /// - Returns: A phrase such as `keeps name; loses attributes`.

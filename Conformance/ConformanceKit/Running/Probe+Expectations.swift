@@ -101,7 +101,7 @@ extension Probe {
     ///   - file: The file of the expectation.
     ///   - line: The line of the expectation.
     ///   - work: What should fail.
-    /// - Returns: The error, if it is an ``ExperimentationError``.
+    /// - Returns: The error, if it is an `ExperimentationError`.
     @discardableResult
     public func expectError(
         _ what: String,

@@ -1,23 +1,23 @@
 import Foundation
 import Synchronization
 
-/// A small Engage: the token endpoint, the XML interface over lists and tables, and the endpoint for behaviours.
+/// A small Engage: the token endpoint, the XML interface over lists and tables, and the endpoint for behaviors.
 ///
-/// Started with no world it has the credentials `client`, `secret` and `refresh`, the flexible list 23949 and the audit
-/// table 29392. What it takes as a world is written at `EngageMockBackEnd`.
+/// Without a world it has the credentials `client`, `secret` and `refresh`, the flexible list 23949 and the audit table
+/// 29392. `EngageMockBackEnd` documents the format of worlds.
 ///
-/// Beside what every mock vendor answers, under `/_mock/`:
+/// In addition to the paths of every mock vendor, under `/_mock/`:
 ///
 /// | Path | Answer |
 /// |---|---|
-/// | `GET state` | everything: lists, tables, tokens, behaviours, calls under way |
+/// | `GET state` | everything: lists, tables, tokens, behaviors, calls in flight |
 /// | `GET recipients?list=ID` | the recipients of a list |
 /// | `GET tables?table=ID` | the rows of a table |
-/// | `GET behaviors` | what was taken, its flaws, and how many were duplicates |
-/// | `GET tokens` | what was handed out |
-/// | `POST expire-tokens` | makes every token worthless |
+/// | `GET behaviors` | the accepted behaviors, their flaws, and the number of duplicates |
+/// | `GET tokens` | the issued tokens |
+/// | `POST expire-tokens` | revokes every token |
 /// | `POST settings` | replaces the settings |
-/// | `POST faults` | adds faults in the vendor's words: `[{"operation":"UpdateRecipient","code":50,"applied":true}]` |
+/// | `POST faults` | adds faults with the vendor's codes: `[{"operation":"UpdateRecipient","code":50,"applied":true}]` |
 public final class EngageMock: MockVendor {
     /// The vendor's name.
     public static let name = "engage"
@@ -177,7 +177,7 @@ public final class EngageMock: MockVendor {
         return fault
     }
 
-    /// Forgets tokens, recipients that were added, behaviours and faults; the loaded world stays.
+    /// Forgets tokens, added recipients, behaviors and faults; keeps the loaded world.
     public func reset() async {
         state.withLock { $0 = State($0.configured) }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the vendor's database holds: recipient lists and relational tables.
+/// The vendor's database: recipient lists and relational tables.
 ///
-/// Its JSON is the format that ``EngageMock/load(_:)`` takes. All keys but the ids may be left out:
+/// Its JSON is the format that ``EngageMock/load(_:)`` takes. All keys except the ids are optional:
 ///
 /// ```json
 /// {"credentials": {"clientID": "client", "clientSecret": "secret", "refreshToken": "refresh"},
@@ -123,7 +123,7 @@ struct EngageMockBackEnd: Sendable, Hashable, Codable {
     var organization = "2b22-13e3-adc7"
     var lists: [List] = []
     var tables: [Table] = []
-    /// The id of the next recipient; ids only ever grow.
+    /// The id of the next recipient; ids only increase.
     var nextRecipient = 100_000
 
     init() {}

@@ -41,7 +41,7 @@ public actor EvergageMock: MockVendor {
     /// The keys of the authenticated route belong to servers, not to applications: the world holds them.
     public nonisolated var credentials: [String: String] { ["account": "acme", "dataset": "engage"] }
 
-    /// Forgets events, users and orders; the world stays.
+    /// Forgets events, users and orders; keeps the world.
     public func reset() {
         state = EvergageState()
         faults = []

@@ -10,7 +10,7 @@ public struct EvergageReceived: Sendable, Hashable {
     public var userKey: String?
     /// `action`, or the name of the interaction; `nil` for statistics and view time.
     public var action: String?
-    /// The event as JSON text with sorted names.
+    /// The event as JSON with sorted keys.
     public var text: String
     /// Whether an event with this id was processed before.
     public var isRepetition: Bool

@@ -157,12 +157,12 @@ public struct MockResponse: Sendable, Hashable {
         self.init(status: status, headers: [.init("Content-Type", type)], body: Array(text.utf8))
     }
 
-    /// Creates an answer with JSON text.
+    /// Creates an answer with JSON.
     public static func json(_ text: String, status: Int = 200) -> MockResponse {
         MockResponse(status: status, type: "application/json", text: text)
     }
 
-    /// Creates an answer with XML text.
+    /// Creates an answer with XML.
     public static func xml(_ text: String, status: Int = 200) -> MockResponse {
         MockResponse(status: status, type: "text/xml;charset=UTF-8", text: text)
     }

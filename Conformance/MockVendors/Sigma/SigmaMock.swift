@@ -121,7 +121,7 @@ public final class SigmaMock: MockVendor {
         }
     }
 
-    /// Serves a place for a token.
+    /// Serves a place for a known token; does nothing for others.
     public func servePlace(_ place: String, for token: String = SigmaMock.token) {
         projects.withLock { $0[token]?.place = Array(place.utf8) }
     }

@@ -17,7 +17,7 @@ public struct SigmaMockBehaviour: Sendable, Hashable {
     /// Rejects requests that lack a field of the vendor's SDK with 400.
     public var requiresFields = true
 
-    /// Creates the normal behaviour.
+    /// Creates the normal behavior.
     public init(
         status: Int? = nil,
         failFirst: Int = 0,
