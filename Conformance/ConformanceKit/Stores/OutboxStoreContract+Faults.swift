@@ -16,7 +16,7 @@ extension OutboxStoreContract {
             ) { trial in
                 let base = trial.store
                 let store = FaultyStore(ClientStore(outbox: base, state: InMemoryStateStore()), operation, moment)
-                // The one exception: an acceptance whose caller got an error did take effect.
+                // The one exception: events whose acceptance took effect but threw are accepted again by the retry.
                 let twice = operation == .append && moment == .after
                 try await play(on: store, trial, accepted: twice ? 2 : 1)
             }

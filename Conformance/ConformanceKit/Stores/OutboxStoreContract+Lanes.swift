@@ -91,12 +91,12 @@ extension OutboxStoreContract {
             try await store.settle(old, ["d1": .delivered])
             let new = try await store.taken(2, count: 1, at: 60)
             try await store.settle(old, at: 61, ["d1": .delivered, "c1": .delivered])
-            // One was settled long ago, and the other wasn't leased again.
+            // One was settled long ago, and the other isn't part of the new lease.
             trial.expect(try await store.isCurrent(new.token), true)
             try await store.settle(old, at: 61, ["a1": .delivered])
             trial.expect(try await store.isCurrent(new.token), false)
             trial.expect(try await store.take(2, at: 62, behind: new.token), .lost)
-            // What was delivered late still counts for the current holder.
+            // The holder keeps the lane, and its own verdicts still count.
             let again = try await store.taken(2, at: 62)
             trial.expect(again.ids, ["b1"])
             trial.expect(again.token.epoch, new.token.epoch)

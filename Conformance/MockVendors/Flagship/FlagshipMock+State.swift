@@ -21,8 +21,9 @@ extension FlagshipMock {
         return MockResponse(status: 200, headers: headers, body: request.method == "HEAD" ? [] : body)
     }
 
-    /// The file's date, derived from its content, so that a client holding another mock's file isn't told that it is
-    /// current; each change adds a minute.
+    /// The file's date, derived from its content and version.
+    ///
+    /// Different mocks have different dates, so that a client holding another mock's file isn't told that it is current.
     public var lastModified: String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

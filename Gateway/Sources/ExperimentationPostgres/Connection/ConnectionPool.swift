@@ -68,7 +68,7 @@ final class JobQueue: Sendable {
     /// A job for a thread and its connection; gets `nil` if there will be none.
     typealias Job = @Sendable (Worker?) -> Void
 
-    /// The identity of a waiting job.
+    /// The identity of a job, by which it can be removed.
     final class Place: Sendable {
         fileprivate let isCancelled = Mutex(false)
     }
@@ -97,7 +97,7 @@ final class JobQueue: Sendable {
         }
     }
 
-    /// Adds a job, or calls it immediately with `nil` if the queue is closed.
+    /// Adds a job; calls it immediately with `nil` if the queue is closed or the place was removed.
     func add(at place: Place, _ job: @escaping Job) {
         let isTaken = state.withLock { state in
             guard !state.isClosed, !place.isCancelled.withLock({ $0 }) else { return false }
@@ -107,7 +107,7 @@ final class JobQueue: Sendable {
         if isTaken { signal.signal() } else { job(nil) }
     }
 
-    /// Removes a job if it is still waiting.
+    /// Removes a place: calls its waiting job with `nil`, and rejects one that is added later.
     func remove(at place: Place) {
         let job = state.withLock { state -> Job? in
             place.isCancelled.withLock { $0 = true }
