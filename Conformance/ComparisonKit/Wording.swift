@@ -1,4 +1,4 @@
-/// How numbers are written for people, the same in every report and every country.
+/// Number formats for all reports, independent of the locale.
 public enum Wording {
     /// A number of bytes: `812 B`, `1.4 kB`, `3.2 MB`, `1.1 GB`.
     public static func bytes(_ count: Int) -> String {
@@ -9,7 +9,7 @@ public enum Wording {
         return tenths(count, 1_000_000_000_000) + " TB"
     }
 
-    /// Milliseconds with as many digits as mean something.
+    /// Formats milliseconds with their significant digits.
     public static func milliseconds(_ value: Double) -> String {
         guard value.isFinite, value >= 0, value < 1e9 else { return "–" }
         if value >= 100 { return String(Int(value.rounded())) }
@@ -17,15 +17,15 @@ public enum Wording {
         return value >= 10 ? tenths(Int((value * 10).rounded()), 10) : hundredths(value)
     }
 
-    /// A count that may be impossible to tell.
+    /// Formats a count that may be unknown.
     public static func figure(_ count: Int?) -> String { count.map(String.init) ?? "can't be told" }
 
-    /// A share from 0 to 1 in per cent: `0 %`, `49.8 %`, `< 0.1 %`.
+    /// A share from 0 to 1 in percent: `0 %`, `49.8 %`, `< 0.1 %`.
     public static func percent(_ share: Double) -> String {
         guard share.isFinite, share > 0 else { return "0 %" }
         let tenths = Int((min(share, 1) * 1000).rounded())
         if tenths == 0 { return "< 0.1 %" }
-        // Not quite everybody must not read as everybody.
+        // Almost everyone must not be rounded to everyone.
         if tenths == 1000 { return share < 1 ? "> 99.9 %" : "100 %" }
         return "\(tenths / 10)\(tenths % 10 == 0 ? "" : ".\(tenths % 10)") %"
     }
@@ -44,7 +44,7 @@ public enum Wording {
         return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
     }
 
-    /// A count with its thousands apart: `1,000,000`.
+    /// A count with thousands separators: `1,000,000`.
     public static func count(_ count: Int) -> String {
         var digits = Array(String(count.magnitude))
         var place = digits.count - 3

@@ -3,7 +3,7 @@ import Experimentation
 import MockVendors
 
 extension Evidence {
-    /// Evidence whose rules are what a mock vendor says of itself.
+    /// Creates evidence whose rules are the facts of a mock vendor.
     public init<Vendor: MockVendor>(
         of vendor: Vendor.Type,
         _ capabilities: [Capability: Provenance],
@@ -18,7 +18,7 @@ extension Evidence {
 }
 
 extension Provenance {
-    /// The same in the words of the suite, of which a mock knows nothing.
+    /// Translates a mock's provenance, since mocks know nothing of the suite.
     public init(_ provenance: MockFact.Provenance) {
         self =
             switch provenance {

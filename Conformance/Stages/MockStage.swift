@@ -4,27 +4,28 @@ import Foundation
 import MockVendors
 import Synchronization
 
-/// What a vendor's subject has to say, so that ``MockStage`` can do the rest.
+/// The vendor-specific part of a subject; ``MockStage`` does the rest.
 public struct MockWire<Vendor: MockVendor>: Sendable {
-    /// Which operations of the mock serve which purpose; a purpose without any can't fail, and says so.
+    /// The mock's operations for each purpose; a purpose without any can't fail, and injecting a fault there throws.
     public var operations: [WorldFault.Operation: [String]]
     /// The content type that the vendor answers with.
     public var contentType: String
-    /// An answer with status 200 by which the vendor says that the request failed, if it has such a thing.
+    /// The vendor's answer with status 200 that reports a failure, if it has one.
     public var failure: String?
-    /// What must never be seen in logs, errors and reports.
+    /// The secrets that must never appear in logs, errors and reports.
     public var secrets: [String]
-    /// Fills the mock from a world and tells what it can't hold; called again when the world changes.
+    /// Fills the mock from a world and returns what it can't represent; called again when the world changes.
     public var load: @Sendable (Vendor, World) async throws -> [WorldGap]
-    /// Makes a provider that is configured for a running server.
+    /// Creates a provider configured for a running server.
     public var makeProvider: @Sendable (MockServer) async throws -> any ExperimentationProvider
-    /// Tells in neutral words what the vendor took, in the order of arrival.
+    /// Translates what the vendor accepted into neutral terms, in the order of arrival.
     public var received: @Sendable (Vendor, [JournalEntry]) async throws -> [Received]
     /// Does what ``received`` does, and has the vendor forget it; `nil` if it can't.
     public var takeReceived: (@Sendable (Vendor, [JournalEntry]) async throws -> [Received])?
     /// Turns the vendor's kill switch; `nil` if it has none.
     public var setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)?
-    /// Makes a filled mock ready for people and other programs, who get no provider from here; `nil` if it is.
+    /// Prepares a filled mock for people and other programs, which get no provider from here; `nil` if nothing is
+    /// needed.
     public var prepareToServe: (@Sendable (Vendor) async throws -> Void)?
 
     /// Creates a description of a vendor's wire.
@@ -53,7 +54,7 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
     }
 }
 
-/// A mock vendor on a loopback socket, as the suite's stage.
+/// A stage that runs a mock vendor on a loopback socket.
 public final class MockStage<Vendor: MockVendor>: SubjectStage {
     /// The mock.
     public let vendor: Vendor
@@ -71,21 +72,21 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
         try await server.start()
     }
 
-    /// Makes the mock ready for people and other programs.
+    /// Prepares the mock for people and other programs.
     public func prepareToServe() async throws { try await wire.prepareToServe?(vendor) }
 
-    /// What of the world the vendor can't hold.
+    /// The parts of the world that the vendor can't represent.
     public var gaps: [WorldGap] { found.withLock { $0 } }
 
-    /// What must never be seen in logs, errors and reports.
+    /// The secrets that must never appear in logs, errors and reports.
     public var secrets: [String] { wire.secrets }
 
-    /// Makes a provider that talks to the mock.
+    /// Creates a provider for the mock.
     public func makeProvider() async throws -> any ExperimentationProvider {
         try await wire.makeProvider(server)
     }
 
-    /// Changes the world at the vendor's end.
+    /// Changes the vendor's world.
     public func change(to world: World) async throws {
         let gaps = try await wire.load(vendor, world)
         found.withLock { $0 = gaps }
@@ -97,15 +98,15 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
         try await setKillSwitch(vendor, true)
     }
 
-    /// Adds faults to the mock's script.
+    /// Appends faults to the mock's script.
     public func inject(_ faults: [WorldFault]) async throws {
         for fault in faults { server.addFault(try scripted(fault)) }
     }
 
-    /// Forgets the faults that haven't happened.
+    /// Removes the pending faults.
     public func clearFaults() async throws { server.setScript([]) }
 
-    /// Turns the vendor's kill switch.
+    /// Turns the vendor's kill switch on or off.
     public func setKillSwitch(_ isOn: Bool) async throws {
         guard let setKillSwitch = wire.setKillSwitch else {
             throw SubjectError.unsupported("\(Vendor.name) has no kill switch")
@@ -113,7 +114,7 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
         try await setKillSwitch(vendor, isOn)
     }
 
-    /// Takes the vendor off the network or puts it back on the same port.
+    /// Takes the vendor off the network, or restores it on the same port.
     public func setReachable(_ isReachable: Bool) async throws {
         if isReachable { try await server.start() } else { await server.stop() }
     }
@@ -138,10 +139,10 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
     /// Every exchange, told from the journal.
     public func exchanges() async throws -> [Exchange] { try await exchanges(from: 0) }
 
-    /// How many exchanges there have been.
+    /// The number of exchanges so far.
     public func exchangeCount() async throws -> Int { server.journalCount }
 
-    /// The exchanges from the one with an index on.
+    /// The exchanges from an index on.
     public func exchanges(from index: Int) async throws -> [Exchange] {
         server.journal(from: index).map { entry in
             Exchange(
@@ -212,7 +213,7 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
     // MARK: Telling
 
     private func purpose(of operation: String) -> WorldFault.Operation {
-        // In this order, because exposures may be events as well.
+        // The order matters, because exposures may also be events.
         let order: [WorldFault.Operation] = [.decisions, .events, .exposures, .identity, .authentication]
         return order.first { wire.operations[$0]?.contains(operation) ?? false } ?? .any
     }

@@ -7,8 +7,8 @@ extension RemoteSubject {
     /// Connects to an adapter in another process.
     ///
     /// - Parameter url: Its endpoint: `https`, or `http` on this machine.
-    /// - Returns: The subject, described by the other process.
-    /// - Throws: When the address can't be used, nobody answers, or the answer isn't as described.
+    /// - Returns: The subject, as described by the other process.
+    /// - Throws: When the address is unusable, the process doesn't answer, or the answer is malformed.
     public static func connect(to url: String) async throws -> RemoteSubject {
         let endpoint = try Endpoint(url)
         let transport = DefaultTransport.make()

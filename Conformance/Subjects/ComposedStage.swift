@@ -3,9 +3,9 @@ import Experimentation
 import ExperimentationComposition
 import Synchronization
 
-/// The stages of several vendors as one.
+/// The stages of several vendors, combined.
 final class ComposedStage: SubjectStage {
-    /// The exchanges as they were first seen, so that their order stays.
+    /// The exchanges in the order in which they were first seen.
     private struct Seen: Sendable {
         var exchanges: [Exchange] = []
         var counts: [Int]
@@ -28,7 +28,7 @@ final class ComposedStage: SubjectStage {
     private var deciding: [any SubjectStage] { stages(of: subject.deciding) }
     private var taking: [any SubjectStage] { stages(of: subject.taking) }
 
-    /// What those can't hold that are asked for it.
+    /// The gaps of the vendors that are asked for the affected part.
     var gaps: [WorldGap] {
         get async {
             func isOfEvents(_ gap: WorldGap) -> Bool { gap.path.hasPrefix("campaigns") }
@@ -63,7 +63,7 @@ final class ComposedStage: SubjectStage {
             case .decisions: for stage in deciding { try await stage.inject([fault]) }
             case .any: for stage in stages { try await stage.inject([fault]) }
             default:
-                // Exposures may be events by then.
+                // Here exposures may be sent as events.
                 if fault.operation == .exposures { fault.operation = .events }
                 for stage in taking { try await stage.inject([fault]) }
             }
@@ -96,7 +96,7 @@ final class ComposedStage: SubjectStage {
         return all
     }
 
-    /// An event that tells of an exposure by its name or by its fields, as the exposure that it was.
+    /// Converts an event that reports an exposure by its name or its fields back to the exposure.
     private static func asExposure(_ received: Received) -> Received {
         guard received.type == "custom", let name = received.name, name.hasPrefix("experiment_viewed") else {
             return received
@@ -109,7 +109,7 @@ final class ComposedStage: SubjectStage {
         return exposure
     }
 
-    /// The numbers of several vendors' exchanges, kept apart.
+    /// Maps the exchange numbers of several vendors to distinct ranges.
     private func number(_ number: Int, of stage: Int) -> Int { (number - 1) * stages.count + stage + 1 }
 
     func exchanges() async throws -> [Exchange] {

@@ -3,9 +3,10 @@ import Experimentation
 import ExperimentationComposition
 
 extension ComposedSubject {
-    /// A composition whose vendors play against their mocks; a destination that has none is left out, and its rows with it.
+    /// Creates a composition that runs its vendors on their mocks; destinations without a mock are omitted, with their
+    /// table rows.
     ///
-    /// - Parameter provider: The composition, whose settings of vendors aren't looked at.
+    /// - Parameter provider: The composition; the settings of its vendors are ignored.
     public init(playing provider: ComposedProvider) {
         let parts = provider.vendors.compactMap { vendor -> Part? in
             let subjects = Vendor.named(vendor.provider.name)?.subjects ?? []

@@ -2,14 +2,14 @@ import ConformanceKit
 import Experimentation
 import ExperimentationComposition
 
-/// Several vendors with their mocks as one subject: the suite and the comparison see what the whole promises.
+/// Several vendors with their mocks as one subject: the suite and the comparison test what the composition promises.
 public struct ComposedSubject: ConformanceSubject {
-    /// One of the vendors, under the name by which the tables know it.
+    /// A vendor, under the name that the routing tables use.
     public struct Part: Sendable {
         let name: String
         let subject: any ConformanceSubject
 
-        /// Names a vendor.
+        /// Creates a part.
         public init(_ name: String, _ subject: any ConformanceSubject) {
             self.name = name
             self.subject = subject
@@ -28,9 +28,9 @@ public struct ComposedSubject: ConformanceSubject {
     /// - Parameters:
     ///   - name: The subject's name.
     ///   - parts: The vendors.
-    ///   - decisions: Who decides what.
+    ///   - decisions: Which vendor decides what.
     ///   - events: Which events go where.
-    ///   - exposures: How exposures are told to a vendor that has no experiments.
+    ///   - exposures: How exposures are reported to a vendor without experiments.
     public init(
         _ name: String,
         of parts: [Part],
@@ -45,14 +45,14 @@ public struct ComposedSubject: ConformanceSubject {
         self.exposures = exposures
     }
 
-    /// Sigma decides, Evergage takes events; its actions have names and nothing else, so the name says what was seen.
+    /// Sigma decides, Evergage takes events; its actions only have names, so the name carries the exposure.
     public static let sigmaEvergage = ComposedSubject(
         "sigma+evergage",
         of: [Part("sigma", SigmaSubject()), Part("evergage", EvergageSubject())],
         exposures: ExposureEvent(name: "experiment_viewed {experiment} {variation}", fields: [:])
     )
 
-    /// The parts whose decisions count.
+    /// The parts that decide.
     var deciding: [Part] {
         let named = decisions.others.map { Set($0 + decisions.rows.flatMap(\.vendors)) }
         return parts.filter { $0.subject.capabilities.contains(.flags) && (named?.contains($0.name) ?? true) }
@@ -61,29 +61,30 @@ public struct ComposedSubject: ConformanceSubject {
     /// The parts that take events.
     var taking: [Part] { parts.filter { $0.subject.capabilities.contains(.tracking) } }
 
-    /// What follows from the parts.
+    /// The capabilities that follow from the parts.
     public var capabilities: Set<Capability> {
         Capability.composed(deciding: deciding.map(\.subject.capabilities), all: parts.map(\.subject.capabilities))
     }
 
-    /// Why the rest isn't there, for any part.
+    /// Why the other capabilities are missing, from any part.
     public var reasons: [Capability: String] {
         parts.reduce(into: [:]) { $0.merge($1.subject.reasons) { "\($0); \($1)" } }
     }
 
-    /// What every wire tells that takes events, and exposures, which are told by name where there is no other way.
+    /// The fields carried by the wires of all parts that take events, and those of exposures, which may be part of a
+    /// name.
     public var wireFields: Set<Received.Field> {
         let told = taking.map(\.subject.wireFields)
         let common = told.dropFirst().reduce(told.first ?? []) { $0.intersection($1) }
         return capabilities.contains(.exposures) ? common.union([.experiment]) : common
     }
 
-    /// Why the rest isn't told.
+    /// Why the other fields aren't carried.
     public var wireReasons: [Received.Field: String] {
         taking.reduce(into: [:]) { $0.merge($1.subject.wireReasons) { one, _ in one } }
     }
 
-    /// What is known of the parts.
+    /// The known deviations of the parts.
     public var knownDeviations: [KnownDeviation] { parts.flatMap(\.subject.knownDeviations) }
 
     /// Opens every vendor with the same world.

@@ -12,16 +12,16 @@ public struct EngageSubject: ConformanceSubject {
 
     /// Creates the subject.
     ///
-    /// - Parameter transport: How requests are sent; the platform's way if `nil`.
+    /// - Parameter transport: Sends requests; the platform's own if `nil`.
     public init(transport: (any HTTPTransport)? = nil) { self.transport = transport }
 
     /// The vendor's name.
     public var name: String { "engage" }
 
-    /// What the adapter declares.
+    /// The declared capabilities.
     public var capabilities: Set<Capability> { [.tracking, .batching, .identityLinking] }
 
-    /// Why the rest isn't there.
+    /// Why the other capabilities are missing.
     public var reasons: [Capability: String] {
         var reasons: [Capability: String] = [
             .exposures: "Engage has no experiments, and so nothing that could be seen",
@@ -43,7 +43,7 @@ public struct EngageSubject: ConformanceSubject {
         return reasons
     }
 
-    /// What can be compared.
+    /// The fields that its wire carries.
     public var wireFields: Set<Received.Field> { [.userID, .anonymousID, .name, .value, .attributes, .date] }
 
     /// Starts a mock.
@@ -78,7 +78,7 @@ public struct EngageSubject: ConformanceSubject {
                 let told = try await EngageTelling.behaviors(of: mock)
                 return EngageTelling(journal: journal).received(told)
             },
-            // The suite's secrets are words that a leak can be told by; what people find is documented.
+            // The suite's credentials are words that are easy to find in a leak; people get the documented ones.
             prepareToServe: { mock in try await mock.load(EngageMock.standardWorld) }
         )
     }
@@ -100,7 +100,7 @@ public struct EngageSubject: ConformanceSubject {
         return configuration
     }
 
-    /// The vendor's end before anybody has come: one flexible list and the audit table.
+    /// The vendor's initial state: a flexible list and the audit table.
     private static let vendorWorld = """
         {"credentials":{"clientID":"client","clientSecret":"conformance-secret","refreshToken":"conformance-refresh"},
          "settings":{"strictBehaviors":true},
@@ -111,7 +111,7 @@ public struct EngageSubject: ConformanceSubject {
         """
 }
 
-/// Tells in neutral words what the mock took.
+/// Translates what the mock accepted into neutral terms.
 private struct EngageTelling {
     struct Behavior: Decodable {
         struct Attribute: Decodable {
@@ -134,7 +134,7 @@ private struct EngageTelling {
     }
 
     func received(_ behaviors: [Behavior]) -> [Received] {
-        // Behaviours know the how-manieth submission they came in; faults that stood before the vendor don't count.
+        // Behaviors record the index of their submission; requests that a fault kept from the vendor aren't counted.
         let submissions = journal.filter { $0.operation == "events" && Self.reachedVendor($0.fault) }
         var all: [Received] = behaviors.map { behavior in
             let place = behavior.request - 1
@@ -180,14 +180,14 @@ private struct EngageTelling {
         )
     }
 
-    /// The wire knows texts only; what reads as a number or a truth value was one.
+    /// The wire carries only text; a text that parses as a number or Boolean is taken for one.
     private static func typed(_ text: String) -> FlagValue {
         if let flag = Bool(text) { return .bool(flag) }
         if let number = Int(text) { return .int(number) }
         return Double(text).map(FlagValue.double) ?? .string(text)
     }
 
-    /// Follows who bears which mobile user id, and tells of each that comes or changes.
+    /// Tracks which recipient has which mobile user id, and reports each change.
     private func recipients() -> [Received] {
         var bearers: [String: String] = [:]
         var told: [Received] = []

@@ -12,18 +12,18 @@ public struct EvergageSubject: ConformanceSubject {
 
     /// Creates the subject.
     ///
-    /// - Parameter transport: How requests are sent; the platform's way if `nil`.
+    /// - Parameter transport: Sends requests; the platform's own if `nil`.
     public init(transport: (any HTTPTransport)? = nil) { self.transport = transport }
 
     /// The vendor's name.
     public var name: String { "evergage" }
 
-    /// What the adapter declares.
+    /// The declared capabilities.
     public var capabilities: Set<Capability> {
         [.tracking, .commerce, .eventIDs, .campaigns, .controlGroups]
     }
 
-    /// Why the rest isn't there.
+    /// Why the other capabilities are missing.
     public var reasons: [Capability: String] {
         let noFlags = "Evergage has no flags: it answers events with campaigns"
         var reasons: [Capability: String] = [:]
@@ -39,18 +39,18 @@ public struct EvergageSubject: ConformanceSubject {
         return reasons
     }
 
-    /// What the Event API tells: an action has a name, but neither a value nor attributes.
+    /// The fields that the Event API carries: an action has a name, but neither a value nor attributes.
     public var wireFields: Set<Received.Field> {
         [.userID, .anonymousID, .name, .orderID, .items, .eventID, .date]
     }
 
-    /// Why the rest isn't told.
+    /// Why the other fields aren't carried.
     public var wireReasons: [Received.Field: String] {
         let named = "An action of Evergage's Event API has a name"
         return [.value: "\(named), and no value", .attributes: "\(named), and nothing that an application adds"]
     }
 
-    /// Where Evergage's ways are kept, against the neutral promise.
+    /// Where the adapter keeps Evergage's behavior against the neutral contract.
     public var knownDeviations: [KnownDeviation] {
         let final =
             "Evergage takes one event a request, so a refusal is about that event, and the adapter takes it as final"
@@ -104,7 +104,7 @@ public struct EvergageSubject: ConformanceSubject {
 }
 
 extension JournalEntry {
-    /// Whether the vendor itself saw the request before anything went wrong.
+    /// Whether the vendor saw the request before anything went wrong.
     fileprivate var hasReachedVendor: Bool {
         switch fault {
         case nil, .delay, .stall, .resetAfterApplying, .truncate, .wrongLength, .drip: true
@@ -113,9 +113,9 @@ extension JournalEntry {
     }
 }
 
-/// Neutral worlds into the mock's, and what the mock took into neutral words.
+/// Translates neutral worlds for the mock, and what the mock accepted into neutral terms.
 enum EvergageWorldTranslation {
-    /// What the vendor calls what brings a campaign.
+    /// The vendor's names of the actions that trigger campaigns.
     private static let actions = [
         "viewItem": "View Item", "viewItemDetail": "View Item Detail", "viewCategory": "View Category",
         "viewTag": "View Tag", "addToCart": "Add To Cart", "removeFromCart": "Remove From Cart",

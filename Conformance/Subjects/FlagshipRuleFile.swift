@@ -17,7 +17,7 @@ extension RuleFile {
         }
     )
 
-    /// The groups of a campaign in which visitors are drawn: those with a choice, lists of visitors aside.
+    /// The groups of a campaign that allocate visitors: those with a choice, except lists of visitors.
     private static func tests(_ campaign: [String: FlagValue]) -> [TestedExperiment] {
         let groups = (campaign["variationGroups"]?.arrayValue ?? []).compactMap(\.objectValue)
         let drawn = groups.filter { group in

@@ -17,22 +17,22 @@ public struct FlagshipSubject: ConformanceSubject {
     ///
     /// - Parameters:
     ///   - mode: Where campaigns are decided.
-    ///   - transport: How requests are sent; the platform's way if `nil`.
+    ///   - transport: Sends requests; the platform's own if `nil`.
     public init(mode: FlagshipConfiguration.Mode = .decisionAPI, transport: (any HTTPTransport)? = nil) {
         self.mode = mode
         self.transport = transport
     }
 
-    /// `flagship`, and `flagship-bucketing` where this device decides.
+    /// `flagship`, or `flagship-bucketing` in bucketing mode.
     public var name: String { mode == .decisionAPI ? "flagship" : "flagship-bucketing" }
 
-    /// What the adapter declares in this mode.
+    /// The capabilities declared in this mode.
     public var capabilities: Set<Capability> {
         FlagshipProvider(configuration: FlagshipConfiguration(environmentID: "any", apiKey: "any", mode: mode))
             .capabilities
     }
 
-    /// Why the rest isn't declared.
+    /// Why the other capabilities are missing.
     public var reasons: [Capability: String] {
         [
             .localEvaluation: "In this mode the Decision API decides; flagship-bucketing decides here",
@@ -48,20 +48,20 @@ public struct FlagshipSubject: ConformanceSubject {
         ]
     }
 
-    /// What hits and exposures tell.
+    /// The fields that hits and exposures carry.
     public var wireFields: Set<Received.Field> {
         [.userID, .anonymousID, .name, .value, .experiment, .orderID, .items, .date]
     }
 
-    /// Why the rest isn't told.
+    /// Why the other fields aren't carried.
     public var wireReasons: [Received.Field: String] {
         [.attributes: "Flagship's hits have fixed members, and none for what an application adds"]
     }
 
-    /// A goal is an event with the action's name.
+    /// A goal is sent as an event with the action's name.
     public var wireTypes: [String: String] { ["goalCompleted": "custom"] }
 
-    /// Where Flagship's ways are kept, against the neutral promise.
+    /// Where the adapter keeps Flagship's behavior against the neutral contract.
     public var knownDeviations: [KnownDeviation] {
         let collector =
             "Flagship's collector says with its status alone that it took a hit; what its body holds is nothing to it"
@@ -117,7 +117,7 @@ public struct FlagshipSubject: ConformanceSubject {
         )
     }
 
-    /// A configuration for a running mock, as impatient as a test wants it.
+    /// A configuration for a running mock, with the short timeouts of a test.
     private static func configuration(
         of server: MockServer,
         mode: FlagshipConfiguration.Mode

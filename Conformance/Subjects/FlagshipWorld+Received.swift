@@ -4,7 +4,7 @@ import Foundation
 import MockVendors
 
 extension FlagshipWorld {
-    /// What the vendor took, in neutral words and in the order of arrival.
+    /// What the vendor accepted, in neutral terms and in the order of arrival.
     static func received(_ taken: [FlagshipMockTaken], journal: [JournalEntry]) -> [Received] {
         var exchanges: [[UInt8]: Int] = [:]
         for entry in journal where exchanges[entry.request.body] == nil {
@@ -27,7 +27,7 @@ extension FlagshipWorld {
     }
 
     private static func exposure(_ activation: FlagshipMockActivation, exchange: Int) -> Received {
-        // Groups of forced users are the experiment's too.
+        // Groups of forced users belong to the experiment, too.
         let group = activation.group
         let experiment = group.range(of: "-forced-").map { String(group[..<$0.lowerBound]) } ?? group
         return Received(
@@ -67,7 +67,7 @@ extension FlagshipWorld {
             one.orderID = text("tid")
             one.value = hit["tr"]?.doubleValue
         case "ITEM":
-            // An order's items come as hits of their own, after it.
+            // An order's items are separate hits that follow it.
             let order = received.lastIndex { $0.type == "purchase" && $0.orderID == text("tid") }
             if let order, let code = text("ic") {
                 received[order].items.append(code)

@@ -2,13 +2,13 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// A neutral world as a bucketing file, and what the vendor took in neutral words.
+/// Translates a neutral world to a bucketing file, and what the vendor accepted into neutral terms.
 enum FlagshipWorld {
     private static let everybody: FlagValue = [
         "targetingGroups": [["targetings": [["operator": "EQUALS", "key": "fs_all_users", "value": ""]]]]
     ]
 
-    /// The file, and what of the world has no place in it.
+    /// The file, and the gaps: what of the world it can't represent.
     static func file(of world: World) -> (text: String, gaps: [WorldGap]) {
         var gaps: [WorldGap] = []
         if !world.holdouts.isEmpty { gaps.append(WorldGap("holdouts", "Flagship has no holdouts")) }
@@ -23,7 +23,7 @@ enum FlagshipWorld {
             gaps.append(WorldGap("experiments/\(experiment.id)/layer", "Flagship has no layers"))
         }
         let flags = world.flags.filter { !$0.isDisabled }
-        // Later campaigns win over earlier ones: what holds for everybody comes first, what holds for few last.
+        // Later campaigns override earlier ones: the most general come first, the most specific last.
         let plain = flags.map(plainCampaign)
         let tests = world.experiments.filter(\.isRunning).map { campaign(of: $0, flags: flags) }
         let rules = flags.filter { !$0.rules.isEmpty }.map(rulesCampaign)
@@ -39,7 +39,7 @@ enum FlagshipWorld {
 
     private static func plainCampaign(_ flag: World.Flag) -> FlagValue {
         let id = "flag-\(flag.key)"
-        // A record that is broken: its flags aren't an object.
+        // A malformed record: its flags aren't an object.
         let value: FlagValue = flag.isMalformed ? "broken" : [flag.key: flag.value]
         return campaign(
             id,

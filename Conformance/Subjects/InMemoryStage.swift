@@ -3,7 +3,7 @@ import Experimentation
 import ExperimentationTesting
 import Synchronization
 
-/// A stage without a vendor and without a wire: faults are played between the client and the in-memory provider.
+/// A stage without vendor and wire: faults are injected between the client and the in-memory provider.
 public final class InMemoryStage: SubjectStage {
     struct State {
         var world: World
@@ -15,23 +15,23 @@ public final class InMemoryStage: SubjectStage {
         var rules: [[UInt8]: any Ruleset] = [:]
     }
 
-    /// What happens to one exchange.
+    /// The fate of an exchange.
     enum Passage {
-        /// It goes through, after a while.
+        /// It passes, after a delay.
         case through(milliseconds: Int)
-        /// The vendor has applied it, but there is no good answer.
+        /// The vendor applies it, but gives no good answer.
         case appliedWithoutAnswer(ExperimentationError, Verdict)
-        /// The vendor hasn't seen it.
+        /// It doesn't reach the vendor.
         case lost(ExperimentationError, Verdict)
-        /// Nothing happens until the deadline.
+        /// It hangs until the deadline.
         case stalled
     }
 
-    /// The provider behind the stage: what it holds outlives the providers that the client sees.
+    /// The provider behind the stage; its state outlives the providers that the client sees.
     public let backend: InMemoryProvider
     let state: Mutex<State>
 
-    /// Sets a stage up.
+    /// Creates a stage.
     public init(_ world: World) {
         backend = InMemoryProvider(
             flags: world.inMemoryFlags,
@@ -42,7 +42,7 @@ public final class InMemoryStage: SubjectStage {
         apply(world)
     }
 
-    /// What the in-memory provider has no room for.
+    /// The parts of the world that the in-memory provider can't represent.
     public var gaps: [WorldGap] {
         state.withLock { state in
             state.world.flags.filter(\.isMalformed).map {
@@ -51,7 +51,7 @@ public final class InMemoryStage: SubjectStage {
         }
     }
 
-    /// Makes a provider in front of the same back end.
+    /// Creates a provider for the same back end.
     public func makeProvider() async throws -> any ExperimentationProvider {
         StagedProvider(stage: self)
     }
@@ -68,15 +68,15 @@ public final class InMemoryStage: SubjectStage {
         backend.setCampaigns { world.campaigns(answering: $0) }
     }
 
-    /// Adds faults.
+    /// Appends faults to the script.
     public func inject(_ faults: [WorldFault]) async throws { state.withLock { $0.faults += faults } }
-    /// Forgets the faults that haven't happened.
+    /// Removes the pending faults.
     public func clearFaults() async throws { state.withLock { $0.faults = [] } }
-    /// Turns the kill switch.
+    /// Turns the kill switch on or off.
     public func setKillSwitch(_ isOn: Bool) async throws { backend.setDisabled(isOn) }
-    /// Takes the vendor away or puts it back.
+    /// Takes the vendor off the network, or restores it.
     public func setReachable(_ isReachable: Bool) async throws { state.withLock { $0.isReachable = isReachable } }
-    /// What the vendor took.
+    /// What the vendor accepted.
     public func received() async throws -> [Received] { state.withLock { $0.received } }
     /// What the vendor has taken since the last call.
     public func takeReceived() async throws -> [Received]? {
@@ -93,13 +93,13 @@ public final class InMemoryStage: SubjectStage {
 
     // MARK: Faults
 
-    /// Notes an exchange and says what happens to it.
+    /// Records an exchange and returns its fate.
     ///
     /// - Parameters:
-    ///   - purpose: What it is for.
-    ///   - operation: What it is called.
-    ///   - text: What it holds.
-    /// - Returns: Its number, and what happens to it.
+    ///   - purpose: The purpose.
+    ///   - operation: The name of the operation.
+    ///   - text: The content.
+    /// - Returns: The exchange's number and fate.
     func enter(
         _ purpose: WorldFault.Operation,
         _ operation: String,
@@ -116,7 +116,7 @@ public final class InMemoryStage: SubjectStage {
                 status: 200
             )
             guard state.isReachable else {
-                // Nobody is there to take note of it.
+                // An unreachable vendor records nothing.
                 let error = ExperimentationError(.transport, "The vendor can't be reached.")
                 return (0, .lost(error, .outage()))
             }
@@ -184,7 +184,7 @@ public final class InMemoryStage: SubjectStage {
     }
 }
 
-/// What the client sees of an ``InMemoryStage``.
+/// The provider of an ``InMemoryStage``, as the client sees it.
 struct StagedProvider: ExperimentationProvider {
     let stage: InMemoryStage
 
@@ -199,14 +199,14 @@ struct StagedProvider: ExperimentationProvider {
             roles.decisions = .computed(StagedRules(source: source, part: part))
         }
         if let events = roles.events { roles.events = StagedSink(sink: events, part: part) }
-        // What changes here is seen with the next refresh.
+        // Changes only become visible with the next refresh.
         roles.changes = nil
         if let identity = roles.identity { roles.identity = StagedLinker(linker: identity, part: part) }
         return roles
     }
 }
 
-/// How exchanges come to pass, for all roles.
+/// Plays exchanges for all roles.
 private struct StagedPart: Sendable {
     let stage: InMemoryStage
     let time: any TimeSource
@@ -243,7 +243,7 @@ private struct StagedRules: RulesetSource {
     }
 
     func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
-        // What was stored is what counts, though the world may have changed since.
+        // The stored ruleset applies, even if the world has changed since.
         if let rules = part.stage.state.withLock({ $0.rules[raw] }) { return rules }
         return try source.ruleset(restoring: raw)
     }
@@ -290,7 +290,7 @@ private struct StagedLinker: IdentityLinker {
     private static let announced = Array("announced".utf8)
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
-        // Two steps: the vendor is told of the linking, and then joins the two.
+        // Two steps: the vendor is told about the link, and then joins the two users.
         let isAnnounced = progress.notes == Self.announced
         let (number, passage) = part.stage.enter(.identity, isAnnounced ? "join" : "announce")
         switch passage {

@@ -2,7 +2,7 @@ import ConformanceKit
 import Experimentation
 import ExperimentationTesting
 
-/// The in-memory provider as a subject: it shows that the suite is fair before any vendor is blamed.
+/// The in-memory provider as a subject: it shows that the suite can be passed before a vendor is blamed.
 public struct InMemorySubject: ConformanceSubject {
     /// Creates the subject.
     public init() {}
@@ -10,21 +10,21 @@ public struct InMemorySubject: ConformanceSubject {
     /// The provider's name.
     public var name: String { "in-memory" }
 
-    /// Everything.
+    /// Every capability.
     public var capabilities: Set<Capability> { Set(Capability.all) }
 
-    /// Every field: nothing is lost where there is no wire.
+    /// Every field: nothing is lost without a wire.
     public var wireFields: Set<Received.Field> { Set(Received.Field.allCases) }
 
-    /// Sets an in-memory provider up as the world says.
+    /// Sets up an in-memory provider with the world.
     public func open(_ world: World) async throws -> any SubjectStage { InMemoryStage(world) }
 }
 
 extension World {
-    /// The flags of an `InMemoryProvider`.
+    /// The flags for an `InMemoryProvider`.
     public var inMemoryFlags: [InMemoryFlag] { flags.filter { !$0.isMalformed }.map { $0.inMemory } }
 
-    /// The experiments and holdouts of an `InMemoryProvider`.
+    /// The experiments and holdouts for an `InMemoryProvider`.
     public var inMemoryExperiments: [InMemoryExperiment] {
         holdouts.map { $0.inMemory } + experiments.filter(\.isRunning).map { inMemory($0) }
     }

@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// A vendor's real account as a subject: nothing can be arranged there, so only cases that read can run.
+/// A vendor's real account as a subject: its world can't be set up, so only read-only cases run.
 public struct LiveSubject: ConformanceSubject {
     private let vendor: Vendor
     private let declared: Set<Capability>
@@ -11,21 +11,21 @@ public struct LiveSubject: ConformanceSubject {
     ///
     /// - Parameters:
     ///   - vendor: The vendor.
-    ///   - make: Makes a provider for the account.
-    /// - Throws: When no provider can be made for the account.
+    ///   - make: Creates a provider for the account.
+    /// - Throws: When no provider can be created for the account.
     public init(
         _ vendor: Vendor,
         making make: @escaping @Sendable () throws -> any ExperimentationProvider
     ) throws {
         self.vendor = vendor
         self.make = make
-        // Asked of the provider, because what a vendor can do may hang on how it is configured.
+        // Taken from the provider, because a vendor's capabilities may depend on its configuration.
         declared = try make().capabilities
     }
 
-    /// Sees whether the account can be reached at all, so that an absent vendor isn't taken for a broken promise.
+    /// Verifies that the account is reachable, so that an unavailable vendor isn't reported as a broken promise.
     ///
-    /// - Throws: Why it can't be reached or lets nobody in; what else may be wrong is the cases' to find.
+    /// - Throws: Why it can't be reached or rejects the credentials; finding anything else is left to the cases.
     public func reach() async throws {
         let provider = try make()
         let client = try await ExperimentationClient(
@@ -36,7 +36,7 @@ public struct LiveSubject: ConformanceSubject {
         let session = client.session(for: User(id: "conformance", consent: .granted))
         var refusal: ExperimentationError?
         do throws(ExperimentationError) {
-            // Not every vendor has decisions to fetch; each has something that can be asked.
+            // Not every vendor has decisions to fetch, but each has something that can be queried.
             try await vendor.reach(client)
             try await session.refresh()
         } catch {
@@ -46,25 +46,25 @@ public struct LiveSubject: ConformanceSubject {
         if let refusal, [.transport, .timeout, .unauthorized, .configuration].contains(refusal.code) { throw refusal }
     }
 
-    /// The vendor's name, and that this is no stand-in.
+    /// The vendor's name with the suffix `-live`.
     public var name: String { "\(vendor.name)-live" }
-    /// What the adapter declares.
+    /// The declared capabilities.
     public var capabilities: Set<Capability> { declared }
-    /// Why the rest isn't there.
+    /// Why the other capabilities are missing.
     public var reasons: [Capability: String] { vendor.reasons }
-    /// Nothing: what the vendor takes can't be seen from here.
+    /// Empty: what the vendor accepts can't be observed.
     public var wireFields: Set<Received.Field> { [] }
-    /// Why not.
+    /// Why no field can be compared.
     public var wireReasons: [Received.Field: String] {
         let reason = "what a real account takes can't be seen from here"
         return Dictionary(uniqueKeysWithValues: Received.Field.allCases.map { ($0, reason) })
     }
 
-    /// Goes to the account as it is; the world is only what a case would have liked.
+    /// Opens the account as it is, ignoring the world.
     public func open(_ world: World) async throws -> any SubjectStage { LiveStage(make: make) }
 }
 
-/// An account that is there already.
+/// The stage of an existing account.
 private struct LiveStage: SubjectStage {
     let make: @Sendable () throws -> any ExperimentationProvider
     private static let refusal = SubjectError.unsupported("a real account isn't this command's to change")

@@ -6,23 +6,23 @@ import Foundation
 import MockVendors
 import OFREPAdapter
 
-/// The adapter for OFREP in front of a server that speaks it.
+/// The OFREP adapter with a mock server.
 public struct OFREPSubject: ConformanceSubject {
-    /// How sessions hear that decisions have changed.
+    /// How sessions learn about changed decisions.
     public let changes: OFREPConfiguration.Changes
 
     /// Creates the subject.
     public init(changes: OFREPConfiguration.Changes = .none) { self.changes = changes }
 
-    /// `ofrep`, and `ofrep-events` where the server tells of changes.
+    /// `ofrep`, or `ofrep-events` where the server announces changes.
     public var name: String { changes == .none ? OFREPMock.name : "\(OFREPMock.name)-\(changes.rawValue)" }
 
-    /// What the provider declares.
+    /// The declared capabilities.
     public var capabilities: Set<Capability> {
         OFREPProvider(configuration: OFREPConfiguration(baseURL: Endpoint(https: "flags.example.com"))).capabilities
     }
 
-    /// Why the rest isn't there.
+    /// Why the other capabilities are missing.
     public var reasons: [Capability: String] {
         let noEvents = "OFREP has no events: it evaluates flags, and nothing else"
         let noExperiments = "OFREP tells a flag's value and variant, not which experiment gave it"
@@ -43,10 +43,10 @@ public struct OFREPSubject: ConformanceSubject {
             ]) { $1 }
     }
 
-    /// Nothing: there are no events on the wire.
+    /// Empty: the wire carries no events.
     public var wireFields: Set<Received.Field> { [] }
 
-    /// Where an answer that hasn't changed is no answer that could be spoilt.
+    /// Cases that don't apply to an unchanged answer, which has no body to corrupt.
     public var knownDeviations: [KnownDeviation] {
         ["truncated", "short"].map {
             KnownDeviation(
@@ -95,12 +95,12 @@ public struct OFREPSubject: ConformanceSubject {
 // MARK: - A world as a file of flags
 
 extension World {
-    /// This world's flags as the mock server reads them.
+    /// This world's flags in the mock server's format.
     var ofrepFlags: FlagValue {
         ["flags": .object(Dictionary(flags.map { ($0.key, ofrep($0)) }) { $1 })]
     }
 
-    /// What of this world such a server can't hold.
+    /// The parts of this world that such a server can't represent.
     var ofrepGaps: [WorldGap] {
         var gaps: [WorldGap] = []
         if !experiments.isEmpty { gaps.append(WorldGap("experiments", "OFREP doesn't tell of experiments")) }

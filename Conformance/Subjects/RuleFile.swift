@@ -2,27 +2,28 @@ import AdapterKit
 import ComparisonKit
 import Experimentation
 
-/// Rules as a vendor's own file has them: what an account's owner downloads from the address that its applications use.
+/// A kind of rule file in a vendor's own format, as an account's owner downloads it from the address that applications
+/// use.
 public struct RuleFile: Sendable {
     /// The vendor whose file it is.
     public let vendor: String
-    /// The members at the top, one of which every file of this kind has.
+    /// The top-level members of which every file of this kind has at least one.
     let marks: Set<String>
-    /// Reads the experiments out of a file.
+    /// Extracts the experiments from a file.
     let experiments: @Sendable ([String: FlagValue]) -> [TestedExperiment]
-    /// A provider that reads such files, and the file as that provider stores it.
+    /// Creates a provider that reads such files, and the file as that provider stores it.
     let stored: @Sendable ([UInt8]) -> (provider: any ExperimentationProvider, raw: [UInt8])
 
     /// The kinds of files, by vendor.
     static let all: [RuleFile] = [flagship, sigma]
 
-    /// Makes one side of an agreement out of a file; its kind is told by its content.
+    /// Creates one side of an agreement from a file, whose kind is detected by its content.
     ///
     /// - Parameters:
     ///   - bytes: The file's content.
     ///   - name: The file's name, for reports and errors.
     /// - Returns: The side, which decides by the file alone.
-    /// - Throws: When the file can't be read, or is no vendor's.
+    /// - Throws: When the file can't be parsed, or has no known kind.
     public static func decider(_ bytes: [UInt8], named name: String) async throws(ExperimentationError) -> Decider {
         let document: FlagValue
         do throws(ExperimentationError) { document = try JSON.parse(bytes) } catch {
@@ -55,10 +56,10 @@ public struct RuleFile: Sendable {
 }
 
 extension FlagValue {
-    /// A number, or a text that is one: files have both.
+    /// The number, also if it is written as text: files contain both.
     var numberOrText: Double? { doubleValue ?? stringValue.flatMap(Double.init) }
 
-    /// The same, so that equal values of two vendors are equal: a whole number is one however it is written.
+    /// A normalized copy, so that equal values of two vendors compare equal: an integer is one however it is written.
     var comparable: FlagValue {
         guard case .double(let number) = self, let whole = Int(exactly: number) else { return self }
         return .int(whole)

@@ -12,7 +12,7 @@ extension RuleFile {
             (members["experiments"]?.arrayValue ?? []).compactMap(\.objectValue).compactMap(test)
         },
         stored: { bytes in
-            // The source stores the place of the user as a line before the configuration; a file knows none.
+            // The source stores the user's place as a line before the configuration; a file has none.
             (
                 SigmaProvider(configuration: SigmaConfiguration(projectToken: "any")),
                 Array("{}\n".utf8) + bytes
@@ -43,7 +43,7 @@ extension RuleFile {
         )
     }
 
-    /// The values that a group gives to whoever no other rule is for.
+    /// The values that a group gives to users who match no other rule.
     private static func values(of group: String, in experiment: [String: FlagValue]) -> [String: FlagValue] {
         var values: [String: FlagValue] = [:]
         for flag in (experiment["feature_flags"]?.arrayValue ?? []).compactMap(\.objectValue) {

@@ -11,18 +11,18 @@ public struct SigmaSubject: ConformanceSubject {
 
     /// Creates the subject.
     ///
-    /// - Parameter transport: How requests are sent; the platform's way if `nil`.
+    /// - Parameter transport: Sends requests; the platform's own if `nil`.
     public init(transport: (any HTTPTransport)? = nil) { self.transport = transport }
 
     /// The provider's name.
     public var name: String { SigmaMock.name }
 
-    /// What the provider declares.
+    /// The declared capabilities.
     public var capabilities: Set<Capability> {
         SigmaProvider(configuration: SigmaConfiguration(projectToken: "any")).capabilities
     }
 
-    /// Why the rest isn't there.
+    /// Why the other capabilities are missing.
     public var reasons: [Capability: String] {
         let noEvents = "Sigma takes no events: its two routes hand out the configuration and the place"
         let eventful: [Capability] = [.exposures, .tracking, .commerce, .batching, .eventIDs, .consentSignal]
@@ -36,13 +36,13 @@ public struct SigmaSubject: ConformanceSubject {
         ) { $1 }
     }
 
-    /// The vendor's formula isn't public.
+    /// A caveat, because the vendor's bucketing formula isn't published.
     public var variationCaveat: String? { "parity of the buckets with production is unproven" }
 
-    /// Nothing: there are no events on the wire.
+    /// Empty: the wire carries no events.
     public var wireFields: Set<Received.Field> { [] }
 
-    /// Starts a mock vendor whose configuration is the world's.
+    /// Starts a mock vendor with the world as its configuration.
     public func open(_ world: World) async throws -> any SubjectStage {
         try await MockStage(SigmaMock(), wire: wire, world: world)
     }
@@ -85,7 +85,7 @@ extension World {
         ]
     }
 
-    /// What of this world a `config.json` can't hold.
+    /// The parts of this world that a `config.json` can't represent.
     var sigmaGaps: [WorldGap] {
         var gaps: [WorldGap] = []
         if !campaigns.isEmpty { gaps.append(WorldGap("campaigns", "Sigma has no campaigns")) }
@@ -153,7 +153,7 @@ extension World.Flag {
         ]
     }
 
-    /// The flag within its experiment: its rules go before the group's value, as in the world.
+    /// The flag within its experiment: its rules precede the group's value, as in the world.
     fileprivate func sigma(in experiment: World.Experiment) -> FlagValue {
         let groups = experiment.variations.compactMap { variation -> FlagValue? in
             guard let value = variations[variation.id] else { return nil }
@@ -178,7 +178,7 @@ extension World.Flag {
     }
 
     private var word: String {
-        // A text that is no Boolean: what the vendor would send of a flag that somebody broke.
+        // A text that is no Boolean, as the vendor would send for a malformed flag.
         if isMalformed { return "bool" }
         return switch type {
         case .bool: "bool"

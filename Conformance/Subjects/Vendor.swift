@@ -5,9 +5,9 @@ import Experimentation
 import MockVendors
 import VendorCatalog
 
-/// A vendor as the tools know it: how to make its provider from a configuration file, its mock, and its subjects.
+/// A vendor for the tools: how to create its provider from a configuration file, its mock, and its subjects.
 public struct Vendor: Sendable {
-    /// The name as people write it, in lower case.
+    /// The name in lower case.
     public let name: String
     /// The adapter with its mock, in each of its modes; the first is what a comparison shows.
     public let subjects: [any ConformanceSubject]
@@ -16,9 +16,9 @@ public struct Vendor: Sendable {
     /// Creates a vendor.
     ///
     /// - Parameters:
-    ///   - name: The name as people write it.
+    ///   - name: The name in lower case.
     ///   - subjects: The adapter with its mock, in each of its modes.
-    ///   - reach: Asks the vendor for something that changes nothing there, where fetching decisions doesn't do that.
+    ///   - reach: Sends a read-only request, for vendors where fetching decisions sends none.
     public init(
         _ name: String,
         subjects: [any ConformanceSubject],
@@ -29,13 +29,13 @@ public struct Vendor: Sendable {
         self.reach = reach
     }
 
-    /// What the adapter declares.
+    /// The declared capabilities.
     public var capabilities: Set<Capability> { subjects.first?.capabilities ?? [] }
 
-    /// Why what isn't declared isn't there.
+    /// Why the other capabilities are missing.
     public var reasons: [Capability: String] { subjects.first?.reasons ?? [:] }
 
-    /// Makes a provider from a configuration file's settings, and refuses settings that nobody reads.
+    /// Creates a provider from a configuration file's settings, and rejects unknown settings.
     ///
     /// - Parameter settings: The file's settings, without the vendor's name.
     /// - Returns: A provider that hasn't been started.
@@ -44,10 +44,10 @@ public struct Vendor: Sendable {
         try VendorCatalog.provider(named: name, settings: settings)
     }
 
-    /// Makes the vendor's mock and fills it from a world.
+    /// Creates the vendor's mock and fills it from a world.
     ///
     /// - Parameter world: The neutral world.
-    /// - Returns: The mock, not served yet, and what of the world it can't hold.
+    /// - Returns: The mock, not served yet, and the parts of the world that it can't represent.
     /// - Throws: When the mock can't be filled.
     public func mock(with world: World) async throws -> (vendor: any MockVendor, gaps: [WorldGap]) {
         guard let subject = subjects.first else { throw SubjectError.unsupported("\(name) has no mock") }
@@ -63,14 +63,15 @@ public struct Vendor: Sendable {
         return (vendor, gaps)
     }
 
-    /// The vendor with a name, or `nil`.
+    /// Returns the vendor with a name; `nil` if there is none.
     public static func named(_ name: String) -> Vendor? { all.first { $0.name == name } }
 
-    /// What a configuration file may name: the vendors, several as one, and destinations that belong to no vendor.
+    /// The vendors that a configuration file may name: single vendors, compositions, and destinations that belong to no
+    /// vendor.
     public static let configurable: [Vendor] =
         all + VendorCatalog.compositionNames.map { Vendor($0, subjects: []) }
 
-    /// Every subject that can be played: each vendor's, then the in-memory provider.
+    /// Every subject: each vendor's, followed by the in-memory provider.
     public static var everySubject: [any ConformanceSubject] { all.flatMap(\.subjects) + [InMemorySubject()] }
 }
 
@@ -78,7 +79,7 @@ public struct Vendor: Sendable {
 protocol ServedStage {
     /// The mock.
     var mock: any MockVendor { get }
-    /// Makes the mock ready for people and other programs.
+    /// Prepares the mock for people and other programs.
     func prepareToServe() async throws
 }
 

@@ -1,84 +1,85 @@
 import Experimentation
 
-/// How far two vendors agree on which variation users get, and what to do about it.
+/// How often two vendors assign users the same variation, and what to do about the differences.
 public struct Agreement: Sendable, Hashable, Codable {
-    /// The vendor in use, or the file of its rules.
+    /// The current vendor, or the file with its rules.
     public var from: String
-    /// The vendor to change to, or the file of its rules.
+    /// The new vendor, or the file with its rules.
     public var to: String
-    /// How many users both vendors decided for.
+    /// The number of users that both vendors decided for.
     public var users: Int
-    /// How many users one of the vendors gave no answer for.
+    /// The number of users that one of the vendors gave no answer for.
     public var unanswered: Int
-    /// How many lines of input were no users.
+    /// The number of input lines that weren't valid users.
     public var unreadable: Int
-    /// How many users are kept out of experiments by the vendor in use.
+    /// The number of users that the current vendor holds out of experiments.
     public var heldOutBefore: Int
-    /// How many users are kept out of experiments by the vendor to change to.
+    /// The number of users that the new vendor holds out of experiments.
     public var heldOutAfter: Int
-    /// Whether the vendor to change to honours assignments that are handed over.
+    /// Whether the new vendor honors imported assignments.
     public var keepsAssignments: Bool
-    /// The experiments: those to finish first come first, then by how many users would change.
+    /// The experiments: those to finish first, then by the number of users who would change variation.
     public var experiments: [Experiment]
-    /// What arrives of exposures, by vendor and by what goes wrong meanwhile.
+    /// The exposures that arrive, by vendor and fault profile.
     public var exposures: [ExposureRatio]
 
-    /// What to do with an experiment that runs on the day of the switch.
+    /// What to do with an experiment that is running on the day of the switch.
     public enum Advice: String, Sendable, Hashable, Codable, CaseIterable {
-        /// It ends with the switch, or its users change variation whatever is done: finish it before.
+        /// It ends with the switch, or its users change variation in any case: finish it before.
         case finishFirst
-        /// Its users keep their variations if the assignments are handed over.
+        /// Its users keep their variations if the assignments are imported.
         case importFirst
-        /// Its users keep their variations by themselves.
+        /// Its users keep their variations without an import.
         case carryOn
-        /// It begins with the switch.
+        /// It starts with the switch.
         case starts
-        /// None of these users is in it, so nothing is known.
+        /// None of the users takes part, so nothing is known.
         case nobody
     }
 
-    /// One experiment.
+    /// An experiment.
     public struct Experiment: Sendable, Hashable, Codable {
-        /// The id before, or after where there is none before.
+        /// The id at the current vendor; at the new one if only that has it.
         public var id: String
         /// The name.
         public var name: String
         /// What to do with it.
         public var advice: Advice
-        /// Why, and what exactly, for a person.
+        /// The reason, and the precise action.
         public var reason: String
         /// How its variations were paired; `nil` if only one vendor has it.
         public var pairedBy: Pairing.Way?
-        /// The variations before.
+        /// The variations of the current vendor.
         public var before: [String]
-        /// The variations after.
+        /// The variations of the new vendor.
         public var after: [String]
-        /// How many users go from each variation before, and from outside at the end, to each after, and to outside.
+        /// The number of users by variation before (rows) and after (columns); the last row and column are for users
+        /// outside.
         public var matrix: [[Int]]
-        /// The same with the assignments of before handed over.
+        /// The same after importing the assignments.
         public var imported: [[Int]]
-        /// How many users are in it before.
+        /// The number of users who take part before.
         public var users: Int
-        /// How many of those get another variation, or none.
+        /// The number of those who get another variation, or none.
         public var changed: Int
-        /// How many of those do so with the assignments handed over.
+        /// The number of those who do so after importing the assignments.
         public var changedImported: Int
-        /// How many users come into it who weren't.
+        /// The number of users who join it.
         public var joined: Int
-        /// Whether the allocation before is in the ratio of its weights.
+        /// Whether the allocation before matches its weights.
         public var ratioBefore: RatioTest?
-        /// Whether the allocation after is in the ratio of its weights.
+        /// Whether the allocation after matches its weights.
         public var ratioAfter: RatioTest?
-        /// Whether what there is after the hand-over is in the ratio of the new vendor's weights.
+        /// Whether the allocation after importing matches the new vendor's weights.
         public var ratioImported: RatioTest?
 
-        /// The share of its users who get another variation with nothing done, from 0 to 1.
+        /// The share of its users whose variation changes without an import, from 0 to 1.
         public var share: Double { users > 0 ? Double(changed) / Double(users) : 0 }
-        /// The same with assignments handed over.
+        /// The same after importing the assignments.
         public var shareImported: Double { users > 0 ? Double(changedImported) / Double(users) : 0 }
     }
 
-    /// The share of users above which an experiment can't be carried over by an import.
+    /// The maximum share of changed users with which an import is recommended.
     public static let tolerated = 0.001
 
     /// The experiments to finish before the switch.
@@ -86,12 +87,12 @@ public struct Agreement: Sendable, Hashable, Codable {
 }
 
 extension AgreementRunner {
-    /// What the counts come to.
+    /// Evaluates the counts.
     ///
     /// - Parameters:
     ///   - count: The counts.
-    ///   - unreadable: How many lines of input were no users.
-    ///   - exposures: What arrived of exposures.
+    ///   - unreadable: The number of input lines that weren't valid users.
+    ///   - exposures: The exposures that arrived.
     /// - Returns: The agreement.
     public func agreement(
         of count: AgreementCount,

@@ -1,18 +1,18 @@
-/// What has been counted so far of an agreement: sums alone, so that it takes as much memory for a million users as for one.
+/// The counts of an agreement so far: sums only, so that memory doesn't grow with the number of users.
 public struct AgreementCount: Sendable, Hashable {
-    /// How many users were decided for by both vendors.
+    /// The number of users that both vendors decided for.
     public var users = 0
-    /// How many users one of the vendors gave no answer for.
+    /// The number of users that one of the vendors gave no answer for.
     public var unanswered = 0
-    /// Why, of the first of them.
+    /// The reason for the first of them.
     public var firstFailure: String?
     var heldOutBefore = 0
     var heldOutAfter = 0
     var tables: [Table]
 
-    /// How many users of one experiment went from where to where.
+    /// The number of users of an experiment by place before and after.
     ///
-    /// The last row and the last column are those outside.
+    /// The last row and the last column are for users outside.
     struct Table: Sendable, Hashable {
         let rows: Int
         let columns: Int
@@ -30,7 +30,7 @@ public struct AgreementCount: Sendable, Hashable {
             drawnAfter = [Int](repeating: 0, count: variationsAfter)
         }
 
-        /// The index of a cell; a place of -1 is outside.
+        /// The index of a cell; -1 means outside.
         func cell(_ before: Int, _ after: Int) -> Int {
             (before < 0 ? rows - 1 : before) * columns + (after < 0 ? columns - 1 : after)
         }
@@ -38,7 +38,7 @@ public struct AgreementCount: Sendable, Hashable {
 
     init(tables: [Table]) { self.tables = tables }
 
-    /// Adds what somebody else counted.
+    /// Adds the counts of another run.
     public mutating func add(_ other: AgreementCount) {
         users += other.users
         unanswered += other.unanswered

@@ -1,13 +1,13 @@
 import Experimentation
 import Foundation
 
-/// Decides for the same users by two vendors, and counts where they agree.
+/// Has two vendors decide for the same users, and counts where they agree.
 public struct AgreementRunner: Sendable {
-    /// A user, with what earlier decisions of the first vendor gave.
+    /// A user, with earlier assignments by the first vendor.
     public struct Subject: Sendable {
         /// The user.
         public var user: User
-        /// Variation ids by variation group, as the first vendor's earlier decisions have them.
+        /// The earlier assignments: variation ids by variation group.
         public var assignments: [String: String]
 
         /// Creates a user.
@@ -17,24 +17,24 @@ public struct AgreementRunner: Sendable {
         }
     }
 
-    /// The vendor in use.
+    /// The current vendor.
     public let before: Decider
-    /// The vendor to change to.
+    /// The new vendor.
     public let after: Decider
     let pairing: Pairing
     private let date: Date
     private let readerBefore: PlaceReader
     private let readerAfter: PlaceReader
-    /// For each pair and variation before, what is handed over.
+    /// The assignment to import for each pair and variation before.
     private let handOvers: [[(group: String, variation: String)?]]
 
     /// Prepares two vendors.
     ///
     /// - Parameters:
-    ///   - before: The vendor in use.
-    ///   - after: The vendor to change to.
-    ///   - given: Which experiments and variations are the same, where their names don't tell.
-    ///   - date: The moment to decide for.
+    ///   - before: The current vendor.
+    ///   - after: The new vendor.
+    ///   - given: Which experiments and variations correspond, where their names don't say.
+    ///   - date: The time to decide for.
     public init(from before: Decider, to after: Decider, given: [Pairing.Given] = [], at date: Date) {
         self.before = before
         self.after = after
@@ -52,7 +52,7 @@ public struct AgreementRunner: Sendable {
         }
     }
 
-    /// Nothing counted.
+    /// Empty counts.
     public var nothing: AgreementCount {
         AgreementCount(
             tables: pairing.pairs.map { pair in
@@ -70,19 +70,20 @@ public struct AgreementRunner: Sendable {
         return false
     }
 
-    /// How many users are decided for at the same time: a thread each for what is computed, more where a vendor is asked.
+    /// The number of users that are decided for concurrently: one per thread if decisions are computed, more if a
+    /// vendor is asked.
     public var lanes: Int {
         let cores = max(1, ProcessInfo.processInfo.activeProcessorCount)
         return isAsking ? max(16, cores) : cores
     }
 
-    /// Counts some users.
+    /// Counts a range of users.
     ///
     /// - Parameters:
     ///   - range: The users' numbers.
-    ///   - lanes: How many are decided for at the same time; ``lanes`` if `nil`.
-    ///   - subject: Gives the user with a number; called once for each, from any thread.
-    /// - Returns: What came of them.
+    ///   - lanes: The number of users to decide for concurrently; ``lanes`` if `nil`.
+    ///   - subject: Returns the user with a number; called once for each, from any thread.
+    /// - Returns: The counts.
     public func count(
         _ range: Range<Int>,
         lanes: Int? = nil,
@@ -117,7 +118,7 @@ public struct AgreementRunner: Sendable {
         return count
     }
 
-    /// What one user's places are read into, again and again.
+    /// Reusable buffers for one user's places.
     private struct Scratch {
         var before: [PlaceReader.Place]
         var after: [PlaceReader.Place]
@@ -145,7 +146,7 @@ public struct AgreementRunner: Sendable {
             else { continue }
             context.earlierAssignments[handOver.group] = handOver.variation
         }
-        // Who keeps everything anyway needs no second look.
+        // A user who keeps everything anyway needs no second evaluation.
         if !context.earlierAssignments.isEmpty, changesAnything(scratch) {
             _ = readerAfter.read(try await after.decisions(for: context), into: &scratch.imported)
         }

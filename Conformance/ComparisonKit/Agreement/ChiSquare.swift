@@ -1,15 +1,15 @@
 import Foundation
 
-/// The chi-square distribution, as far as tests of ratios need it; pure.
+/// The chi-squared distribution, as far as ratio tests need it; pure.
 public enum ChiSquare {
-    /// How likely chance alone gives a statistic at least as large: the distribution's upper tail.
+    /// The p-value of a statistic: the distribution's upper tail.
     ///
-    /// Good to about twelve digits; below 1e-300 it is 0.
+    /// Accurate to about twelve digits; below 1e-300 it is 0.
     ///
     /// - Parameters:
     ///   - statistic: The statistic; below 0 counts as 0.
     ///   - degrees: The degrees of freedom, at least 1.
-    /// - Returns: A probability from 0 to 1; `nil` for a statistic that is no number or without degrees of freedom.
+    /// - Returns: A probability from 0 to 1; `nil` if the statistic is NaN or there are no degrees of freedom.
     public static func pValue(_ statistic: Double, degrees: Int) -> Double? {
         guard degrees >= 1, !statistic.isNaN else { return nil }
         if statistic <= 0 { return 1 }
@@ -17,9 +17,9 @@ public enum ChiSquare {
         return upperGamma(Double(degrees) / 2, statistic / 2)
     }
 
-    /// The regularised upper incomplete gamma function Q(a, x), for `a` above 0 and `x` from 0 up.
+    /// The regularized upper incomplete gamma function Q(a, x), for `a` above 0 and `x` from 0 up.
     ///
-    /// The series below the bulk of the distribution, a continued fraction above it: each converges fast where it is used
+    /// A series below the bulk of the distribution, a continued fraction above: each converges fast where it is used
     /// (Abramowitz and Stegun 6.5.29 and 6.5.31).
     static func upperGamma(_ a: Double, _ x: Double) -> Double {
         if x <= 0 { return 1 }
@@ -27,7 +27,7 @@ public enum ChiSquare {
         return x < a + 1 ? max(0, 1 - scale * series(a, x)) : min(1, scale * fraction(a, x))
     }
 
-    /// The logarithm of the gamma function above 0, by Stirling's series from where it is good to all digits.
+    /// The logarithm of the gamma function above 0, by Stirling's series in the range where it is fully accurate.
     static func logGamma(_ value: Double) -> Double {
         var z = value
         var product = 1.0
@@ -44,7 +44,7 @@ public enum ChiSquare {
         var term = 1 / a
         var sum = term
         var n = a
-        // It ends for every x below a + 1; the bound is for a so large that it would take all day.
+        // Converges for every x below a + 1; the bound is for values of a so large that it would take too long.
         for _ in 0..<100_000 where term > sum * 1e-17 {
             n += 1
             term *= x / n
@@ -53,7 +53,7 @@ public enum ChiSquare {
         return sum
     }
 
-    // Lentz's way: no division by what may be 0.
+    // Lentz's algorithm, which avoids division by zero.
     private static func fraction(_ a: Double, _ x: Double) -> Double {
         let tiny = 1e-300
         var b = x + 1 - a
@@ -76,32 +76,33 @@ public enum ChiSquare {
     }
 }
 
-/// Whether counts are in the ratio that they should be in.
+/// A test of whether counts match their expected ratio.
 public struct RatioTest: Sendable, Hashable, Codable {
-    /// What was counted.
+    /// The counts.
     public var observed: [Int]
-    /// What the weights give of the same total.
+    /// The expected counts for the same total.
     public var expected: [Double]
     /// Pearson's statistic.
     public var statistic: Double
     /// The degrees of freedom.
     public var degrees: Int
-    /// How likely chance alone gives counts at least as far off.
+    /// The p-value: the probability of a deviation at least as large by chance.
     public var p: Double
 
-    /// Below this a ratio is taken for broken: the bound that is usual for sample ratios, because they are looked at often.
+    /// The p-value below which a ratio counts as broken; the usual bound for sample-ratio tests, which are checked
+    /// often.
     public static let alarm = 0.001
 
-    /// Whether the counts are too far off for chance.
+    /// Whether the deviation is too large for chance.
     public var isSuspect: Bool { p < Self.alarm }
 
-    /// Tests counts against weights; `nil` if nothing can be tested.
+    /// Tests counts against weights; `nil` if there is nothing to test.
     ///
-    /// That is so where nothing was counted, and where there is one weight above 0 and nothing beside it.
+    /// That is the case if all counts are 0, or if only one weight is above 0 and nothing is counted elsewhere.
     ///
     /// - Parameters:
     ///   - observed: The counts.
-    ///   - weights: The weights that the counts should be in the ratio of; their sum doesn't matter.
+    ///   - weights: The expected weights, in any unit.
     public init?(observed: [Int], weights: [Double]) {
         guard observed.count == weights.count else { return nil }
         let total = Double(observed.reduce(0, +))
@@ -109,7 +110,7 @@ public struct RatioTest: Sendable, Hashable, Codable {
         let used = weights.indices.filter { weights[$0] > 0 || observed[$0] > 0 }
         guard total > 0, sum > 0, sum.isFinite, used.count >= 2 else { return nil }
         let expected = weights.map { $0 / sum * total }
-        // Who is where nobody may be is proof, not chance.
+        // A user where the weight is 0 is proof, not chance.
         let isImpossible = used.contains { expected[$0] <= 0 }
         let statistic = used.reduce(0.0) { sum, index in
             guard expected[index] > 0 else { return sum }

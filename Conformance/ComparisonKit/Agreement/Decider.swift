@@ -1,23 +1,23 @@
 import ConformanceKit
 import Experimentation
 
-/// A vendor that decides which variation a user gets: one of the two sides of an agreement.
+/// A vendor that assigns variations: one side of an agreement.
 public struct Decider: Sendable {
-    /// Who works it out.
+    /// Where decisions come from.
     public enum Source: Sendable {
-        /// Rules, evaluated here.
+        /// A ruleset, evaluated locally.
         case computed(any Ruleset)
-        /// The vendor, which is asked for each user.
+        /// The vendor, asked for each user.
         case asked(any DecisionSource)
     }
 
-    /// The vendor's name, or that of the file its rules come from.
+    /// The vendor's name, or that of the file with its rules.
     public var name: String
-    /// Who works it out.
+    /// Where decisions come from.
     public var source: Source
-    /// Whether an assignment of before can be handed over, so that the user keeps it.
+    /// Whether an imported assignment makes the user keep their variation.
     public var keepsAssignments: Bool
-    /// The experiments that are looked at.
+    /// The experiments to compare.
     public var experiments: [TestedExperiment]
 
     /// Creates a side.
@@ -28,14 +28,14 @@ public struct Decider: Sendable {
         self.experiments = experiments
     }
 
-    /// Creates a side from a provider: its rules are fetched, if it has any.
+    /// Creates a side from a provider, fetching its ruleset if it has one.
     ///
     /// - Parameters:
-    ///   - name: What to call it.
+    ///   - name: The name of the side.
     ///   - provider: A provider that hasn't been started.
-    ///   - experiments: The experiments to look at.
-    ///   - context: What the provider is started in.
-    /// - Throws: `ErrorCode.unsupported` when the vendor decides nothing, and what the provider throws.
+    ///   - experiments: The experiments to compare.
+    ///   - context: The context to start the provider in.
+    /// - Throws: `ErrorCode.unsupported` when the vendor makes no decisions, and what the provider throws.
     public init(
         name: String,
         provider: any ExperimentationProvider,
@@ -61,14 +61,14 @@ public struct Decider: Sendable {
         )
     }
 
-    /// Creates a side from rules that are at hand, as a vendor's own file has them.
+    /// Creates a side from a ruleset in the vendor's own file format.
     ///
     /// - Parameters:
-    ///   - name: What to call it.
-    ///   - raw: The rules, as the provider's own source stores them.
-    ///   - provider: A provider of the vendor, configured in any way: it isn't asked for anything.
-    ///   - experiments: The experiments to look at.
-    /// - Throws: When the rules can't be read.
+    ///   - name: The name of the side.
+    ///   - raw: The ruleset, as the provider's own source stores it.
+    ///   - provider: A provider of the vendor with any configuration; it sends no requests.
+    ///   - experiments: The experiments to compare.
+    /// - Throws: When the ruleset can't be parsed.
     public init(
         name: String,
         restoring raw: [UInt8],

@@ -1,20 +1,20 @@
 import ConformanceKit
 import Experimentation
 
-/// Something that goes wrong while users see an experiment.
+/// A fault while users see an experiment.
 public enum FaultProfile: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Nothing goes wrong.
+    /// No fault.
     case calm
-    /// The vendor refuses for a while.
+    /// The vendor rejects requests for a while.
     case refusals
-    /// The vendor takes exposures, and the connection breaks before it says so.
+    /// The vendor accepts exposures, but the connection breaks before it answers.
     case brokenAnswers
-    /// The vendor is away while users come, and returns.
+    /// The vendor is unreachable while users arrive, and returns.
     case absence
-    /// The application ends before it has sent anything, and starts again.
+    /// The application ends before it has sent anything, and restarts.
     case restart
 
-    /// What goes wrong, for a person.
+    /// A description of the fault.
     public var title: String {
         switch self {
         case .calm: "nothing goes wrong"
@@ -25,7 +25,7 @@ public enum FaultProfile: String, Sendable, Hashable, Codable, CaseIterable {
         }
     }
 
-    /// The faults that go into the vendor's script.
+    /// The faults for the vendor's script.
     var faults: [WorldFault] {
         switch self {
         case .refusals:
@@ -36,31 +36,31 @@ public enum FaultProfile: String, Sendable, Hashable, Codable, CaseIterable {
     }
 }
 
-/// What arrives of an experiment's exposures, and whether it is in the ratio of the weights.
+/// How many exposures of an experiment arrive, and whether they match the weights.
 ///
-/// A way of sending that loses or repeats more of one variation than of another spoils an experiment that was allocated
-/// well.
+/// A delivery that loses or repeats exposures of one variation more than those of another spoils a correctly allocated
+/// experiment.
 public struct ExposureRatio: Sendable, Hashable, Codable {
     /// The vendor.
     public var vendor: String
-    /// What went wrong meanwhile.
+    /// The fault profile.
     public var profile: FaultProfile
     /// The experiment's id.
     public var experiment: String
     /// The variations.
     public var variations: [String]
-    /// How many users saw each variation.
+    /// The number of users who saw each variation.
     public var seen: [Int]
-    /// How many users the vendor has an exposure of, by variation.
+    /// The number of users with an exposure at the vendor, by variation.
     public var arrived: [Int]
-    /// How many arrivals were of an exposure that the vendor had already.
+    /// The number of repeated exposures.
     public var repeated: Int
-    /// Whether what arrived is in the ratio of the weights; `nil` if it can't be tested.
+    /// Whether the arrivals match the weights; `nil` if there is nothing to test.
     public var ratio: RatioTest?
-    /// Why there is nothing to count; everything else is empty then.
+    /// Why nothing was counted; all other fields are empty then.
     public var problem: String?
 
-    /// How many users' exposures never arrived.
+    /// The number of users whose exposures never arrived.
     public var lost: Int { max(0, seen.reduce(0, +) - arrived.reduce(0, +)) }
 
     /// Creates a result without figures.

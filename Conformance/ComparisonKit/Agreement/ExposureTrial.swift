@@ -1,15 +1,15 @@
 import ConformanceKit
 import Experimentation
 
-/// Lets users see the experiments of a world, while something goes wrong, and counts what arrives at the vendor.
+/// Shows the experiments of a world to users while a fault occurs, and counts the exposures that arrive at the vendor.
 public struct ExposureTrial: Sendable {
     /// The vendor.
     public let subject: any ConformanceSubject
-    /// What its back end holds.
+    /// The vendor's world.
     public let world: World
-    /// How many users come.
+    /// The number of users.
     public let users: Int
-    /// How long one profile may take in real time; longer, and its result says so.
+    /// The time limit of a profile, in real time; exceeding it is reported in the result.
     public var limit = Duration.seconds(120)
 
     /// Creates a trial.
@@ -19,9 +19,9 @@ public struct ExposureTrial: Sendable {
         self.users = users
     }
 
-    /// Plays one profile.
+    /// Runs a profile.
     ///
-    /// - Returns: A result for each experiment; it never throws, a problem is part of the result.
+    /// - Returns: A result for each experiment; problems are reported there rather than thrown.
     public func play(_ profile: FaultProfile) async -> [ExposureRatio] {
         let experiments = world.testedExperiments
         if experiments.isEmpty { return [] }
@@ -46,14 +46,14 @@ public struct ExposureTrial: Sendable {
         let visit = Visit(stage: stage, experiments: experiments, population: Population(like: world.users))
         var client = try await visit.client()
         if profile == .absence || profile == .restart {
-            // Decisions come before the vendor goes away: they aren't what this is about.
+            // Decisions are fetched before the vendor becomes unreachable: they aren't under test.
             try await visit.come(0..<users, to: client, until: { try await stage.setReachable(false) })
         } else {
             try await stage.inject(profile.faults)
             try await visit.come(0..<users, to: client)
         }
         if profile == .restart {
-            // What has only been noted must be in the store: a kill in the same millisecond is another story.
+            // Flushes pending notes to the store, because a kill within the same millisecond isn't under test.
             _ = try await client.ledger()
             await client.shutdown(within: .zero)
             client = try await visit.client()
@@ -94,14 +94,14 @@ public struct ExposureTrial: Sendable {
     }
 }
 
-/// The users of one profile, one after another on one device's store.
+/// The users of a profile, one after another on the store of one device.
 private actor Visit {
     private let stage: any SubjectStage
     private let experiments: [TestedExperiment]
     private let population: Population
     private let time = SuiteTime()
     private let store = ClientStore.inMemory()
-    /// How many saw each variation of each experiment.
+    /// The number of users who saw each variation, by experiment.
     private(set) var counts: [[Int]]
 
     init(stage: any SubjectStage, experiments: [TestedExperiment], population: Population) {
@@ -119,7 +119,7 @@ private actor Visit {
         )
     }
 
-    /// Lets users come and see what they are in; with a turn, it happens between the decisions and the seeing.
+    /// Lets users arrive and see their variations; `turn` runs after the decisions and before the exposures.
     func come(
         _ range: Range<Int>,
         to client: ExperimentationClient,
@@ -145,7 +145,7 @@ private actor Visit {
         }
     }
 
-    /// Delivers until nothing waits, however long the vendor asks to be left alone.
+    /// Delivers until nothing waits, through any pauses that the vendor asks for.
     func deliver(_ client: ExperimentationClient) async throws {
         for _ in 0..<20 {
             try await client.flush(within: .seconds(30), retrying: false)

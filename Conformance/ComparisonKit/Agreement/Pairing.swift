@@ -1,35 +1,35 @@
 import Experimentation
 
-/// Which experiment and which variations of one vendor are the same thing as those of another.
+/// The mapping of one vendor's experiments and variations to another's.
 public struct Pairing: Sendable, Hashable {
     /// How a pair was found.
     public enum Way: String, Sendable, Hashable, Codable {
-        /// Somebody said so.
+        /// Specified by the user.
         case given
         /// By equal ids or names.
         case names
-        /// By the values that the variations give to flags: users see the same.
+        /// By the flag values of the variations: users see the same.
         case values
-        /// By the control and, beyond it, the order: worth a second look.
+        /// By the control and otherwise the order: worth checking.
         case order
     }
 
-    /// Two experiments that are the same; one of them is missing where a vendor hasn't got it.
+    /// Two corresponding experiments; one is missing if a vendor doesn't have it.
     public struct Pair: Sendable, Hashable {
         var before: Int?
         var after: Int?
-        /// For each variation before, the one after; `nil` where there is none.
+        /// The corresponding variation for each variation before; `nil` if there is none.
         var variations: [Int?]
         var way: Way?
     }
 
-    /// What somebody says of two experiments: the ids or names of the two, and of their variations.
+    /// A pair specified by the user: the ids or names of two experiments, and of their variations.
     public struct Given: Sendable, Hashable {
         /// The experiment's id or name before.
         public var before: String
         /// The experiment's id or name after.
         public var after: String
-        /// The variations' ids or names, after by before; what isn't named is found.
+        /// The variations' ids or names, after by before; those missing are matched automatically.
         public var variations: [String: String]
 
         /// Creates a pair.
@@ -42,7 +42,7 @@ public struct Pairing: Sendable, Hashable {
 
     var pairs: [Pair] = []
 
-    /// Finds the pairs: those that are given first, then those of equal id or name.
+    /// Finds the pairs: the specified ones first, then those with equal ids or names.
     init(_ before: [TestedExperiment], _ after: [TestedExperiment], given: [Given] = []) {
         var free = Set(after.indices)
         for (index, experiment) in before.enumerated() {
@@ -88,7 +88,7 @@ public struct Pairing: Sendable, Hashable {
             [one.id, one.name].compactMap { given[$0] }.contains { other.isCalled($0) }
         }
         _ = match { one, other in other.isCalled(one.id) || other.isCalled(one.name) }
-        // What users see is the same thing, whatever it is called; equal values in two variations tell nothing.
+        // What users see identifies a variation, whatever its name, unless two variations have equal values.
         let isTelling = Set(before.map(\.values)).count == before.count
         if isTelling, match({ !$0.values.isEmpty && $0.values == $1.values }) { way = .values }
         if match({ $0.isControl && $1.isControl }) { way = .order }

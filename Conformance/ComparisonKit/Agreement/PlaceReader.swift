@@ -1,14 +1,14 @@
 import Experimentation
 
-/// Reads a user's places in the experiments that are looked at out of decisions.
+/// Extracts a user's places in the compared experiments from decisions.
 ///
-/// Rules have one catalogue for all users, so what each of its assignments means is worked out once.
+/// Rulesets have one catalogue for all users, so each of its assignments is resolved only once.
 struct PlaceReader: Sendable {
-    /// Where a user is in one experiment.
+    /// A user's place in an experiment.
     struct Place: Sendable, Hashable {
         /// The variation, or -1 for none.
         var variation = -1
-        /// Whether the allocation gave it, rather than a list.
+        /// Whether it was allocated rather than taken from a list.
         var isDrawn = false
     }
 
@@ -43,11 +43,11 @@ struct PlaceReader: Sendable {
         return .nothing
     }
 
-    /// Reads the places.
+    /// Extracts the places.
     ///
     /// - Parameters:
-    ///   - decisions: What was decided.
-    ///   - places: Filled with one place for each experiment.
+    ///   - decisions: The decisions.
+    ///   - places: Filled with one place per experiment.
     /// - Returns: Whether the user is in a holdout.
     func read(_ decisions: Decisions, into places: inout [Place]) -> Bool {
         for index in places.indices { places[index] = Place() }
@@ -67,7 +67,8 @@ struct PlaceReader: Sendable {
         return isHeldOut
     }
 
-    /// What to hand over so that a user keeps a variation: the group that stickiness goes by, and the variation's id.
+    /// The assignment to import so that a user keeps a variation: the group that stickiness uses, and the variation's
+    /// id.
     func handOver(experiment: Int, variation: Int) -> (group: String, variation: String) {
         let tested = experiments[experiment]
         let own = catalogue?.assignments.filter { tested.variation(of: $0) == variation } ?? []

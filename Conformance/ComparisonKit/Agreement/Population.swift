@@ -1,16 +1,16 @@
 import Experimentation
 
-/// Users made up by their number: the same number is the same user in every run.
+/// Generated users: the same number gives the same user in every run.
 public struct Population: Sendable {
-    /// Users whose attributes are given out in turn; none if there are none.
+    /// The attributes that are assigned in rotation; none if empty.
     private let models: [Attributes]
 
     /// Creates a population.
     ///
-    /// - Parameter models: Users whose attributes the made-up ones have, in turn.
+    /// - Parameter models: Users whose attributes are assigned in rotation.
     public init(like models: [User] = []) { self.models = models.map(\.attributes) }
 
-    /// The user with a number, who has agreed to be tracked.
+    /// The user with a number, with consent granted.
     public subscript(number: Int) -> User {
         User(
             id: Self.id(number),
@@ -19,9 +19,9 @@ public struct Population: Sendable {
         )
     }
 
-    /// Sixteen digits that look like chance, because ids that count up are no test of a hash.
+    /// Sixteen random-looking digits, because sequential ids are no test of a hash.
     static func id(_ number: Int) -> String {
-        // SplitMix64's finaliser: one to one, so that no two numbers share an id.
+        // SplitMix64's finalizer is a bijection, so no two numbers share an id.
         var mixed = UInt64(truncatingIfNeeded: number) &+ 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB

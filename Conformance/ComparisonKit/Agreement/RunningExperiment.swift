@@ -1,13 +1,13 @@
 import ConformanceKit
 import Experimentation
 
-/// An experiment that runs on the day of the switch.
+/// An experiment that is running on the day of the switch.
 public struct RunningExperiment: Sendable, Hashable {
-    /// The name that people gave it.
+    /// The display name.
     public var name: String
     /// What to do with it.
     public var advice: Agreement.Advice
-    /// Why.
+    /// The reason.
     public var reason: String
 
     /// Creates an experiment.
@@ -19,12 +19,12 @@ public struct RunningExperiment: Sendable, Hashable {
 }
 
 extension World {
-    /// What becomes of the experiments that run in this world when one vendor takes over from another.
+    /// What happens to this world's running experiments when one vendor replaces another.
     ///
     /// - Parameters:
-    ///   - before: The vendor in use.
-    ///   - after: The vendor to change to.
-    /// - Returns: The experiments, those to finish first in front; none if the vendor in use has no experiments.
+    ///   - before: The current vendor.
+    ///   - after: The new vendor.
+    /// - Returns: The experiments, those to finish first at the front; none if the current vendor has no experiments.
     public func runningExperiments(
         from before: any ConformanceSubject,
         to after: any ConformanceSubject
@@ -61,7 +61,7 @@ extension World {
         }
         let runner = AgreementRunner(from: deciders[0], to: deciders[1], at: ClientEnvironment().time.now)
         let population = Population(like: users)
-        // Enough to see a difference of a few per cent.
+        // Enough to detect a difference of a few percent.
         let count = await runner.count(0..<(runner.isAsking ? 300 : 5_000)) { .init(population[$0]) }
         for stage in stages { await stage.close() }
         return runner.agreement(of: count)

@@ -1,30 +1,30 @@
 import ConformanceKit
 import Experimentation
 
-/// An experiment of one vendor, as far as it takes to find a user's place in it and to know what the shares should be.
+/// A vendor's experiment, with what is needed to find a user's place in it and its expected ratio.
 public struct TestedExperiment: Sendable, Hashable, Codable {
-    /// The vendor's id of the experiment.
+    /// The vendor's id.
     public var id: String
-    /// The name that people gave it.
+    /// The display name.
     public var name: String
-    /// The variation group that users are drawn in; the experiment's id if `nil`.
+    /// The variation group that allocates users; the experiment's id if `nil`.
     public var group: String?
-    /// Whether places in other groups of the experiment count as well, such as those of lists that name users.
+    /// Whether places in the experiment's other groups also count, such as those of lists of users.
     public var takesOtherGroups: Bool
     /// The variations.
     public var variations: [Arm]
 
-    /// One of the experiences.
+    /// A variation.
     public struct Arm: Sendable, Hashable, Codable {
         /// The vendor's id.
         public var id: String
-        /// The name that people gave it.
+        /// The display name.
         public var name: String
-        /// The share of the experiment's users that it should get; only the ratio of the weights counts.
+        /// Its weight, in any unit; only the ratio matters.
         public var weight: Double
-        /// Whether the others are compared with it.
+        /// Whether it is the control.
         public var isControl: Bool
-        /// The values that it gives to flags.
+        /// The flag values that it gives.
         public var values: [String: FlagValue]
 
         /// Creates a variation.
@@ -53,7 +53,7 @@ public struct TestedExperiment: Sendable, Hashable, Codable {
         self.variations = variations
     }
 
-    /// Which of the variations a place is, or `nil` if it is none in this experiment.
+    /// The index of the variation that a place belongs to; `nil` if it is outside this experiment.
     func variation(of place: Assignment) -> Int? {
         guard !place.isHoldout, [id, name].contains(place.experiment.id) || place.experiment.name == name,
             takesOtherGroups || place.group == group
@@ -62,14 +62,14 @@ public struct TestedExperiment: Sendable, Hashable, Codable {
             ?? variations.firstIndex { $0.name == place.variation.name }
     }
 
-    /// Whether a place was drawn: a list that names the user says nothing of the shares.
+    /// Whether a place was allocated: a list of users says nothing about the ratio.
     func isDrawn(_ place: Assignment) -> Bool {
         [.allocated, .sticky].contains(place.origin) && place.group == (group ?? id)
     }
 }
 
 extension World {
-    /// The running experiments, as every vendor that holds this world should run them.
+    /// The running experiments, as every vendor with this world should run them.
     public var testedExperiments: [TestedExperiment] {
         experiments.filter(\.isRunning).map { experiment in
             TestedExperiment(

@@ -2,9 +2,9 @@ import ConformanceKit
 import Experimentation
 
 extension World {
-    /// A shop on the day that it changes vendors: experiments of every kind run, each with something that is hard to move.
+    /// A shop on the day of its switch: it runs experiments of every kind, each with something that is hard to move.
     ///
-    /// Halves; thirds with a control that sets no flag; users of one plan with a list of forced ones; a holdout above all.
+    /// Halves; thirds with a control that sets no flag; users of one plan with some forced; a holdout on top.
     public static let switchDay = World(
         name: "switch-day",
         summary: "A shop in the middle of three experiments, on the day that it changes vendors",

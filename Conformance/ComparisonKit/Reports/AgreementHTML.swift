@@ -1,4 +1,4 @@
-/// An agreement as one page that needs nothing from elsewhere and runs no script.
+/// An agreement as a self-contained page without scripts.
 struct AgreementHTML {
     private let agreement: Agreement
     private let rows: AgreementRows

@@ -1,4 +1,4 @@
-/// An agreement as tables for a repository.
+/// An agreement as Markdown tables.
 struct AgreementMarkdown {
     private let agreement: Agreement
     private let rows: AgreementRows

@@ -8,12 +8,12 @@ public struct AgreementReport: Sendable {
     /// Creates a report.
     public init(_ agreement: Agreement) { self.agreement = agreement }
 
-    /// Writes the report.
+    /// Formats the report.
     ///
     /// - Parameters:
     ///   - format: The format.
-    ///   - isColored: Whether text may hold the escapes that colour a terminal.
-    /// - Returns: The document, with a line break at its end.
+    ///   - isColored: Whether text may contain terminal color escapes.
+    /// - Returns: The document, ending with a line feed.
     public func text(as format: ComparisonReport.Format, isColored: Bool = false) -> String {
         switch format {
         case .text: AgreementText(WrittenForm.of(agreement, as: OneLine.of), Palette(isOn: isColored)).text
@@ -28,11 +28,11 @@ public struct AgreementReport: Sendable {
     }
 }
 
-/// The figures of an agreement as rows of text, the same in every format.
+/// The figures of an agreement as text, shared by all formats.
 struct AgreementRows {
     let agreement: Agreement
 
-    /// What is told at the top, in sentences.
+    /// The summary at the top.
     var summary: [String] {
         var parts = ["\(Wording.count(agreement.users)) users were decided for by both."]
         if agreement.heldOutBefore + agreement.heldOutAfter > 0 {
@@ -52,7 +52,7 @@ struct AgreementRows {
         return parts
     }
 
-    /// One experiment in a sentence.
+    /// An experiment in one sentence.
     func sentence(_ experiment: Agreement.Experiment) -> String {
         var parts = [
             "\(Wording.count(experiment.users)) users are in it",
@@ -63,7 +63,7 @@ struct AgreementRows {
         return parts.joined(separator: ", ")
     }
 
-    /// Who went where: a head of the variations after, and a row for each before.
+    /// The matrix: a header of the variations after, and a row for each before.
     func matrix(_ experiment: Agreement.Experiment, isImported: Bool) -> [[String]] {
         let cells = isImported ? experiment.imported : experiment.matrix
         let head = [isImported ? "handed over" : "nothing done"] + experiment.after + ["outside"]
@@ -75,7 +75,7 @@ struct AgreementRows {
 
     static let ratioHead = ["allocation", "counted", "expected", "chi-square", "p", ""]
 
-    /// The tests of the allocations.
+    /// The ratio tests of the allocations.
     func ratios(_ experiment: Agreement.Experiment) -> [[String]] {
         [
             (agreement.from, experiment.ratioBefore), (agreement.to, experiment.ratioAfter),
@@ -85,7 +85,7 @@ struct AgreementRows {
 
     static let exposureHead = ["while", "seen", "arrived", "lost", "repeated", "p", ""]
 
-    /// What arrives of exposures, of one vendor and one experiment each.
+    /// The exposures that arrived, by vendor and experiment.
     var exposures: [(title: String, problem: String?, rows: [[String]])] {
         var groups: [(title: String, problem: String?, rows: [[String]])] = []
         for ratio in agreement.exposures {
@@ -117,7 +117,7 @@ struct AgreementRows {
 
     private static func verdict(_ test: RatioTest) -> String { test.isSuspect ? "off" : "fits" }
 
-    /// How the variations were paired, where that needs a second look.
+    /// How the variations were paired, if that needs checking.
     func doubt(_ experiment: Agreement.Experiment) -> String? {
         experiment.pairedBy == .order
             ? "The variations were paired by control and order: say it with --pairs if that is wrong" : nil

@@ -1,4 +1,4 @@
-/// An agreement in lines of at most 100 columns.
+/// An agreement as text of at most 100 columns.
 struct AgreementText {
     private let agreement: Agreement
     private let rows: AgreementRows
@@ -60,7 +60,7 @@ struct AgreementText {
         return lines
     }
 
-    /// Columns where they fit, else a line for each cell that says something.
+    /// A table where it fits, else a line for each nonempty cell.
     private func table(_ rows: [[String]]) -> [String] {
         let lines = TextLayout.table(rows.map { $0.map { String($0.prefix(40)) } })
         if lines.allSatisfy({ $0.count <= TextReport.width }) { return lines }

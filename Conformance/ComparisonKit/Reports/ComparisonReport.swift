@@ -4,31 +4,31 @@ import Experimentation
 public struct ComparisonReport: Sendable {
     /// The formats.
     public enum Format: String, Sendable, CaseIterable {
-        /// Lines of at most 100 columns.
+        /// Plain text of at most 100 columns.
         case text
-        /// Tables for a repository.
+        /// Markdown for a repository.
         case markdown
-        /// For programs; `docs/schemas/comparison.schema.json` describes it.
+        /// JSON for programs, described by `docs/schemas/comparison.schema.json`.
         case json
-        /// One page without anything from elsewhere.
+        /// A self-contained HTML page.
         case html
     }
 
     let comparison: Comparison
     let swap: Swap?
 
-    /// Creates a report; with a swap it says what would change, too.
+    /// Creates a report; with a swap it also says what would change.
     public init(_ comparison: Comparison, swap: Swap? = nil) {
         self.comparison = comparison
         self.swap = swap
     }
 
-    /// Writes the report.
+    /// Formats the report.
     ///
     /// - Parameters:
     ///   - format: The format.
-    ///   - isColored: Whether text may hold the escapes that colour a terminal.
-    /// - Returns: The document, with a line break at its end.
+    ///   - isColored: Whether text may contain terminal color escapes.
+    /// - Returns: The document, ending with a line feed.
     public func text(as format: Format, isColored: Bool = false) -> String {
         switch format {
         case .text:
@@ -66,7 +66,7 @@ public struct ComparisonReport: Sendable {
     }
 }
 
-/// The escapes that colour a terminal, or none.
+/// Terminal color escapes, or none.
 struct Palette: Sendable {
     let isOn: Bool
     func bold(_ text: String) -> String { wrap(text, "1") }

@@ -1,12 +1,12 @@
 import ConformanceKit
 import Experimentation
 
-/// How what the adapters declare is known, in lines.
+/// How the adapters' declarations are known, as text.
 enum EvidenceWording {
-    /// What the signs of the matrix mean.
+    /// The legend of the matrix.
     static var legend: String { Evidence.legend + "; what stands behind each vendor's ticks:" }
 
-    /// One line a vendor that says where its capabilities, the rules of its stand-in and its samples come from.
+    /// A line per vendor with the provenance of its capabilities, its stand-in's rules and its samples.
     static func lines(of comparison: Comparison) -> [String] {
         comparison.vendors.filter { $0.evidence != Evidence() }.map { vendor in
             "\(vendor.name): \(parts(of: vendor).joined(separator: "; "))"

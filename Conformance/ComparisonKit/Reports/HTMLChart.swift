@@ -1,8 +1,8 @@
 import Experimentation
 
-/// Bars drawn as inline SVG, each with its figures as text.
+/// Bar charts as inline SVG, with the figures as text.
 enum HTMLChart {
-    /// What each vendor sent and received in the whole story.
+    /// The traffic of each vendor over the whole scenario.
     static func traffic(_ comparison: Comparison) -> String {
         let most = comparison.vendors.map { max($0.traffic.bytesSent, $0.traffic.bytesReceived) }.max() ?? 0
         let scale = 480.0 / Double(max(most, 1))
@@ -38,7 +38,7 @@ enum HTMLChart {
         )
     }
 
-    /// How long each step took with each vendor: a strip of columns a vendor, the thin line being the 99th percentile.
+    /// The latency of each step: a strip of columns per vendor; the thin line is the 99th percentile.
     static func latency(_ comparison: Comparison) -> String {
         let stories = comparison.vendors.filter { $0.outcomes.contains { $0.latency != nil } }
         let most = stories.flatMap(\.outcomes).compactMap { $0.latency.map { $0.p99 ?? $0.p50 } }.max() ?? 1
@@ -52,7 +52,7 @@ enum HTMLChart {
             marks += "<line class=\"axis\" x1=\"150\" y1=\"\(base)\" x2=\"812\" y2=\"\(base)\"/>"
             for (position, step) in comparison.steps.enumerated() {
                 let x = 152 + Double(position) * column
-                // The numbers stand under steps without a time as well: they are what the columns are found by.
+                // Steps without a latency are numbered too, so that columns can be found by number.
                 if step.number % 5 == 0 || step.number == 1 {
                     marks += text(Int(x), Int(base) + 15, String(step.number), "tick")
                 }

@@ -1,22 +1,22 @@
-/// The frame of a page: head, heading, contents, footer.
+/// The frame of a page: head, heading, content, footer.
 struct HTMLPage {
-    /// The heading, and the title of the window.
+    /// The heading, also used in the window's title.
     var title: String
-    /// What follows the heading in the window's title.
+    /// The end of the window's title, after the heading.
     var titleEnd = ""
-    /// A line above the heading, as markup.
+    /// The line above the heading, as markup.
     var kicker: String
-    /// What it is, in a few sentences.
+    /// The introduction.
     var lead: String
     /// The links to the sections, as markup.
     var navigation: String
-    /// The id of what a keyboard may skip to.
+    /// The id of the skip link's target.
     var skip: String
-    /// The text of that link.
+    /// The text of the skip link.
     var skipTitle: String
     /// The sections, as markup.
     var sections: [String]
-    /// What stands at the end, as markup.
+    /// The footer, as markup.
     var footer: String
 
     var text: String {

@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// A comparison as one page that needs nothing from elsewhere and runs no script.
+/// A comparison as a self-contained page without scripts.
 struct HTMLReport {
     private let comparison: Comparison
     private let swap: Swap?
@@ -196,16 +196,16 @@ struct HTMLReport {
 }
 
 extension VendorStory {
-    /// The median over the steps that sent something, in milliseconds, as text.
+    /// The median latency of the steps that sent something, as text.
     var typicalLatency: String? {
         let measured = outcomes.filter { $0.traffic.requests > 0 }.compactMap { $0.latency?.p50 }.sorted()
         return measured.isEmpty ? nil : Wording.milliseconds(measured[measured.count / 2])
     }
 }
 
-/// Text for HTML.
+/// Escapes text for HTML.
 package enum HTML {
-    /// Takes every meaning from a text; what is no character in HTML is shown as a replacement.
+    /// Escapes a text; characters that HTML doesn't allow become replacement characters.
     package static func escaped(_ text: String) -> String {
         var result = ""
         result.reserveCapacity(text.count)

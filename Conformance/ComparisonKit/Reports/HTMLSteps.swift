@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// The table of steps on the page.
+/// The page's table of steps.
 struct HTMLSteps {
     private let comparison: Comparison
 

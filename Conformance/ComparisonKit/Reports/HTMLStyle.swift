@@ -1,4 +1,4 @@
-/// The page's style: light and dark, wide and narrow, screen and paper.
+/// The page's style sheet: light and dark, wide and narrow, screen and print.
 package enum HTMLStyle {
     package static let sheet = """
         :root{--ink:#1b1f27;--soft:#5b6472;--line:#dfe3ea;--page:#f6f7f9;--card:#fff;--accent:#3157d5;--warn:#8a4b00;

@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// What would change, on the page.
+/// The page's section on what would change.
 struct HTMLSwap {
     private let swap: Swap
 
@@ -37,7 +37,7 @@ struct HTMLSwap {
             """
     }
 
-    /// What matters, in four cards.
+    /// The summary in four cards.
     var firstScreen: String {
         let cards = swap.summary.groups.map { title, group in
             var items = group.lines.map { line in
@@ -81,7 +81,7 @@ struct HTMLSwap {
         }
     }
 
-    /// What has no counterpart, a line for each reason.
+    /// What has no counterpart, a line per reason.
     private var missing: [String] {
         var reasons: [String] = []
         for call in swap.missing where !reasons.contains(call.reason) { reasons.append(call.reason) }

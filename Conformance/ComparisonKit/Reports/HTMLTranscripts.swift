@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// The exchanges as they went, folded up, on the page.
+/// The page's section of collapsible exchanges.
 struct HTMLTranscripts {
     private let comparison: Comparison
     private static let mostExchanges = 60

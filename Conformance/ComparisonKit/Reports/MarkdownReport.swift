@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// A comparison in tables for a repository.
+/// A comparison as Markdown tables.
 struct MarkdownReport {
     private let comparison: Comparison
     private let swap: Swap?
@@ -193,14 +193,14 @@ struct MarkdownReport {
     private func table(_ header: [String], _ rows: [[String]]) -> [String] { MarkdownText.table(header, rows) }
 }
 
-/// Texts that Markdown shows as they are, in a line and in a table's cell.
+/// Escapes text for Markdown, in lines and in table cells.
 enum MarkdownText {
-    /// The text on one line, with what would end a cell or begin a tag made harmless.
+    /// The text in one line, with anything escaped that would end a cell or start a tag.
     static func of(_ text: String) -> String {
         OneLine.of(text.replacing("\n", with: " ")).replacing("|", with: "\\|").replacing("<", with: "&lt;")
     }
 
-    /// A table of cells that are written already.
+    /// Formats a table of escaped cells.
     static func table(_ header: [String], _ rows: [[String]]) -> [String] {
         func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
         return [line(header), "|" + String(repeating: "---|", count: header.count)] + rows.map(line)
@@ -208,7 +208,7 @@ enum MarkdownText {
 }
 
 extension FlagValue {
-    /// The same value with each of its texts, names included, changed.
+    /// A copy with all strings, keys included, transformed.
     func mappingTexts(_ change: (String) -> String) -> FlagValue {
         switch self {
         case .string(let text): .string(change(text))

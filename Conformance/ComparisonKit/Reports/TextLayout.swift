@@ -1,6 +1,6 @@
-/// Text in columns; pure.
+/// Formats text in columns; pure.
 enum TextLayout {
-    /// Breaks a text between words; a word that is too long is cut.
+    /// Wraps a text between words; breaks words that are too long.
     static func wrap(_ text: String, to width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -25,7 +25,7 @@ enum TextLayout {
         return lines
     }
 
-    /// Lays rows out in columns; the first is to the left, the others to the right.
+    /// Aligns rows in columns, the first to the left, the others to the right.
     static func table(_ rows: [[String]]) -> [String] {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }

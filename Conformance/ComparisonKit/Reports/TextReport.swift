@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// A comparison in lines of at most 100 columns.
+/// A comparison as text of at most 100 columns.
 struct TextReport {
     private let comparison: Comparison
     private let swap: Swap?
@@ -74,7 +74,7 @@ struct TextReport {
         if cells.count == 1, comparison.vendors.count > 1, let first = outcomes.first {
             return lines + rows("all", first.1)
         }
-        // Those that have nothing like it for one reason share a line.
+        // Vendors that lack the feature for the same reason share a line.
         var folded: Set<String> = []
         for (name, outcome) in outcomes where !folded.contains(name) {
             guard outcome?.kind == .unsupported else {
@@ -116,7 +116,7 @@ struct TextReport {
             (index == 0 ? head : String(repeating: " ", count: indent)) + colored(line, outcome)
         }
         guard !wire.isEmpty, let last = words.last else { return lines }
-        // Beside the last line where there is room, else below it; always at the right edge.
+        // On the last line if there is room, else below; always right-aligned.
         let gap = room - last.count - wire.count
         if gap >= 2 {
             lines[lines.count - 1] += String(repeating: " ", count: gap) + palette.dim(wire)

@@ -1,11 +1,11 @@
 import Experimentation
 import Foundation
 
-/// What every report needs of its subject's written form.
+/// Conversions of a report's subject to its encoded form.
 enum WrittenForm {
-    /// The same with every text in it, names and titles from outside among them, as a format can hold it.
+    /// A copy with every string escaped for a format, including names and titles from outside.
     static func of<Part: Codable>(_ part: Part, as text: (String) -> String) -> Part {
-        // Every part has a written form, of which texts are the leaves and the names.
+        // Every part encodes as JSON, in which strings are leaves and keys.
         guard let data = try? JSONEncoder().encode(part),
             let value = try? JSONDecoder().decode(FlagValue.self, from: data),
             let changed = try? JSONEncoder().encode(value.mappingTexts(text)),
@@ -14,11 +14,11 @@ enum WrittenForm {
         return written
     }
 
-    /// A document with its keys sorted, and a line break at its end.
+    /// A document as JSON with sorted keys and a final line feed.
     static func json(_ document: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Every number in it is finite and every key a text, so there is nothing to fail.
+        // All numbers are finite and all keys are strings, so encoding can't fail.
         let data = (try? encoder.encode(document)) ?? Data()
         return String(decoding: data, as: UTF8.self) + "\n"
     }

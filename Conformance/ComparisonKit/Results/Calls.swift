@@ -2,8 +2,7 @@ import ConformanceKit
 import Experimentation
 
 extension Capability {
-    /// The calls of the neutral API that nothing comes of where this is missing; none where a call does its work anyway,
-    /// only otherwise.
+    /// The API calls that have no effect without this capability; empty if calls still work, only differently.
     public var calls: [String] {
         switch self {
         case .flags: ["session.bool", "session.int", "session.double", "session.string", "session.details"]
@@ -22,7 +21,7 @@ extension Capability {
 }
 
 extension TrackingEvent {
-    /// One of each type that an application tracks; to see which of them a vendor has a word for.
+    /// One event of each type that applications track, to see which of them a vendor supports.
     static let examples: [TrackingEvent] = {
         let campaign = Campaign(id: "spring", target: "banner", experience: Variation(id: "a"))
         return ConformanceCase.examples + [
@@ -32,9 +31,9 @@ extension TrackingEvent {
 }
 
 extension VendorStory {
-    /// Notes which types of events the vendor's adapter has no word for, and why.
+    /// Records which event types the vendor's adapter doesn't support, and why.
     ///
-    /// Nothing is tracked for it: the adapter is asked what it would take.
+    /// Tracks nothing: the adapter is asked what it would accept.
     mutating func noteRefusals(by sink: (any EventSink)?) {
         for event in TrackingEvent.examples {
             guard let sink else {
@@ -42,7 +41,7 @@ extension VendorStory {
                 continue
             }
             do throws(ExperimentationError) { try sink.check(event) } catch {
-                // What is wrong with the example alone says nothing of its type.
+                // Any other error concerns the example rather than its type.
                 if error.code == .unsupported { refusedEvents[event.type] = error.message.withoutFullStop }
             }
         }
@@ -50,11 +49,11 @@ extension VendorStory {
 }
 
 extension Swap {
-    /// Calls of an application that come to nothing with the new vendor, and did something with the old one.
+    /// Calls that have an effect with the old vendor, but not with the new one.
     public struct LostCalls: Sendable, Hashable, Codable {
         /// The calls, such as `client.force` or `track(.viewItem)`.
         public var calls: [String]
-        /// Why, for a person.
+        /// The reason.
         public var reason: String
     }
 
@@ -62,7 +61,7 @@ extension Swap {
         let calls = missing.flatMap { lost in lost.capability.calls.map { (call: $0, reason: lost.reason) } }
         let types = TrackingEvent.types.filter { before.refusedEvents[$0] == nil && after.refusedEvents[$0] != nil }
         let events = types.map { type in
-            // The same reason names another type each time; said once it names none.
+            // The reasons differ only in the type they name; grouped without it.
             (call: "track(.\(type))", type: type, reason: after.refusedEvents[type] ?? "")
         }
         var groups: [LostCalls] = []

@@ -1,15 +1,15 @@
 import ConformanceKit
 import Experimentation
 
-/// One story, as it went with each vendor.
+/// A scenario, as it went with each vendor.
 public struct Comparison: Sendable, Hashable, Codable {
     /// The scenario's name.
     public var scenario: String
-    /// What the scenario is, in a line.
+    /// The scenario's title.
     public var title: String
-    /// The story in a few sentences.
+    /// The scenario in a few sentences.
     public var summary: String
-    /// How often it was played with each vendor; what isn't a latency comes from the first round.
+    /// The number of rounds with each vendor; everything but latencies comes from the first round.
     public var rounds: Int
     /// How times were measured; `nil` without times.
     public var timing: Timing?
@@ -17,16 +17,16 @@ public struct Comparison: Sendable, Hashable, Codable {
     public var usage: Usage?
     /// What happened, in order.
     public var steps: [StepName]
-    /// How it went, vendor by vendor.
+    /// The results by vendor.
     public var vendors: [VendorStory]
 
-    /// A step of the story.
+    /// A step of the scenario.
     public struct StepName: Sendable, Hashable, Codable {
-        /// Counts up from 1.
+        /// The number, counting from 1.
         public var number: Int
-        /// What happens, for a person.
+        /// The step's title.
         public var title: String
-        /// The action's key, as scenarios have it.
+        /// The key of its action in scenario documents.
         public var action: String
 
         /// Creates a step's name.
@@ -54,7 +54,7 @@ public struct Comparison: Sendable, Hashable, Codable {
         self.vendors = vendors
     }
 
-    /// How the story went with one vendor, or `nil`.
+    /// Returns the story of a vendor; `nil` if there is none.
     public func story(of vendor: String) -> VendorStory? { vendors.first { $0.name == vendor } }
 
     /// A copy without latencies, which differ from run to run.
@@ -66,40 +66,40 @@ public struct Comparison: Sendable, Hashable, Codable {
     }
 }
 
-/// How the story went with one vendor.
+/// How a scenario went with one vendor.
 public struct VendorStory: Sendable, Hashable, Codable {
     /// The vendor's name.
     public var name: String
-    /// What its adapter declares.
+    /// The declared capabilities.
     public var capabilities: [Capability]
-    /// How what it declares, and how the ways of the stand-in, are known.
+    /// How the declared capabilities and the stand-in's behavior are known.
     public var evidence: Evidence
-    /// Why what isn't declared isn't there, for people.
+    /// Why the other capabilities are missing.
     public var reasons: [String: String]
-    /// The deviations from the neutral contract that are known.
+    /// The known deviations from the neutral contract.
     public var deviations: [KnownDeviation]
-    /// The types of events that the adapter has no word for, each with the reason, for people.
+    /// The event types that the adapter doesn't support, with the reasons.
     public var refusedEvents: [String: String]
-    /// What of the scenario's world the vendor can't hold.
+    /// The parts of the scenario's world that the vendor can't represent.
     public var gaps: [WorldGap]
-    /// What became of each step.
+    /// The outcome of each step.
     public var outcomes: [StepOutcome]
     /// Every exchange of the first round.
     public var exchanges: [Exchange]
-    /// The accounts at the end.
+    /// The final ledger.
     public var ledger: Ledger
-    /// What the vendor took, by type.
+    /// The number of events that the vendor accepted, by type.
     public var received: [String: Int]
-    /// How many arrivals were repetitions of an event that the vendor had already; `nil` if it can't be told.
+    /// The number of repeated events that the vendor received; `nil` if they can't be recognized.
     public var repeated: Int?
-    /// How many events were said to be delivered and never arrived; `nil` if it can't be told.
+    /// The number of events reported as delivered that never arrived; `nil` if they can't be recognized.
     public var lost: Int?
-    /// What of each type of event is on the vendor's wire.
+    /// What of each event type reaches the vendor's wire.
     public var fidelity: [EventFidelity]
-    /// How many seconds of the story passed until the application noticed that the kill switch was on; `nil` if it was
-    /// never turned on, or never noticed.
+    /// The time until the application noticed the kill switch, in seconds of the scenario; `nil` if it was never turned
+    /// on, or never noticed.
     public var killSwitchSeconds: Int?
-    /// What the story showed of absence, signing in and withdrawn consent.
+    /// What the scenario showed about offline use, log-in and withdrawn consent.
     public var findings: Findings
     /// How its traffic grows with flags and events, if that was asked for.
     public var growth: Growth?
@@ -108,7 +108,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
     /// Why the story ended early, if it did.
     public var failure: String?
 
-    /// Creates the beginning of a story.
+    /// Creates an empty story.
     public init(
         name: String,
         capabilities: [Capability] = [],
@@ -147,13 +147,13 @@ public struct VendorStory: Sendable, Hashable, Codable {
         self.failure = failure
     }
 
-    /// What became of one step, or `nil` if the story didn't come so far.
+    /// Returns the outcome of a step; `nil` if the story ended before.
     public func outcome(of step: Int) -> StepOutcome? { outcomes.first { $0.step == step } }
 
-    /// All traffic together.
+    /// The total traffic.
     public var traffic: Traffic { outcomes.reduce(into: Traffic()) { $0.add($1.traffic) } }
 
-    /// How many exposures the vendor took.
+    /// The number of exposures that the vendor accepted.
     public var exposures: Int { received["exposure"] ?? 0 }
 
     mutating func dropTimings() {

@@ -2,28 +2,28 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// What of one type of event is on a vendor's wire.
+/// What of an event type reaches a vendor's wire.
 public struct EventFidelity: Sendable, Hashable, Codable {
-    /// What became of a field.
+    /// What happened to a field.
     public enum Fate: String, Sendable, Hashable, Codable {
-        /// The vendor has it as it was.
+        /// The vendor has the original value.
         case kept
-        /// The vendor has something else in its place.
+        /// The vendor has another value.
         case changed
-        /// The vendor hasn't got it.
+        /// The vendor has no value.
         case lost
     }
 
     /// The event's type.
     public var type: String
-    /// Why the adapter refuses it; `nil` if it takes it.
+    /// Why the adapter refuses it; `nil` if it accepts it.
     public var refusal: String?
-    /// The type that the vendor has it as; `nil` if nothing arrived.
+    /// The type under which it arrived; `nil` if nothing arrived.
     public var arrivedAs: String?
-    /// What became of each field that the event has.
+    /// What happened to each field of the event.
     public var fields: [String: Fate]
 
-    /// Creates the fidelity of one type.
+    /// Creates the fidelity of an event type.
     public init(type: String, refusal: String? = nil, arrivedAs: String? = nil, fields: [String: Fate] = [:]) {
         self.type = type
         self.refusal = refusal
@@ -31,10 +31,10 @@ public struct EventFidelity: Sendable, Hashable, Codable {
         self.fields = fields
     }
 
-    /// Compares what was tracked with what arrived of it.
+    /// Compares a tracked event with what arrived.
     init(_ sent: Received, arrived: [Received]) {
         self.init(type: sent.type)
-        // One event may be several on the wire; what any of them tells is told.
+        // An event may arrive as several; each of them contributes.
         guard let one = arrived.first(where: { $0.type == sent.type }) ?? arrived.first else {
             for field in Self.fields(of: sent) { fields[field.rawValue] = .lost }
             return
@@ -83,16 +83,16 @@ public struct EventFidelity: Sendable, Hashable, Codable {
             guard own.count == sent.attributes.count else { return .lost }
             return own.allSatisfy { arrived.attributes[$0.key] == $0.value } ? .kept : .changed
         case .date:
-            // An age tells the date too, and clocks are read at different moments.
+            // An age implies the date, and the clocks are read at different times.
             guard let date = arrived.date else { return arrived.age == nil ? .lost : .kept }
             return sent.date.map { abs($0.timeIntervalSince(date)) < 1 } == true ? .kept : .changed
         }
     }
 
-    /// What became of it, in a few words; fields that every event of the vendor loses or keeps are left to ``common``.
+    /// Describes what happened to the event; omits fields with the fate in `common`.
     ///
-    /// - Parameter common: Fields that aren't worth a word here.
-    /// - Returns: Such as `keeps name; loses attributes`.
+    /// - Parameter common: The fields to omit.
+    /// - Returns: A phrase such as `keeps name; loses attributes`.
     func sentence(without common: Set<String> = []) -> String {
         if let refusal { return "refused: \(refusal)" }
         guard let arrivedAs else { return "nothing arrives" }
@@ -106,21 +106,21 @@ public struct EventFidelity: Sendable, Hashable, Codable {
 }
 
 extension VendorStory {
-    /// The fields that all events have, and that share one fate with this vendor.
+    /// The fields that all events have and that share one fate at this vendor.
     var commonFates: [String: EventFidelity.Fate] {
         let arrived = fidelity.filter { $0.arrivedAs != nil }
         guard let first = arrived.first else { return [:] }
         return first.fields.filter { field, fate in arrived.allSatisfy { $0.fields[field] == fate } }
     }
 
-    /// What happens to every event, in a few words; `nil` if nothing arrives at all.
+    /// Describes what happens to every event; `nil` if nothing arrives at all.
     var commonFidelity: String? {
         let common = commonFates
         guard !common.isEmpty else { return nil }
         return EventFidelity(type: "", arrivedAs: "", fields: common).sentence()
     }
 
-    /// What becomes of events of one type, in a few words.
+    /// Describes what happens to events of a type.
     func fidelity(of type: String) -> String {
         guard let own = fidelity.first(where: { $0.type == type }) else { return "–" }
         return own.sentence(without: Set(commonFates.keys))
@@ -128,8 +128,7 @@ extension VendorStory {
 }
 
 extension VendorStory {
-    /// The types of events by what becomes of them, in a few words; the same reason names another type each time, and said
-    /// once it names none.
+    /// The event types grouped by what happens to them; reasons that differ only in the type they name are merged.
     var fidelityGroups: [(types: [String], sentence: String)] {
         var groups: [(types: [String], sentence: String)] = []
         for event in fidelity {
@@ -145,6 +144,6 @@ extension VendorStory {
 }
 
 extension Comparison {
-    /// The types of events whose fidelity is known, in order.
+    /// The event types with known fidelity, in order.
     var fidelityTypes: [String] { vendors.first { !$0.fidelity.isEmpty }?.fidelity.map(\.type) ?? [] }
 }

@@ -1,17 +1,17 @@
 import Experimentation
 
-/// What went over the wire.
+/// The traffic on the wire.
 public struct Traffic: Sendable, Hashable, Codable {
-    /// How many requests.
+    /// The number of requests.
     public var requests: Int
-    /// How many bytes the requests took, heads and bodies.
+    /// The size of the requests in bytes, heads and bodies.
     public var bytesSent: Int
-    /// How many bytes the answers took, heads and bodies.
+    /// The size of the answers in bytes, heads and bodies.
     public var bytesReceived: Int
-    /// How many connections were opened for them.
+    /// The number of connections opened.
     public var connections: Int
 
-    /// Creates an account of nothing, or of something.
+    /// Creates traffic; empty by default.
     public init(requests: Int = 0, bytesSent: Int = 0, bytesReceived: Int = 0, connections: Int = 0) {
         self.requests = requests
         self.bytesSent = bytesSent
@@ -55,7 +55,7 @@ public struct Traffic: Sendable, Hashable, Codable {
     }
 }
 
-/// How long something took over several rounds.
+/// The latency over several rounds.
 public struct Latency: Sendable, Hashable, Codable {
     /// The median, in milliseconds.
     public var p50: Double
@@ -73,7 +73,7 @@ public struct Latency: Sendable, Hashable, Codable {
         self.p99 = p99
     }
 
-    /// Creates the latency of some measurements; `nil` if there are too few.
+    /// Creates the latency of measurements; `nil` if there are none.
     public init?(of measured: [Duration]) {
         guard measured.count >= Self.fewestForMedian else { return nil }
         let sorted = measured.sorted()
@@ -101,17 +101,17 @@ public struct Timing: Sendable, Hashable, Codable {
     }
 }
 
-/// What happened to events during a step, but for ``pending``, which is the number after it.
+/// What happened to events during a step; only ``pending`` is the number after it.
 public struct EventCount: Sendable, Hashable, Codable {
-    /// How many were accepted.
+    /// The number of accepted events.
     public var accepted: Int
-    /// How many were delivered.
+    /// The number of delivered events.
     public var delivered: Int
-    /// How many wait now.
+    /// The number of events that wait after the step.
     public var pending: Int
-    /// How many were removed because consent was withdrawn.
+    /// The number of events removed because consent was withdrawn.
     public var purged: Int
-    /// How many were given up.
+    /// The number of dropped events.
     public var dropped: Int
 
     /// Creates a count.
@@ -123,7 +123,7 @@ public struct EventCount: Sendable, Hashable, Codable {
         self.dropped = dropped
     }
 
-    /// Creates the count of what happened between two accounts.
+    /// Creates the difference between two ledgers.
     public init(from before: Ledger, to after: Ledger) {
         self.init(
             accepted: after.accepted - before.accepted,

@@ -1,10 +1,10 @@
-/// What a story showed of the questions that the steps alone don't answer; `nil` where it never came to it.
+/// The findings of a scenario beyond its individual steps; `nil` where the scenario doesn't cover them.
 public struct Findings: Sendable, Hashable, Codable {
-    /// What the application could do while the vendor was away.
+    /// What the application could do while the vendor was unreachable.
     public var offline: Offline?
-    /// What signing in kept of the time before.
+    /// What log-in preserved.
     public var linking: Linking?
-    /// What withdrawing consent left behind.
+    /// What was left after consent was withdrawn.
     public var withdrawal: Withdrawal?
 
     /// Creates findings.
@@ -14,17 +14,17 @@ public struct Findings: Sendable, Hashable, Codable {
         self.withdrawal = withdrawal
     }
 
-    /// What the application could do while the vendor was away.
+    /// What the application could do while the vendor was unreachable.
     public struct Offline: Sendable, Hashable, Codable {
-        /// How many flags were read that the vendor has.
+        /// The number of reads of flags that the vendor has.
         public var readings: Int
-        /// How many of them had a value that the vendor had given earlier.
+        /// The number of those that returned a value given by the vendor earlier.
         public var answered: Int
-        /// The reasons that the answered ones gave, each once.
+        /// The distinct reasons of the answered reads.
         public var reasons: [String]
-        /// How many events were accepted.
+        /// The number of accepted events.
         public var accepted: Int
-        /// How many of them still waited at the end of the story.
+        /// The number of those that still waited at the end.
         public var waiting: Int
 
         /// Creates a finding.
@@ -43,25 +43,25 @@ public struct Findings: Sendable, Hashable, Codable {
         }
     }
 
-    /// What signing in kept of the time before.
+    /// What log-in preserved.
     public struct Linking: Sendable, Hashable, Codable {
-        /// Why the user couldn't be signed in, if so.
+        /// Why log-in failed; `nil` if it succeeded.
         public var failure: String?
-        /// How many flags were decided before.
+        /// The number of flags decided before.
         public var flags: Int
-        /// How many of them had the same value right afterwards.
+        /// The number of those with the same value right afterwards.
         public var flagsKept: Int
-        /// How many places in experiments there were before.
+        /// The number of experiment assignments before.
         public var places: Int
-        /// How many of them were the same after the next refresh.
+        /// The number of those unchanged after the next refresh.
         public var placesKept: Int
-        /// How many events waited before.
+        /// The number of events that waited before.
         public var waiting: Int
-        /// How many of them were still accounted for right afterwards, waiting or delivered.
+        /// The number of those accounted for right afterwards, waiting or delivered.
         public var waitingKept: Int
-        /// Whether the vendor was told that both ids are one user's.
+        /// Whether the vendor was told that both ids belong to one user.
         public var isVendorTold: Bool
-        /// How many requests signing in took.
+        /// The number of requests that log-in took.
         public var requests: Int
 
         /// Creates a finding.
@@ -88,19 +88,19 @@ public struct Findings: Sendable, Hashable, Codable {
         }
     }
 
-    /// What withdrawing consent left behind.
+    /// What was left after consent was withdrawn.
     public struct Withdrawal: Sendable, Hashable, Codable {
-        /// How many events that waited were removed.
+        /// The number of waiting events that were removed.
         public var purged: Int
-        /// How many still waited right afterwards, the vendor's own consent signal aside.
+        /// The number of events that still waited right afterwards, except the vendor's own consent signal.
         public var waiting: Int
-        /// How many flags were decided before.
+        /// The number of flags decided before.
         public var flags: Int
-        /// How many of them still were right afterwards.
+        /// The number of those still decided right afterwards.
         public var flagsKept: Int
         /// Whether the vendor was told.
         public var isVendorTold: Bool
-        /// How many events reached the vendor later, its own consent signal aside.
+        /// The number of events that reached the vendor later, except its own consent signal.
         public var arrivals: Int
 
         /// Creates a finding.
@@ -123,7 +123,7 @@ public struct Findings: Sendable, Hashable, Codable {
 }
 
 extension Findings.Offline {
-    /// The finding in a few words.
+    /// The finding as a phrase.
     public var sentence: String {
         var parts: [String] = []
         if readings > 0 {
@@ -140,7 +140,7 @@ extension Findings.Offline {
 }
 
 extension Findings.Linking {
-    /// The finding in a few words.
+    /// The finding as a phrase.
     public var sentence: String {
         if let failure { return failure }
         var parts: [String] = []
@@ -155,7 +155,7 @@ extension Findings.Linking {
 }
 
 extension Findings.Withdrawal {
-    /// The finding in a few words.
+    /// The finding as a phrase.
     public var sentence: String {
         var parts = ["\(purged) waiting \(purged == 1 ? "event" : "events") removed, \(waiting) left"]
         if flags > 0 { parts.append("\(flagsKept) of \(flags) flags still decided") }

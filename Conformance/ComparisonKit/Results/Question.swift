@@ -1,15 +1,15 @@
-/// What people ask before they change vendors.
+/// A question to answer before a change of vendors.
 public enum Question: String, Sendable, Hashable, Codable, CaseIterable {
-    /// How the application fares while the vendor is away.
+    /// How the application works while the vendor is unreachable.
     case offline
-    /// What signing in keeps.
+    /// What log-in preserves.
     case linking
-    /// How soon a kill switch is noticed.
+    /// How soon a kill switch takes effect.
     case killSwitch
-    /// What withdrawn consent leaves behind.
+    /// What is left after consent is withdrawn.
     case withdrawal
 
-    /// The question, for a person.
+    /// The wording of the question.
     public var title: String {
         switch self {
         case .offline: "While the vendor is away"
@@ -21,17 +21,17 @@ public enum Question: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 extension Comparison {
-    /// The questions that this story answers.
+    /// The questions that this comparison answers.
     public var questions: [Question] {
         Question.allCases.filter { question in vendors.contains { answer(to: question, by: $0) != nil } }
     }
 
-    /// What the story with one vendor answers to a question, in a few words; `nil` if the story never came to it.
+    /// The answer to a question from the story of a vendor; `nil` if the story doesn't cover it.
     ///
     /// - Parameters:
     ///   - question: The question.
     ///   - vendor: The story.
-    /// - Returns: The answer.
+    /// - Returns: The answer as a phrase.
     public func answer(to question: Question, by vendor: VendorStory) -> String? {
         switch question {
         case .offline: vendor.findings.offline?.sentence

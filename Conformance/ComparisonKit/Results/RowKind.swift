@@ -1,22 +1,22 @@
 import Experimentation
 
-/// How what happened at one step compares, over those vendors that have such a thing at all.
+/// How the outcomes of a step compare among the vendors that support it.
 public enum RowKind: String, Sendable, Hashable, Codable, CaseIterable {
     /// The user sees the same.
     case same
-    /// The user sees the same, and the application is given another reason for it.
+    /// The user sees the same, but the application gets a different reason.
     case told
-    /// The user sees something else, or something went wrong for one of them.
+    /// The user sees something different, or one vendor failed.
     case different
-    /// At most one of the vendors has such a thing, so there is nothing to compare; reports fold it.
+    /// The vendors that support it agree, and others don't support it.
     case unsupported
 }
 
 extension Comparison {
-    /// How a step compares.
+    /// Compares the outcomes of a step.
     ///
-    /// Flag vendors and event vendors are compared among themselves: what a vendor has nothing like is
-    /// no difference of those that have it. What waits in the outbox is a matter of the vendors' batches, and marks nothing.
+    /// Flag vendors and event vendors are compared among themselves: what one vendor doesn't support is no difference
+    /// among the others. The number of waiting events depends on batching and is ignored.
     public func kind(of step: Int) -> RowKind {
         let outcomes = vendors.map { $0.outcome(of: step) }
         let own = outcomes.filter { $0?.kind != .unsupported }
@@ -45,12 +45,12 @@ extension Comparison {
         vendors.first { ($0.outcome(of: step)?.kind ?? .broken) != .unsupported }?.name
     }
 
-    /// Whether the user sees something else with some of the vendors that have such a thing.
+    /// Whether the user sees something different with some of the vendors that support the step.
     public func differs(at step: Int) -> Bool { kind(of: step) == .different }
 }
 
 extension StepOutcome {
-    /// What the user sees of it, and what the application must act on; the wire, the time and what waits are left out.
+    /// What the user sees and what the application must act on; without wire, timing and waiting events.
     var seen: Seen {
         Seen(
             kind: kind,

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension StepOutcome {
-    /// What became of the step, in a few words.
+    /// The outcome as a phrase.
     public var sentence: String {
         switch kind {
         case .unsupported: return "unsupported: \(note?.withoutFullStop ?? "the vendor has nothing like it")"
@@ -17,25 +17,25 @@ extension StepOutcome {
         return parts.isEmpty ? "done" : parts.joined(separator: ", ")
     }
 
-    /// What the application was told of a failure.
+    /// The failure as reported to the application.
     ///
-    /// What a network library says of a connection differs from one of its versions to the next, and the code says as much.
+    /// The wording of network libraries changes between versions, so the code is used instead.
     private var why: String? {
         let isNetwork = [ErrorCode.transport, .timeout].contains { $0.rawValue == error }
         return isNetwork ? nil : note?.withoutFullStop
     }
 
-    /// What went over the wire, in a few words; empty if nothing did.
+    /// The traffic as a phrase; empty if there was none.
     public var wire: String { traffic.requests == 0 ? "" : traffic.sentence }
 }
 
 extension String {
-    /// The text without the full stop at its end, to stand within a sentence.
+    /// The text without a final full stop, for use within a sentence.
     var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }
 
 extension StepOutcome.Evaluation {
-    /// The value and why it is that.
+    /// The value and its reason.
     var sentence: String {
         var text = "\(value) \(reason)"
         if let error { text += " \(error)" }
@@ -45,12 +45,12 @@ extension StepOutcome.Evaluation {
 }
 
 extension StepOutcome.Place {
-    /// The place in the experiment.
+    /// The variation, marked if it is the control.
     var sentence: String { "\(variation)\(isControl ? " (control)" : "")" }
 }
 
 extension EventCount {
-    /// What happened to events, in a few words.
+    /// What happened to events, as phrases.
     var words: [String] {
         var words: [String] = []
         if accepted > 0 { words.append("\(accepted) accepted") }
@@ -63,17 +63,17 @@ extension EventCount {
 }
 
 extension Traffic {
-    /// Requests and bytes, in a few words.
+    /// Requests and bytes as a phrase.
     public var sentence: String {
         "\(requests) req ↑\(Wording.bytes(bytesSent)) ↓\(Wording.bytes(bytesReceived))"
     }
 
-    /// The share of requests that found a connection open, in per cent; `nil` without requests.
+    /// The percentage of requests on a reused connection; `nil` without requests.
     public var reuse: Int? { requests > 0 ? (requests - min(connections, requests)) * 100 / requests : nil }
 }
 
 extension Latency {
-    /// The median, and what ninety-nine of a hundred stay below if that can be told, in a few words.
+    /// Median and 99th percentile as a phrase.
     public var sentence: String {
         let tail = p99.flatMap { $0 == p50 ? nil : "/\(Wording.milliseconds($0))" } ?? ""
         return "\(Wording.milliseconds(p50))\(tail) ms"

@@ -1,16 +1,16 @@
 import Experimentation
 
-/// What became of one step with one vendor.
+/// The outcome of a step with one vendor.
 public struct StepOutcome: Sendable, Hashable, Codable {
-    /// How it ended.
+    /// How a step ended.
     public enum Kind: String, Sendable, Hashable, Codable {
-        /// It was done.
+        /// It succeeded.
         case done
-        /// The vendor has nothing like it.
+        /// The vendor doesn't support it.
         case unsupported
-        /// It was done in vain; the application was told so.
+        /// It failed, and the application was told.
         case failed
-        /// It hung or broke where nothing may.
+        /// It hung or broke where that must not happen.
         case broken
     }
 
@@ -18,26 +18,26 @@ public struct StepOutcome: Sendable, Hashable, Codable {
     public var step: Int
     /// How it ended.
     public var kind: Kind
-    /// Why, or what there is to say of it.
+    /// The reason, or a remark.
     public var note: String?
-    /// The code of the error that the application was given.
+    /// The code of the error that the application got.
     public var error: String?
-    /// What a flag was read as.
+    /// The flag evaluation.
     public var evaluation: Evaluation?
-    /// What the user's place in an experiment was.
+    /// The user's place in an experiment.
     public var assignment: Place?
-    /// What went over the wire.
+    /// The traffic on the wire.
     public var traffic: Traffic
-    /// How long it took.
+    /// The latency.
     public var latency: Latency?
     /// What happened to events.
     public var events: EventCount
-    /// The state of the session afterwards.
+    /// The session's state afterwards.
     public var status: ProviderStatus
-    /// The numbers of the exchanges that belong to it.
+    /// The numbers of its exchanges.
     public var exchanges: [Int]
 
-    /// What a flag was read as.
+    /// The evaluation of a flag.
     public struct Evaluation: Sendable, Hashable, Codable {
         /// The flag.
         public var flag: String
@@ -45,9 +45,9 @@ public struct StepOutcome: Sendable, Hashable, Codable {
         public var value: FlagValue
         /// The vendor's name for it.
         public var variant: String?
-        /// Why it is that.
+        /// The reason.
         public var reason: String
-        /// What went wrong.
+        /// The error code.
         public var error: String?
 
         /// Creates an evaluation.
@@ -68,7 +68,7 @@ public struct StepOutcome: Sendable, Hashable, Codable {
         public var variation: String
         /// Whether it is the control.
         public var isControl: Bool
-        /// How the user came to it.
+        /// How the user was assigned to it.
         public var origin: String
 
         /// Creates a place.

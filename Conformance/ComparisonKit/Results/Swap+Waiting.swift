@@ -2,20 +2,20 @@ import ConformanceKit
 import Experimentation
 
 extension Swap {
-    /// Something that waits on the day of the switch.
+    /// Something that is pending on the day of the switch.
     public struct Waiting: Sendable, Hashable, Codable {
         /// What it is.
         public var what: String
-        /// What happens to it if nobody does anything.
+        /// What happens to it without any action.
         public var fate: String
-        /// What to do; empty if nothing is to be done.
+        /// What to do; empty if nothing.
         public var advice: String
     }
 
-    /// What waits on the day of the switch, and what happens to each thing.
+    /// What is pending on the day of the switch, and what happens to each item.
     ///
-    /// The rules are the framework's own: an event is owed to the account that it was accepted for, what is kept is sealed to
-    /// an account, and only what a vendor declares can be handed over.
+    /// The rules are the framework's own: an event is owed to the account that it was accepted for, stored data is
+    /// bound to an account, and only declared capabilities allow a transfer.
     static func waiting(from before: VendorStory, to after: VendorStory) -> [Waiting] {
         let old = before.name
         let new = after.name

@@ -1,87 +1,87 @@
 import ConformanceKit
 import Experimentation
 
-/// What would change for an application that leaves one vendor for another, as far as one story shows it.
+/// What would change for an application that replaces one vendor with another, as far as a scenario shows.
 public struct Swap: Sendable, Hashable, Codable {
-    /// The vendor before.
+    /// The old vendor.
     public var from: String
-    /// The vendor after.
+    /// The new vendor.
     public var to: String
-    /// The steps that go differently.
+    /// The steps with different outcomes.
     public var steps: [Row]
-    /// The questions that have another answer.
+    /// The questions with different answers.
     public var answers: [Answer]
-    /// What the new vendor can't do that the old one does.
+    /// The capabilities of the old vendor that the new one lacks.
     public var missing: [Call]
-    /// The calls of the application that come to nothing with the new vendor, by the reason.
+    /// The application's calls that have no effect with the new vendor, by reason.
     public var lostCalls: [LostCalls]
-    /// What the new vendor can do that the old one doesn't.
+    /// The capabilities of the new vendor that the old one lacks.
     public var gained: [Capability]
-    /// The new vendor's known deviations from the neutral contract that the old one doesn't have.
+    /// The known deviations of the new vendor that the old one doesn't have.
     public var deviations: [KnownDeviation]
-    /// All of it on one screen.
+    /// The summary for one screen.
     public var summary: SwapSummary
-    /// What waits on the day of the switch.
+    /// What is pending on the day of the switch.
     public var waiting: [Waiting]
-    /// The traffic of the whole story before.
+    /// The total traffic with the old vendor.
     public var trafficBefore: Traffic
-    /// The traffic of the whole story after.
+    /// The total traffic with the new vendor.
     public var trafficAfter: Traffic
 
-    /// A step that goes differently.
+    /// A step with different outcomes.
     public struct Row: Sendable, Hashable, Codable {
         /// The step's number.
         public var step: Int
-        /// What happens, for a person.
+        /// The step's title.
         public var title: String
-        /// What kind of difference it is.
+        /// The kind of difference.
         public var kind: Kind
-        /// How it went with the vendor before.
+        /// The outcome with the old vendor.
         public var before: String
-        /// How it went with the vendor after.
+        /// The outcome with the new vendor.
         public var after: String
 
-        /// What kind of difference a step shows.
+        /// The kind of difference between two outcomes.
         public enum Kind: String, Sendable, Hashable, Codable {
-            /// It goes wrong, and did not.
+            /// It fails, and didn't before.
             case breaks
-            /// The user sees something else.
+            /// The user sees something different.
             case value
-            /// The user sees the same, for another reason or with a caveat.
+            /// The user sees the same, with another reason or a caveat.
             case told
-            /// The vendor after has nothing like it.
+            /// The new vendor doesn't support it.
             case missing
-            /// The vendor before has nothing like it.
+            /// The old vendor doesn't support it.
             case gained
         }
     }
 
-    /// A question that has another answer.
+    /// A question with different answers.
     public struct Answer: Sendable, Hashable, Codable {
         /// The question.
         public var question: Question
-        /// The answer with the vendor before.
+        /// The answer with the old vendor.
         public var before: String
-        /// The answer with the vendor after.
+        /// The answer with the new vendor.
         public var after: String
     }
 
-    /// Something that has no counterpart.
+    /// A capability without a counterpart.
     public struct Call: Sendable, Hashable, Codable {
-        /// What can't be done.
+        /// The capability.
         public var capability: Capability
-        /// Why, for a person.
+        /// The reason.
         public var reason: String
     }
 }
 
 extension Comparison {
-    /// Works out what would change between two of the vendors; `nil` if one of them isn't here.
+    /// Determines what would change between two of the vendors; `nil` if one of them wasn't compared.
     ///
     /// - Parameters:
-    ///   - from: The vendor before.
-    ///   - to: The vendor after.
-    ///   - running: The experiments that run on the day of the switch.
+    ///   - from: The old vendor.
+    ///   - to: The new vendor.
+    ///   - running: The experiments that are running on the day of the switch.
     /// - Returns: The differences.
     public func swap(from: String, to: String, running: [RunningExperiment] = []) -> Swap? {
         guard let before = story(of: from), let after = story(of: to) else { return nil }
@@ -126,7 +126,7 @@ extension Comparison {
 }
 
 extension Swap {
-    /// What kind of difference two outcomes of one step are; `nil` if they are none.
+    /// The kind of difference between two outcomes of a step; `nil` if they are equal.
     static func kind(_ before: StepOutcome?, _ after: StepOutcome?) -> Row.Kind? {
         switch (before?.kind, after?.kind) {
         case (.unsupported, .unsupported): return nil
@@ -136,7 +136,7 @@ extension Swap {
         default: break
         }
         if before?.seen != after?.seen { return .value }
-        // A caveat tells the same value otherwise: whoever compares is to know of it.
+        // A caveat on an equal value is a difference worth reporting.
         let isToldAlike = before?.evaluation?.reason == after?.evaluation?.reason && before?.note == after?.note
         return isToldAlike ? nil : .told
     }

@@ -1,25 +1,25 @@
 import ConformanceKit
 import Experimentation
 
-/// A change of vendors on one screen: what breaks, what changes without a word, what stays, what gets better.
+/// A change of vendors on one screen: what breaks, what changes silently, what stays, what improves.
 public struct SwapSummary: Sendable, Hashable, Codable {
-    /// What the application does now and can't do then.
+    /// What works now and won't.
     public var breaks: Group
-    /// What goes on, with another outcome and without an error.
+    /// What goes on with a different outcome and without an error.
     public var changes: Group
-    /// What goes on as it is.
+    /// What goes on unchanged.
     public var stays: Group
-    /// What there is then and isn't now.
+    /// What doesn't exist now and will.
     public var gains: Group
 
-    /// Some lines of one kind.
+    /// Lines of one kind.
     public struct Group: Sendable, Hashable, Codable {
         /// The lines; running experiments first.
         public var lines: [Line]
-        /// How many more there would be.
+        /// The number of further lines that were cut off.
         public var more: Int
 
-        /// The most lines that a group has.
+        /// The maximum number of lines in a group.
         public static let most = 5
 
         init(_ all: [Line] = []) {
@@ -28,11 +28,11 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         }
     }
 
-    /// Something, and what to do about it.
+    /// A line, and what to do about it.
     public struct Line: Sendable, Hashable, Codable {
-        /// What it is.
+        /// The line's text.
         public var what: String
-        /// What to do; empty if nothing is to be done.
+        /// What to do; empty if nothing.
         public var advice: String
 
         init(_ what: String, _ advice: String = "") {
@@ -41,12 +41,12 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         }
     }
 
-    /// The groups with their titles, in the order of the screen.
+    /// The groups with their titles, in display order.
     public var groups: [(title: String, group: Group)] {
         [("Breaks", breaks), ("Changes silently", changes), ("Stays", stays), ("Gets better", gains)]
     }
 
-    /// Nothing yet.
+    /// Creates an empty summary.
     init() { (breaks, changes, stays, gains) = (Group(), Group(), Group(), Group()) }
 
     init(_ swap: Swap, from before: VendorStory, to after: VendorStory, _ experiments: [RunningExperiment]) {
@@ -88,7 +88,7 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         if done > 0 { stays.append(Line("\(done) of \(before.outcomes.count) steps of the story go as they did")) }
         let both = Capability.all.filter { before.capabilities.contains($0) && after.capabilities.contains($0) }
         if !both.isEmpty { stays.append(Line(both.map(\.rawValue).joined(separator: ", "))) }
-        // Only what an application tracks was asked about: exposures and signals aren't tracked.
+        // Only events that applications track were tested: exposures and signals aren't among them.
         let asked = Set(TrackingEvent.examples.map(\.type))
         let taken = TrackingEvent.types.filter {
             asked.contains($0) && before.refusedEvents[$0] == nil && after.refusedEvents[$0] == nil
@@ -107,7 +107,7 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         self.gains = Group(gains)
     }
 
-    /// Fields that the vendor before has and the one after hasn't, of events that both take.
+    /// The fields that the old vendor has and the new one lacks, of events that both accept.
     private static func lostFields(_ before: VendorStory, _ after: VendorStory) -> [Line] {
         var types: [String: [String]] = [:]
         for old in before.fidelity where old.arrivedAs != nil {

@@ -2,30 +2,32 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// What became of events between the adapter, which says that they were delivered, and the vendor; pure.
+/// Compares the events that the adapter reported as delivered with those that the vendor received; pure.
 ///
-/// Events are matched one by one, by all that the vendor's wire tells of them: totals would let a hundred repetitions hide a
-/// hundred losses.
+/// Matches events individually, by everything that the vendor's wire carries: with totals, a hundred repetitions would
+/// hide a hundred losses.
 struct Arrivals {
-    /// How many arrivals were of an event that the vendor had already; `nil` if it can't be told.
+    /// The number of repeated events that the vendor received; `nil` if they can't be recognized.
     private(set) var repeated: Int?
-    /// How many events were said to be delivered and never arrived; `nil` if it can't be told.
+    /// The number of events reported as delivered that never arrived; `nil` if they can't be recognized.
     private(set) var lost: Int?
-    /// What the vendor took, by type, repetitions left out.
+    /// What the vendor received by type, without repetitions.
     private(set) var received: [String: Int] = [:]
 
-    /// What isn't an event of the application's.
+    /// Types that aren't events of the application.
     private static let signs: Set<String> = ["identity", "unknown"]
 
     /// Matches events.
     ///
     /// - Parameters:
-    ///   - delivered: The events that the adapter said were delivered, as a vendor that takes everything would have them.
-    ///   - received: What the vendor took, in the order of arrival.
-    ///   - fields: What its wire tells.
-    ///   - isDisturbed: Whether any exchange ended badly. Two events that nothing tells apart can only be mistaken then.
+    ///   - delivered: The events reported as delivered, as a vendor that accepts everything unchanged would record
+    ///     them.
+    ///   - received: What the vendor received, in the order of arrival.
+    ///   - fields: The fields that its wire carries.
+    ///   - isDisturbed: Whether any exchange failed. Only then can two indistinguishable events be mistaken for each
+    ///     other.
     init(delivered: [Received], received: [Received], fields: Set<Received.Field>, isDisturbed: Bool) {
-        // An age instead of a date tells one event from another only beside the time of sending.
+        // Without a date, an age distinguishes events only together with the time of sending.
         let isDated = received.allSatisfy { Self.signs.contains($0.type) || $0.date != nil }
         let fields = isDated ? fields : fields.subtracting([.date])
         var waiting: [Mark: Int] = [:]
@@ -50,10 +52,10 @@ struct Arrivals {
         lost = isTold ? waiting.values.reduce(0, +) : nil
     }
 
-    /// Takes what has no exact match for an event of its type that the vendor was told otherwise: once for each mark, for a
+    /// Assigns each arrival without an exact match to an event of its type that arrived changed: once per mark, since a
     /// second arrival with the same mark is a repetition.
     ///
-    /// - Returns: How many were repetitions.
+    /// - Returns: The number of repetitions.
     private static func settle(
         _ strangers: [Received],
         _ waiting: inout [Mark: Int],
@@ -70,14 +72,14 @@ struct Arrivals {
             counts[record.type, default: 0] += 1
             guard isEvent else { continue }
             let open = waiting.filter { $0.value > 0 && $0.key.type == record.type }.keys
-            // The one that has most in common, so that what is missing in the end is what is missing.
+            // The most similar event, so that what remains is what is really missing.
             let own = Mark(record, Set(Received.Field.allCases))
             if let best = open.max(by: { $0.likeness(to: own) < $1.likeness(to: own) }) { waiting[best]? -= 1 }
         }
         return again
     }
 
-    /// What tells one event from another, as far as the wire does.
+    /// What distinguishes events on the wire.
     private struct Mark: Hashable {
         var type: String
         var name: String?

@@ -1,21 +1,21 @@
 import ConformanceKit
 import Experimentation
 
-/// Plays a scenario with several vendors and gathers what happened.
+/// Runs a scenario with several vendors and collects the results.
 public struct ComparisonRunner: Sendable {
-    /// Whether vendors share the machine while they are measured.
+    /// Whether vendors run concurrently while they are measured.
     public enum Pace: Sendable {
-        /// One vendor after another, so that latencies can be compared.
+        /// One vendor after another, so that latencies are comparable.
         case oneAfterAnother
-        /// All at once, when latencies don't matter.
+        /// All concurrently, if latencies don't matter.
         case together
     }
 
-    /// How often the story is played with each vendor; latencies are taken over all rounds.
+    /// The number of rounds with each vendor; latencies cover all rounds.
     public var rounds: Int
-    /// Whether vendors share the machine.
+    /// Whether vendors run concurrently.
     public var pace: Pace
-    /// How long one step may take; a vendor that hangs longer ends its story there, and the others go on.
+    /// The time limit of a step; a vendor that exceeds it ends its story there, and the others go on.
     public var stepLimit: Duration
 
     /// The round trip to each vendor that is played; zero for none.
@@ -28,36 +28,36 @@ public struct ComparisonRunner: Sendable {
     /// Creates a runner.
     ///
     /// - Parameters:
-    ///   - rounds: How often the story is played with each vendor; at least once.
-    ///   - pace: Whether vendors share the machine.
-    ///   - stepLimit: How long one step may take in real time.
+    ///   - rounds: The number of rounds with each vendor; at least one.
+    ///   - pace: Whether vendors run concurrently.
+    ///   - stepLimit: The time limit of a step, in real time.
     public init(rounds: Int = 1, pace: Pace = .oneAfterAnother, stepLimit: Duration = .seconds(15)) {
         self.rounds = max(1, rounds)
         self.pace = pace
         self.stepLimit = stepLimit
     }
 
-    /// How far a run has come.
+    /// The progress of a run.
     public struct Progress: Sendable, Hashable {
         /// The vendor.
         public var vendor: String
-        /// The round, counting up from 1.
+        /// The round, counting from 1.
         public var round: Int
-        /// The step that begins, counting up from 1.
+        /// The step that begins, counting from 1.
         public var step: Int
-        /// How many steps there are.
+        /// The number of steps.
         public var steps: Int
     }
 
-    /// Plays the scenario.
+    /// Runs the scenario.
     ///
-    /// It always ends, and with a story for each vendor: one that can't be opened, hangs or breaks has its reason in
-    /// ``VendorStory/failure``.
+    /// Always ends with a story for each vendor: for one that can't be opened, hangs or breaks, ``VendorStory/failure``
+    /// has the reason.
     ///
     /// - Parameters:
     ///   - scenario: The scenario.
     ///   - subjects: The vendors, in the order of the report.
-    ///   - progress: Told of each step as it begins.
+    ///   - progress: Called as each step begins.
     /// - Returns: The stories, in the vendors' order.
     public func run(
         _ scenario: Scenario,
@@ -198,7 +198,7 @@ public struct ComparisonRunner: Sendable {
         return (story, durations, isNetworked)
     }
 
-    /// How much of the story's time passed between turning the kill switch on and the first sign that it was noticed.
+    /// The scenario time between turning the kill switch on and the first sign that it was noticed.
     private static func secondsToNotice(_ scenario: Scenario, _ outcomes: [StepOutcome]) -> Int? {
         var passed: Int?
         for outcome in outcomes {

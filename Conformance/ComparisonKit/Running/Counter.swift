@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Gives ids that look like any other and are the same in every run.
+/// Generates ids in a realistic form that are the same in every run.
 final class Counter: Sendable {
     private let count = Mutex<UInt32>(0)
 

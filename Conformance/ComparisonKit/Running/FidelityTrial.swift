@@ -1,17 +1,17 @@
 import ConformanceKit
 import Experimentation
 
-/// Tracks one event of each type, and looks at what of it the vendor has.
+/// Tracks one event of each type, and determines what of it reaches the vendor.
 struct FidelityTrial: Sendable {
     let subject: any ConformanceSubject
     let world: World
 
-    /// Something that an application adds to every event.
+    /// An attribute that the application adds to every event.
     private static let added: Attributes = ["colour": "red"]
 
-    /// Plays it.
+    /// Runs the trial.
     ///
-    /// - Returns: One result for each type of event.
+    /// - Returns: A result per event type.
     /// - Throws: When the stand-in doesn't work.
     func play() async throws -> [EventFidelity] {
         let stage = try await subject.open(world)

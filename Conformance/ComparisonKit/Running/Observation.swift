@@ -1,21 +1,21 @@
 import ConformanceKit
 import Experimentation
 
-/// What can be seen of a session and its vendor at a moment.
+/// The observable state of a session and its vendor at one moment.
 struct Glimpse {
     var identity: Identity?
     var values: [String: FlagValue] = [:]
     var places: [String: String] = [:]
     var pending = 0
-    /// How much the vendor has taken; counted only before the steps that ask for it.
+    /// How much the vendor has received; counted only before steps that need it.
     var received = 0
 }
 
 extension Scenario.Action {
-    /// How many events this tracks.
+    /// The number of events that this action tracks.
     var events: Int { if case .track(let events, let times) = self { events.count * times } else { 0 } }
 
-    /// Whether what the vendor has taken by then must be known.
+    /// Whether the number of events received by then is needed.
     var asksForReceived: Bool {
         switch self {
         case .logIn, .consent, .arrive: true
@@ -24,7 +24,7 @@ extension Scenario.Action {
     }
 }
 
-/// Gathers, step by step, what a story shows beside the steps themselves; pure.
+/// Collects the findings of a scenario step by step; pure.
 struct Observation {
     private var offline: Findings.Offline?
     private var isAway = false
@@ -32,13 +32,13 @@ struct Observation {
     private var isPlaceOpen = false
     private var withdrawn: (received: Int, end: Int?, finding: Findings.Withdrawal)?
 
-    /// Takes a step.
+    /// Records a step.
     ///
     /// - Parameters:
-    ///   - action: What was done.
-    ///   - outcome: What became of it.
-    ///   - before: What could be seen before.
-    ///   - after: What can be seen now.
+    ///   - action: The action.
+    ///   - outcome: Its outcome.
+    ///   - before: The state before.
+    ///   - after: The state after.
     mutating func note(_ action: Scenario.Action, _ outcome: StepOutcome, from before: Glimpse, to after: Glimpse) {
         if isAway { noteAbsence(action, outcome) }
         switch action {
@@ -54,11 +54,11 @@ struct Observation {
         }
     }
 
-    /// What it comes to, now that the story is over.
+    /// Returns the findings at the end.
     ///
     /// - Parameters:
-    ///   - received: What the vendor took, in order.
-    ///   - ledger: The accounts at the end.
+    ///   - received: What the vendor received, in order.
+    ///   - ledger: The final ledger.
     /// - Returns: The findings.
     func findings(received: [Received], ledger: Ledger) -> Findings {
         var findings = Findings(offline: offline)
@@ -121,7 +121,7 @@ struct Observation {
     private mutating func noteWithdrawal(_ outcome: StepOutcome, from before: Glimpse, to after: Glimpse) {
         let finding = Findings.Withdrawal(
             purged: max(0, outcome.events.purged),
-            // What this step accepted is the vendor's own signal.
+            // The events accepted by this step are the vendor's own signal.
             waiting: max(0, after.pending - max(0, outcome.events.accepted)),
             flags: before.values.count,
             flagsKept: before.values.count { after.values[$0.key] == $0.value }

@@ -2,9 +2,9 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// One story being played with one vendor.
+/// A run of a scenario with one vendor.
 ///
-/// An actor, because steps come one after another and a step that hangs is left behind.
+/// An actor, because steps run one after another and a hanging step is abandoned.
 actor Performance {
     private let subject: any ConformanceSubject
     private let stage: any SubjectStage
@@ -43,17 +43,17 @@ actor Performance {
         outbox = StepwiseOutbox(kept.outbox)
         store = ClientStore(outbox: outbox, state: kept.state)
         let counter = Counter()
-        // Ids of one length and chance without chance: the same story takes the same bytes again.
+        // Ids of one length and a fixed jitter: the same scenario takes the same number of bytes every time.
         environment = ClientEnvironment(time: time, makeID: { counter.nextID() }, jitter: { 0.5 })
     }
 
-    /// How much longer a step may take for each event in it or waiting; far longer than it does.
+    /// The additional time allowed for each event that a step tracks or delivers; far more than needed.
     static let each = Duration.milliseconds(10)
 
-    /// How many events wait, which the next step may have to deliver.
+    /// The number of waiting events that the next step may have to deliver.
     var pending: Int { ledger.pending }
 
-    /// Plays one step.
+    /// Runs a step.
     func play(_ step: Scenario.Step, number: Int) async throws -> (outcome: StepOutcome, duration: Duration) {
         var outcome = StepOutcome(step: number)
         var before = glimpse()
@@ -76,7 +76,7 @@ actor Performance {
         return (outcome, duration)
     }
 
-    /// Ends the story and tells what came of it in all.
+    /// Ends the run and completes the story.
     func conclude(_ story: inout VendorStory) async {
         let client = client
         _ = try? await Bounded.run(for: .seconds(5)) { await client?.shutdown(within: .milliseconds(200)) }
@@ -109,7 +109,7 @@ actor Performance {
             defer { outbox.endFilling() }
             for _ in 0..<times {
                 for event in events { try await session.track(event) }
-                // A moment each, so that a date on the wire tells one from the next.
+                // A moment each, so that dates on the wire distinguish the events.
                 if times > 1 { time.push(by: .milliseconds(1)) }
             }
         case .flush:
@@ -145,7 +145,7 @@ actor Performance {
     private func logIn(_ user: User) async throws {
         let session = try current()
         var identity = user.identity
-        // Whoever was here was this user, before anybody knew.
+        // The user so far was this user, before anyone knew.
         if identity.anonymousID == nil { identity.anonymousID = session.user.anonymousID ?? session.user.id }
         try await session.link(to: identity)
         if !user.attributes.isEmpty { try session.update(user.attributes) }
@@ -220,7 +220,7 @@ actor Performance {
             )
             outcome.note = subject.variationCaveat
         }
-        // The user has a place all the same; the matrix of capabilities says that it isn't told.
+        // The user has an assignment all the same; the capability matrix says that exposures aren't reported.
         if let place, let client, !client.supports(TrackingEvent(.exposure(Exposure(assignment: place)))) { return }
         try session.expose(place?.experiment.id ?? id)
     }
@@ -237,7 +237,7 @@ actor Performance {
         return glimpse
     }
 
-    /// Waits until nothing goes over the wire any more: what a step sets off in the background belongs to it.
+    /// Waits until the wire is quiet: what a step triggers in the background belongs to it.
     private func settle() async throws {
         await waitForRules()
         var quiet = 0
@@ -268,7 +268,7 @@ actor Performance {
             outcome.exchanges.append(exchange.number)
         }
         seenExchanges += exchanges.count
-        // The client's own accounts, because they take in what has only been noted; after a restart the store's do.
+        // The client's ledger includes pending notes; without a client, after a restart, the store's has to do.
         let now: Ledger
         if let client { now = try await client.ledger() } else { now = try await store.outbox.ledger() }
         outcome.events = EventCount(from: ledger, to: now)

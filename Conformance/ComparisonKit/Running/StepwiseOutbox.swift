@@ -2,10 +2,10 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// An outbox that gives nothing away while a step puts events into it.
+/// An outbox that hands nothing out while a step puts events into it.
 ///
-/// A vendor that takes events by the hundred would otherwise get as many in the first request as were there when the
-/// threads came to it, and the same story would be told differently each time.
+/// A vendor that takes events by the hundred would otherwise get a first batch whose size depends on thread scheduling,
+/// and the results would differ between runs.
 final class StepwiseOutbox: OutboxStoreDecorator {
     let base: any OutboxStore
     /// Closed while a step puts events in.
@@ -20,13 +20,13 @@ final class StepwiseOutbox: OutboxStoreDecorator {
 
     init(_ base: any OutboxStore) { self.base = base }
 
-    /// The events that the adapter said were delivered, in that order.
+    /// The events that the adapter reported as delivered, in that order.
     var delivered: [Envelope] { watched.withLock { $0.delivered } }
 
-    /// Begins a step that puts events in.
+    /// Starts a step that puts events in.
     func beginFilling() { filling.withLock { $0 = $0 ?? AsyncGate() } }
 
-    /// Ends it, and lets go of whoever wants them.
+    /// Ends the step and releases waiting readers.
     func endFilling() {
         let gate = filling.withLock { gate in
             defer { gate = nil }

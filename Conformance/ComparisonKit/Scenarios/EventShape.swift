@@ -2,23 +2,23 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// The written form of one type of event: its fields, for help texts and for refusing what nobody would read.
+/// The document format of an event type: its fields, for help texts and for rejecting unknown ones.
 public struct EventShape: Sendable, Hashable {
     /// A field of an event.
     public struct Field: Sendable, Hashable {
         /// The name.
         public var name: String
-        /// What it holds, for a person.
+        /// A description of its content.
         public var holds: String
-        /// Whether it must be there.
+        /// Whether it is required.
         public var isRequired: Bool
     }
 
-    /// The event's type, as `TrackingEvent.type` has it.
+    /// The event's type, as in `TrackingEvent.type`.
     public var type: String
-    /// What the event says, in a few words.
+    /// What the event means, as a phrase.
     public var summary: String
-    /// Its own fields; `attributes` is everybody's.
+    /// Its own fields; every event also has `attributes`.
     public var fields: [Field]
 
     /// The shapes of all types, in the order of the documentation.
@@ -82,7 +82,7 @@ public struct EventShape: Sendable, Hashable {
         ),
     ]
 
-    /// The shape of one type, or `nil`.
+    /// Returns the shape of a type; `nil` if it is unknown.
     public static func of(_ type: String) -> EventShape? { all.first { $0.type == type } }
 
     private static func shape(_ type: String, _ summary: String, _ fields: Field...) -> EventShape {
@@ -110,12 +110,12 @@ public struct EventShape: Sendable, Hashable {
 }
 
 extension TrackingEvent {
-    /// Reads an event's written form and refuses the fields that its type doesn't have.
+    /// Parses an event and rejects fields that its type doesn't have.
     ///
     /// - Parameters:
-    ///   - value: The event as it was written.
+    ///   - value: The event's document.
     ///   - document: The document's name, for errors.
-    ///   - path: The event's place in it.
+    ///   - path: The event's path in it.
     /// - Throws: An error that names the field and what was expected.
     public init(document value: FlagValue, named document: String, at path: String) throws(DocumentError) {
         var reader = try DocumentReader(value, named: document, at: path)
@@ -139,7 +139,7 @@ extension TrackingEvent {
         }
     }
 
-    /// Refuses fractions where things are counted; the decoder would not say where.
+    /// Rejects fractions in counts, since the decoder's error wouldn't name the place.
     private static func expectWholeNumbers(
         in value: FlagValue,
         named document: String,

@@ -2,7 +2,7 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// A strict reader of JSON that remembers lines.
+/// A strict JSON parser that keeps track of lines.
 struct JSONText {
     private let bytes: [UInt8]
     private let name: String
@@ -16,7 +16,7 @@ struct JSONText {
         self.name = name
     }
 
-    /// Reads the whole text as one value.
+    /// Parses the whole text as one value.
     mutating func document() throws(DocumentError) -> FlagValue {
         guard bytes.count <= SourceDocument.largest else {
             throw refused("is larger than \(SourceDocument.largest >> 20) MB")
@@ -115,7 +115,7 @@ struct JSONText {
         let raw = bytes[start..<position]
         position += 1
         if !raw.contains(UInt8(ascii: "\\")), let text = String(validating: raw, as: UTF8.self) { return text }
-        // Escapes are Foundation's to undo: surrogate pairs and their errors are its business.
+        // Escapes are left to Foundation, which handles surrogate pairs and their errors.
         let quoted = Data([UInt8(ascii: "\"")] + raw + [UInt8(ascii: "\"")])
         guard let text = try? JSONDecoder().decode(String.self, from: quoted) else {
             throw refused("expected a text in UTF-8 with valid escapes")

@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// What must be so at each moment of a story for the next step to make sense; pure.
+/// The preconditions of a scenario's steps; pure.
 struct Plot {
     private let world: World
     private var userID: String?
@@ -14,7 +14,7 @@ struct Plot {
         isKillSwitchOn = world.isKillSwitchOn
     }
 
-    /// Takes a step, or says why it contradicts what went before.
+    /// Applies a step; returns why it contradicts earlier ones, or `nil`.
     mutating func play(_ action: Scenario.Action) -> String? {
         switch action {
         case .arrive(let id):

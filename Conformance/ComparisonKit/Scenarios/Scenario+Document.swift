@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 
 extension Scenario {
-    /// Reads a scenario from a document.
+    /// Parses a scenario from a document.
     ///
     /// - Throws: An error that names the document, the line, the key and what was expected.
     public init(_ source: SourceDocument) throws(DocumentError) {
@@ -48,7 +48,7 @@ extension Scenario {
         return world
     }
 
-    /// The written form, to be read back by ``init(_:)``.
+    /// The document form, as read by ``init(_:)``.
     public var document: FlagValue {
         let named = World.named.contains(world)
         var members: [String: FlagValue] = [
@@ -61,7 +61,7 @@ extension Scenario {
 }
 
 extension Scenario: Codable {
-    /// Decodes the written form.
+    /// Decodes the document form.
     public init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer().decode(FlagValue.self)
         do {
@@ -73,7 +73,7 @@ extension Scenario: Codable {
         }
     }
 
-    /// Encodes the written form.
+    /// Encodes the document form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(document)
@@ -190,7 +190,7 @@ extension Scenario.Step {
         values.count == 1 ? values[0] : .array(values)
     }
 
-    // An event that has been read can be written: it came from JSON.
+    // An event that was parsed from JSON can be encoded again.
     private static func document(of event: TrackingEvent) -> FlagValue {
         let bytes = (try? JSONEncoder().encode(event)) ?? Data()
         return (try? JSONDecoder().decode(FlagValue.self, from: bytes)) ?? .null

@@ -3,10 +3,10 @@ import Experimentation
 import Foundation
 
 extension Scenario {
-    /// The scenarios that come with the framework; the first is the default.
+    /// The built-in scenarios; the first is the default.
     public static let shipped: [Scenario] = [.checkout, .login, .offlineStart, .killSwitch, .blackFriday]
 
-    /// The default: a user decides, buys, meets a failing vendor and withdraws consent.
+    /// The default: a user gets decisions, buys, meets a failing vendor and withdraws consent.
     public static let checkout = Scenario(
         name: "checkout",
         title: "A shop tries a new checkout",
@@ -49,7 +49,7 @@ extension Scenario {
         ]
     )
 
-    /// An anonymous user signs in with a full cart.
+    /// An anonymous user logs in with a full cart.
     public static let login = Scenario(
         name: "login",
         title: "Signing in in the middle",
@@ -77,7 +77,7 @@ extension Scenario {
         ]
     )
 
-    /// The application starts without a network, first with and then without what an earlier run stored.
+    /// The application starts offline, first with and then without data stored by an earlier run.
     public static let offlineStart = Scenario(
         name: "offline-start",
         title: "Starting without a network",
@@ -135,7 +135,7 @@ extension Scenario {
         ]
     )
 
-    /// A great many events while the vendor can't keep up.
+    /// A large number of events while the vendor can't keep up.
     public static let blackFriday = Scenario(
         name: "black-friday",
         title: "Black Friday",
@@ -171,7 +171,7 @@ extension Scenario {
 }
 
 extension Order {
-    /// One teapot, paid with shipping.
+    /// An order of one teapot, with shipping.
     fileprivate static let teapotOrder = Order(
         id: "order-1",
         lines: [LineItem(item: .teapot)],

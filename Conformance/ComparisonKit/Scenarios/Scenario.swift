@@ -1,22 +1,22 @@
 import ConformanceKit
 import Experimentation
 
-/// A story that is played with every vendor: what the vendors hold at its beginning, and what happens then.
+/// A scenario to run with every vendor: the initial world, and the steps.
 public struct Scenario: Sendable, Hashable {
-    /// A short name, as file names and reports write it.
+    /// A short name, as used in file names and reports.
     public var name: String
-    /// What the story is, in a line.
+    /// The title.
     public var title: String
-    /// The story in a few sentences.
+    /// The scenario in a few sentences.
     public var summary: String
-    /// What each vendor's back end holds at the beginning.
+    /// The initial world of each vendor.
     public var world: World
-    /// What happens, in order.
+    /// The steps, in order.
     public var steps: [Step]
 
-    /// How many steps a scenario may have.
+    /// The maximum number of steps.
     public static let longest = 500
-    /// How many events a scenario may track in all.
+    /// The maximum number of events tracked in total.
     public static let mostEvents = 20_000
 
     /// Creates a scenario.
@@ -28,45 +28,45 @@ public struct Scenario: Sendable, Hashable {
         self.steps = steps
     }
 
-    /// One thing that happens.
+    /// A step of a scenario.
     public struct Step: Sendable, Hashable {
-        /// What happens, for a person.
+        /// The title.
         public var title: String
-        /// What is done.
+        /// The action.
         public var action: Action
 
-        /// Creates a step; without a title the action speaks for itself.
+        /// Creates a step; the title defaults to a description of the action.
         public init(_ title: String? = nil, _ action: Action) {
             self.title = title ?? action.sentence
             self.action = action
         }
     }
 
-    /// What a step does.
+    /// The action of a step.
     public enum Action: Sendable, Hashable {
-        /// A user of the world opens the application; later steps are this user's.
+        /// A user of the world opens the application; later steps belong to this user.
         case arrive(userID: String)
-        /// The application asks for fresh decisions.
+        /// The application refreshes its decisions.
         case refresh
         /// The application reads a flag.
         case read(flag: String, default: FlagValue)
-        /// The application says that the user saw an experiment.
+        /// The application records that the user saw an experiment.
         case see(experiment: String)
-        /// The application tracks events, all of them as often as it is said.
+        /// The application tracks events, repeating the whole list.
         case track([TrackingEvent], times: Int)
-        /// The application delivers what waits.
+        /// The application delivers all waiting events.
         case flush
         /// The vendor begins to fail.
         case fault([WorldFault])
-        /// The vendor goes off the network, or comes back.
+        /// The vendor becomes unreachable, or reachable again.
         case network(isReachable: Bool)
-        /// Somebody turns the vendor's kill switch.
+        /// The vendor's kill switch is turned on or off.
         case killSwitch(isOn: Bool)
-        /// The user says yes or no to tracking.
+        /// The user grants or denies consent.
         case consent(Consent)
-        /// The application ends and starts again, with what it stored.
+        /// The application restarts with its stored data.
         case restart
-        /// The user, anonymous so far, signs in; without an anonymous id of its own the earlier id becomes it.
+        /// The anonymous user logs in; if they have no anonymous id, the earlier id becomes it.
         case logIn(User)
         /// Time passes.
         case wait(seconds: Int)
@@ -74,7 +74,7 @@ public struct Scenario: Sendable, Hashable {
 }
 
 extension Scenario.Action {
-    /// The key that the action has in a document.
+    /// The action's key in documents.
     public var key: String {
         switch self {
         case .arrive: "arrive"
@@ -99,7 +99,7 @@ extension Scenario.Action {
         "logIn", "wait",
     ]
 
-    /// What is done, in a few words.
+    /// The action as a phrase.
     public var sentence: String {
         switch self {
         case .arrive(let userID): "\(userID) arrives"

@@ -1,18 +1,18 @@
 import ConformanceKit
 import Experimentation
 
-/// A document that people wrote, as a value, with the line of every key: so that an error can say where it is.
+/// A parsed document with the line of every key, so that errors can name the place.
 public struct SourceDocument: Sendable, Hashable {
-    /// The document's name for a person; a file's path, mostly.
+    /// The document's name for messages, usually a file path.
     public var name: String
-    /// What the document says.
+    /// The content.
     public var value: FlagValue
-    /// The line of each place in ``value``, counting from 1, by its path as `steps[2].read`.
+    /// The line of each value, counting from 1, by paths such as `steps[2].read`.
     public var lines: [String: Int]
 
-    /// How deep a document may be nested.
+    /// The maximum depth of nesting.
     public static let deepest = 64
-    /// How many bytes a document may have.
+    /// The maximum size, in bytes.
     public static let largest = 4 << 20
 
     /// Creates a document.
@@ -24,10 +24,10 @@ public struct SourceDocument: Sendable, Hashable {
 
     /// Parses JSON.
     ///
-    /// Refuses what `JSONDecoder` lets pass: a key that is there twice and numbers that aren't finite.
+    /// Rejects what `JSONDecoder` accepts: duplicate keys and numbers that aren't finite.
     ///
     /// - Parameters:
-    ///   - json: The text in UTF-8.
+    ///   - json: The JSON in UTF-8.
     ///   - name: The document's name, for errors.
     /// - Throws: An error that names the document, the line and what was expected there.
     public init(json: some Sequence<UInt8>, name: String) throws(DocumentError) {
@@ -36,9 +36,9 @@ public struct SourceDocument: Sendable, Hashable {
         self.init(name: name, value: value, lines: parser.lines)
     }
 
-    /// Adds the line to an error that names a place in this document.
+    /// Adds the line to an error about a path in this document.
     ///
-    /// A key that is missing has no line; its object's is named then.
+    /// A missing key has no line, so its object's is used.
     public func locating(_ error: DocumentError) -> DocumentError {
         guard error.document == name else { return error }
         var path = Substring(error.path)
@@ -52,7 +52,7 @@ public struct SourceDocument: Sendable, Hashable {
         }
     }
 
-    /// Reads something from the document, with lines in the errors.
+    /// Reads from the document, adding lines to errors.
     public func read<Value>(
         _ body: (inout DocumentReader) throws(DocumentError) -> Value
     ) throws(DocumentError) -> Value {

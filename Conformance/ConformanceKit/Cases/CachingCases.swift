@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// Promise 5: the last good decisions outlive any bad answer, as stale and with their age.
+    /// Promise 5: the last good decisions outlive any bad answer, marked as stale and with their age.
     static let caching: [ConformanceCase] =
         outliving + firstAnswers + [
             ConformanceCase(
@@ -183,7 +183,7 @@ extension ConformanceCase {
             },
         ]
 
-    /// What may be wrong with an answer, with a name for it.
+    /// The ways in which an answer can be bad, with a name for each.
     static let badAnswers: [(name: String, words: String, kind: WorldFault.Kind)] = [
         ("a-500", "a failing vendor (500)", .status(500)),
         ("a-503", "an overloaded vendor (503)", .status(503, retryAfter: 1)),
@@ -271,7 +271,7 @@ extension ConformanceCase {
 }
 
 extension Probe {
-    /// How long this vendor's decisions are good; `nil` where there are none or nothing is said.
+    /// How long this vendor's decisions are valid; `nil` if it gives no decisions or no lifetime.
     public func lifetime() async throws -> Duration? {
         switch try await roles().decisions {
         case .asked(let source): source.freshness.lifetime

@@ -1,5 +1,5 @@
 extension ConformanceCase {
-    /// Every neutral case, in the order of the contract; their names are unique and never change.
+    /// Every neutral case, in the order of the contract; names are unique and never change.
     public static let all: [ConformanceCase] =
         evaluation + types + snapshots + caching + experiments + exposures + delivery + events + outages + consent
         + lifeCycle
@@ -13,6 +13,6 @@ extension ConformanceCase {
     /// `docs/conformance-cases.md` says what changed.
     public static let suiteVersion = "2.1"
 
-    /// The cases that read only and may run against a vendor's real account.
+    /// The read-only cases, which may run against a vendor's real account.
     public static let live: [ConformanceCase] = all.filter(\.isSafeLive)
 }

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 extension ConformanceCase {
-    /// Promises 3, 10, 14 and 18 where something changes while it is used: decisions, variations, credentials.
+    /// Promises 3, 10, 14 and 18 when something changes while in use: decisions, variations, credentials.
     static let changes: [ConformanceCase] = [
         ConformanceCase(
             "changes/told-to-observers",
@@ -36,7 +36,7 @@ extension ConformanceCase {
             try await probe.change { $0.flags[0].value = "Good day!" }
             let client = try await probe.client()
             try await probe.eventually("the change is fetched", pushing: interval * 1.2) {
-                // Rules are shared by all; who is asked for by itself is a session's user.
+                // Rulesets are shared by all readers; a source that polls by itself asks for the users of sessions.
                 [session.string("welcome", default: "x"), client.string("welcome", default: "x", for: .ada)]
                     .contains("Good day!")
             }
@@ -54,7 +54,7 @@ extension ConformanceCase {
             }
             let session = try await probe.readySession()
             let recorder = ChangeRecorder(session)
-            // One that is told before anybody listens is told to nobody.
+            // A change announced before the client listens is lost, so each round changes the world again.
             var number = 0
             try await probe.eventually("the change is read") {
                 number += 1
@@ -98,7 +98,7 @@ extension ConformanceCase {
         ) { probe in
             let session = try await probe.readySession()
             try await probe.setReachable(false)
-            // Away from the machine's time, which a stand-in may put in the place of the event's.
+            // Keeps the event's time apart from the machine's, which a stand-in could record instead.
             probe.push(.seconds(7_200))
             let happened = probe.time.now
             _ = session.string("checkout-color", default: "?")
@@ -142,7 +142,7 @@ extension ConformanceCase {
                 try await probe.trackMarks(number...number, in: session)
                 try await probe.tryOnce()
             }
-            // Pushes that nothing follows would make the events too old for some vendors.
+            // Pushes that lead to no delivery would make the events too old for some vendors.
             try await probe.eventually("all five arrive", pushing: .seconds(1_000)) {
                 try await Probe.first(probe.marks()).count == 5
             }
@@ -164,7 +164,7 @@ extension ConformanceCase {
             }
             try await probe.inject(WorldFault(.status(401), on: .events, times: 1))
             try await probe.trackMarks(2...3, in: session)
-            // No more than this attempt and the next: nobody has to mend the settings first.
+            // Only this attempt and the next: delivery must resume without anyone fixing the settings first.
             try await probe.deliverAll(rounds: 2)
             probe.expect(Probe.first(try await probe.marks()), equals: [1, 2, 3], "what the vendor took")
             let again = try await probe.exchanges(.authentication).count
@@ -179,7 +179,7 @@ extension ConformanceCase {
     )
 }
 
-/// Hears what changes in a session.
+/// Records the changes of a session.
 private final class ChangeRecorder: Sendable {
     private let state = Mutex<[Set<String>]>([])
 
@@ -193,12 +193,12 @@ private final class ChangeRecorder: Sendable {
         }
     }
 
-    /// The flags of each change.
+    /// The flags of each change, in order.
     var flags: [Set<String>] { state.withLock { $0 } }
 }
 
 extension Probe {
-    /// How often this vendor is asked by itself; `nil` where it isn't.
+    /// How often the client polls this vendor; `nil` if it doesn't.
     fileprivate func polling() async throws -> Duration? {
         switch try await roles().decisions {
         case .asked(let source): source.freshness.polling

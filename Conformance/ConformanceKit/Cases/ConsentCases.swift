@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension ConformanceCase {
-    /// Promises 16 and 17: consent holds, releases and purges; linking keeps and resumes.
+    /// Promises 16 and 17: consent holds, releases and purges events; linking preserves data and resumes.
     static let consent: [ConformanceCase] = [
         delivery(
             "consent/unknown",
@@ -31,7 +31,7 @@ extension ConformanceCase {
             fields: [.date]
         ) { probe in
             let session = try await probe.session(for: .cleo)
-            // Away from the machine's time, which a stand-in may put in the place of the event's.
+            // Keeps the event's time apart from the machine's, which a stand-in could record instead.
             probe.push(.seconds(7_200))
             let happened = probe.time.now
             try await probe.trackMarks(1...1, in: session)
@@ -129,7 +129,7 @@ extension ConformanceCase {
             var user = User.ada
             user.consent = .denied
             let session = try await probe.session(for: user)
-            // Refused, it is told that the denial is carried out.
+            // The rejection shows that the denial is in effect.
             let event = try await probe.event(3)
             await probe.expectError("track", .consentDenied) { try await session.track(event) }
             probe.expect(try await probe.ledger().purged, equals: 2, "purged")
@@ -286,7 +286,7 @@ extension ConformanceCase {
                 let known = Identity(id: id, anonymousID: name, isAuthenticated: true)
                 try await session.link(to: known, criteria: ["email": "\(id)@example.com"])
             }
-            // Once undisturbed, to see how many requests it takes this vendor.
+            // An undisturbed run shows how many requests linking takes with this vendor.
             try await link("guest-1", to: "ada")
             let whole = try await probe.exchanges(.identity).count
             guard whole > 1 else { throw CaseDoesNotApply("\(probe.subject.name) links in one step") }

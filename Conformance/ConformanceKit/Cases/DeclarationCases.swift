@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension ConformanceCase {
-    /// Capabilities that no other line of the contract asks for, so that none can be declared, or passed over, unseen.
+    /// Capabilities that no other line of the contract covers, so that each is checked whether it is declared or not.
     static let declarations: [ConformanceCase] = [
         ConformanceCase(
             "evaluation/metadata",
@@ -32,7 +32,7 @@ extension ConformanceCase {
             let session = try await probe.readySession()
             let other = try await probe.session(for: .ben)
             try await probe.setReachable(false)
-            // It can't be brought up to date, but what is needed for a decision is here.
+            // Refreshing may fail, but everything needed for a decision is on the device.
             await probe.refresh(other)
             probe.expect(other.string("welcome", default: "none"), equals: "Hello!", "what another user reads")
             probe.expect(session.string("welcome", default: "none"), equals: "Hello!", "what the first user reads")

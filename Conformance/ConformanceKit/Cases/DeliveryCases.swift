@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension ConformanceCase {
-    /// Promises 11 and 12: nothing accepted is lost, and the accounts balance.
+    /// Promises 11 and 12: nothing accepted is lost, and the ledger balances.
     static let delivery: [ConformanceCase] = [
         delivery("delivery/one-event", 11, "An event that was accepted reaches the vendor once", probes: .tracking) {
             probe in
@@ -85,7 +85,7 @@ extension ConformanceCase {
         delivery("delivery/survives-a-kill", 11, "An event is accepted durably: after a kill it is delivered") {
             probe in
             try await probe.setReachable(false)
-            // Nothing is under way at the kill: that is the next case.
+            // Offline, so that nothing is in flight at the kill: that is the next case.
             await (try await probe.client()).setConnectivity(.offline)
             let session = try await probe.session()
             try await probe.trackMarks(1...3, in: session)
@@ -159,7 +159,7 @@ extension ConformanceCase {
             probe in
             try await probe.setReachable(false)
             let session = try await probe.session()
-            // Away from the machine's time, which a stand-in may put in the place of the event's.
+            // Keeps the event's time apart from the machine's, which a stand-in could record instead.
             probe.push(.seconds(7_200))
             let happened = probe.time.now
             try await probe.trackMarks(1...1, in: session)
@@ -297,7 +297,7 @@ extension ConformanceCase {
 }
 
 extension Probe {
-    /// How long this vendor's events wait at most.
+    /// The longest time that this vendor's events wait before delivery.
     public func interval() async throws -> Duration {
         let roles = try await roles()
         let sinks = [roles.events].compactMap { $0 } + roles.furtherRoutes.map(\.sink)

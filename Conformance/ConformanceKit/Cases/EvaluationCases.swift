@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// Promise 1: reading never throws, blocks or crashes; what can't be answered is the default with a code.
+    /// Promise 1: reading never throws, blocks or crashes; what can't be answered is the default with an error code.
     static let evaluation: [ConformanceCase] = [
         ConformanceCase(
             "evaluation/boolean-values",
@@ -214,7 +214,7 @@ extension ConformanceCase {
             let value = deep
             await probe.expectError("the attribute", .invalidContext) { try session.update(["deep": value]) }
             probe.expect(session.user.attributes["deep"] == nil, "the attribute must not be kept")
-            // Taken apart level by level: releasing it at once would use the stack.
+            // Dismantled level by level: releasing it at once recurses and could overflow the stack.
             while case .array(let inner) = deep { deep = inner.first ?? .null }
         },
         ConformanceCase(
@@ -311,7 +311,7 @@ extension ConformanceCase {
             let provider = try await probe.provider()
             probe.expect(provider.capabilities, equals: probe.subject.capabilities, "the capabilities")
             let roles = try await probe.roles()
-            // A role may also be there for another vendor behind this one.
+            // A role may also belong to another vendor behind this one.
             let all = provider.capabilities.union(probe.subject.capabilitiesOfOthers)
             func declares(_ these: Capability...) -> Bool { !all.isDisjoint(with: these) }
             probe.expect(declares(.flags, .experiments), equals: roles.decisions != nil, "decisions and their role")

@@ -2,8 +2,7 @@ import Experimentation
 import Foundation
 
 extension ConformanceCase {
-    /// Promise 11 for every kind of event: what the vendor has a word for arrives with what belongs to it, and what it
-    /// has none for is refused.
+    /// Promise 11 for every type of event: what the vendor supports arrives complete, and the rest is refused.
     static let events: [ConformanceCase] =
         examples.map { example in
             ConformanceCase(
@@ -167,7 +166,7 @@ extension ConformanceCase {
             },
         ]
 
-    /// One of each type of event that an application tracks by itself.
+    /// One event of each type that applications track themselves.
     package static let examples: [TrackingEvent] = [
         .custom("spun-wheel", value: 3), .screenView("home"), .pageView("https://shop.example/tea?a=1&b=2"),
         .goalCompleted("newsletter"), .goalAbandoned("newsletter"), .viewItem(.mug), .viewItemDetail(.teapot),
@@ -207,7 +206,7 @@ extension ConformanceCase {
     }
 }
 
-/// Takes campaigns on the main actor.
+/// Collects campaigns on the main actor.
 private final class CampaignInbox: Sendable {
     @MainActor var campaigns: [Campaign] = []
     @MainActor func take(_ campaign: Campaign) { campaigns.append(campaign) }

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// Promises 8 and 9: assignments, their stickiness, holdouts, control groups, forced users and overrides.
+    /// Promises 8 and 9: assignments, stickiness, holdouts, control groups, forced users and overrides.
     static let experiments: [ConformanceCase] = [
         ConformanceCase(
             "experiments/everybody-in-one-variation",
@@ -86,8 +86,8 @@ extension ConformanceCase {
                 let session = try await probe.readySession(for: User(id: "person-\(number)", consent: .granted))
                 if session.string("checkout-color", default: "?") == "green" { green += 1 }
             }
-            // Pearson's chi-square with one degree of freedom: a fair split fails once in a thousand sets of users, and the
-            // set is fixed; of 30 to 70 all but one in ten million sets would tell.
+            // Pearson's chi-squared test with one degree of freedom. A fair split fails for one in a thousand sets of
+            // users, and the set is fixed; a split of 30 to 70 is detected in all but one in ten million sets.
             let half = Double(count) / 2
             let distance = Double(green) - half
             let chiSquare = 2 * distance * distance / half
@@ -293,7 +293,7 @@ extension ConformanceCase {
         },
     ]
 
-    /// A checkout experiment that changes two flags.
+    /// A checkout experiment that controls two flags.
     static let twoFlags = World.shop.changing {
         $0.name = "two-flags"
         $0.flags.append(
@@ -303,7 +303,7 @@ extension ConformanceCase {
 }
 
 extension World.Experiment {
-    /// Gives all the weight to the variation that a reader of this value isn't in.
+    /// Moves all the weight to the variation that a reader of this value is not in.
     fileprivate mutating func swapWeights(for color: String) {
         for index in variations.indices {
             let isMine = variations[index].id == (color == "green" ? "green" : "control")

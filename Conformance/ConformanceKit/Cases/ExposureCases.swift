@@ -159,7 +159,7 @@ extension ConformanceCase {
         exposure("exposures/survive-a-kill", "An exposure that was recorded is delivered after a kill") { probe in
             let session = try await probe.readySession()
             try await probe.setReachable(false)
-            // Nothing is under way at the kill: what is may arrive twice.
+            // Offline, so that nothing is in flight at the kill: such exposures may arrive twice.
             await (try await probe.client()).setConnectivity(.offline)
             _ = session.string("checkout-color", default: "?")
             try await probe.eventually("the exposure is stored") { try await probe.ledger().accepted == 1 }
@@ -229,7 +229,7 @@ extension ConformanceCase {
 }
 
 extension Probe {
-    /// An exposure, an event, an exposure, an event.
+    /// Records an exposure, an event, an exposure and an event.
     fileprivate func seeAndTrackTwice() async throws {
         _ = try await client(ClientOptions(exposurePolicy: .everyRead))
         let session = try await readySession()
@@ -239,7 +239,7 @@ extension Probe {
         }
     }
 
-    /// What arrived: `exposure`, or the event's number.
+    /// What arrived, in order: `exposure`, or the event's number.
     fileprivate func seenAndTracked() async throws -> [String] {
         try await received().map { $0.type == "exposure" ? $0.type : Self.mark($0).map(String.init) ?? $0.type }
     }

@@ -38,7 +38,7 @@ extension ConformanceCase {
             "status/error-without-decisions",
             "A vendor that fails from the start is announced as ERROR, with the reason"
         ) { probe in
-            // Before there is a client: one that fetches by itself would be ready meanwhile.
+            // Injected before the client exists, since one that fetches by itself would be ready meanwhile.
             try await probe.inject(WorldFault(.status(500), on: .decisions, times: nil))
             let client = try await probe.client()
             let recorder = StatusRecorder(client)
@@ -226,7 +226,7 @@ extension ConformanceCase {
     }
 }
 
-/// Hears every announcement of a client until it ends.
+/// Records every announcement of a client until it ends.
 private final class StatusRecorder: Sendable {
     private let listening: Task<[ProviderEvent], Never>
 
@@ -241,9 +241,9 @@ private final class StatusRecorder: Sendable {
 
     func events() async -> [ProviderEvent] { await listening.value }
 
-    /// The statuses, without repetitions that announce something else.
+    /// The statuses since the client was ready, without repetitions, which announce something else.
     ///
-    /// A client that fetches by itself may be ready before anybody listens, so what comes before that isn't told.
+    /// A client that fetches by itself may be ready before the recorder listens, so earlier statuses are omitted.
     func statusesSinceReady() async -> [ProviderStatus] {
         var statuses: [ProviderStatus] = []
         for event in await events() where event.kind != .reconciling || event.status == .notReady {

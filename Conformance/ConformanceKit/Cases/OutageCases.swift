@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension ConformanceCase {
-    /// Promises 13, 14 and 15: bounds, poison, outages, what is no delivery, deadlines.
+    /// Promises 13, 14 and 15: bounds, poison events, outages, responses that are no delivery, deadlines.
     static let outages: [ConformanceCase] =
         notDelivered + [
             delivery("outages/ten-rounds-lose-nothing", 14, "However often the vendor fails, nothing is given up") {
@@ -45,7 +45,7 @@ extension ConformanceCase {
                 probe.push(.seconds(20))
                 try await probe.tryOnce()
                 probe.expect(try await probe.exchanges(.events).count, equals: first, "requests within the minute")
-                // A request that was under way when they were counted would be among the first ones.
+                // The count alone isn't enough: `first` would include a request still in flight when it was taken.
                 probe.expect(try await probe.marks(), equals: [], "what the vendor took within the minute")
                 probe.push(.seconds(60))
                 try await probe.deliverAll()
@@ -102,7 +102,7 @@ extension ConformanceCase {
                     probe.push(wait)
                 }
                 let growths = zip(waits, waits.dropFirst())
-                // Where chance is always one half, each is twice as long.
+                // With jitter fixed at one half, each wait is twice as long as the one before.
                 probe.expect(growths.allSatisfy { $1 > $0 * 1.5 }, "each wait is longer than the one before: \(waits)")
                 probe.expect(waits.allSatisfy { $0 >= .milliseconds(500) }, "no wait is short: \(waits)")
                 probe.expect(waits.allSatisfy { $0 <= .seconds(3_600) }, "no wait is endless: \(waits)")
@@ -185,7 +185,8 @@ extension ConformanceCase {
             delivery("bounds/overflow-is-counted", 13, "A full store makes room by dropping the oldest, and counts it")
             { probe in
                 probe.use(ClientStore(outbox: InMemoryOutboxStore(maximumCount: 5), state: InMemoryStateStore()))
-                // What is under way is spared, so nothing may be: some vendors are sent each event at once.
+                // Offline, so that nothing is in flight: events in flight are spared, and some vendors are sent each
+                // event at once.
                 await (try await probe.client()).setConnectivity(.offline)
                 try await probe.trackMarks(1...8, in: try await probe.session())
                 let ledger = try await probe.ledger()

@@ -26,7 +26,7 @@ extension ConformanceCase {
             world: .oneFlag
         ) { probe in
             let session = try await probe.session()
-            // A client that polls may be asking at this moment; a refresh would share the answer to that.
+            // A client that polls may have a request in flight, whose answer the next refresh would share.
             _ = await probe.refresh(session)
             for kind in [WorldFault.Kind.status(401), .status(500), .reset, .html200, .redirect] {
                 try await probe.inject(WorldFault(kind, on: .decisions, times: nil))

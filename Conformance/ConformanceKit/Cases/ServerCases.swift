@@ -2,7 +2,7 @@ import Experimentation
 import Synchronization
 
 extension ConformanceCase {
-    /// Promises 1 and 11 without a session, as a server has it; hooks, and where attributes come from.
+    /// Promises 1 and 11 without a session, as on a server; also hooks and the sources of attributes.
     static let serving: [ConformanceCase] = [
         ConformanceCase(
             "users/one-flag-without-a-session",
@@ -149,7 +149,7 @@ extension ConformanceCase {
     ]
 }
 
-/// Writes down the stages of every evaluation.
+/// Records the stages of every evaluation.
 private final class StageRecorder: Hook {
     private let state = Mutex<(stages: [String], providers: Set<String>)>(([], []))
     var stages: [String] { state.withLock { $0.stages } }
@@ -179,7 +179,7 @@ private final class StageRecorder: Hook {
     }
 }
 
-/// Refuses every evaluation.
+/// Rejects every evaluation.
 private struct RefusingHook: Hook {
     func before(_ context: HookContext, data: inout HookData) throws(ExperimentationError) -> Attributes? {
         throw ExperimentationError(.invalidContext, "not today")

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// Promises 5 and 11 to 13 where stores are shared, spoilt or small, and where clocks go wrong.
+    /// Promises 5 and 11 to 13 with stores that are shared, corrupt or small, and with clocks that jump.
     static let stores: [ConformanceCase] = [
         delivery(
             "delivery/old-before-new-over-a-restart",
@@ -94,7 +94,7 @@ extension ConformanceCase {
             }
             let status = try await client.outboxStatus()
             let dropped = try await probe.ledger().dropped[.overflow] ?? 0
-            // Each destination of an event counts its bytes.
+            // The bound applies to each destination of an event.
             let most = try await 8_192 * max(1, client.ledgers().count)
             probe.expect(status.bytes <= most, "\(status.bytes) bytes wait")
             probe.expect(dropped >= 4 && dropped < 9, "\(dropped) of nine events were dropped")
@@ -157,7 +157,7 @@ extension ConformanceCase {
             probe.expect(try await probe.marks(), equals: [1, 2, 3], "what the vendor took in the end")
             probe.expect(stranger.taken.count, equals: 3, "what the other one took in the end")
             let ledgers = try await probe.client().ledgers()
-            // A subject of several vendors may owe an event to each of them.
+            // A subject of several vendors may owe each of them an event.
             let mine = ledgers.filter { $0.key != stranger.destination }.values.filter { $0.accepted > 0 }
             probe.expect(!mine.isEmpty, "the vendor has no ledger")
             for ledger in mine {

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// More of promises 1, 3, 6 and 8: conditions, keys, ids and shares that real accounts have.
+    /// More of promises 1, 3, 6 and 8: conditions, keys, ids and weights as real accounts have them.
     static let targeting: [ConformanceCase] = [
         condition("not-equal", "A condition that isn't met by the value it names", .notEquals, "Berlin") {
             ["Hamburg": true, "Berlin": false]
@@ -205,7 +205,7 @@ extension World {
         )
     }
 
-    /// An experiment whose variations are colours with these shares.
+    /// An experiment whose variations are colors with these weights.
     fileprivate static func shares(_ name: String, _ weights: [String: Int]) -> World {
         let colors = weights.keys.sorted()
         return World(
@@ -227,7 +227,7 @@ extension World {
 }
 
 extension Probe {
-    /// Expects two hundred users to see each value of `checkout-color` as often as the shares say.
+    /// Expects the values of `checkout-color` to be distributed over 200 users as the weights say.
     fileprivate func expectShares(_ shares: [String: Int]) async throws {
         let count = 200
         var seen: [String: Int] = [:]
@@ -240,7 +240,8 @@ extension Probe {
             }
         }
         expect(Set(seen.keys), equals: Set(shares.keys), "what is seen")
-        // Pearson's chi-square with two degrees of freedom: true shares fail once in a thousand sets of users.
+        // Pearson's chi-squared test with two degrees of freedom: correct weights fail for one in a thousand sets of
+        // users.
         let chiSquare = shares.reduce(0.0) { sum, share in
             let expected = Double(count * share.value) / 100
             let distance = Double(seen[share.key] ?? 0) - expected

@@ -94,7 +94,7 @@ extension ConformanceCase {
     }
 }
 
-/// A default that knows how it is read.
+/// A default value that knows which read method takes it.
 private protocol MismatchValue: Equatable, Sendable {
     func read(_ key: String, in session: UserSession) -> (Self, Reason, ErrorCode?)
 }

@@ -1,11 +1,11 @@
 import Experimentation
 import Foundation
 
-/// A provider in another process, as the client here sees it.
+/// A provider in another process, as the local client sees it.
 struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, IdentityLinker {
     let stage: RemoteStage
     let id: String
-    /// The suite's time and ids, once the provider is started.
+    /// The suite's time and ids, once the provider has started.
     var environment: ClientEnvironment?
 
     var name: String { stage.subject.name }
@@ -75,7 +75,7 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
             }
             var reader = try await call("deliver", ["events": .array(events)])
             let isDisabled = try reader.bool("disabled", default: false)
-            // Over the wire verdicts go by ids, so that a service needs not answer in order.
+            // On the wire, verdicts are keyed by event id, so that a service may answer in any order.
             var verdicts: [String: Verdict] = [:]
             for (id, value) in try reader.object("verdicts") {
                 var reader = try DocumentReader(value, named: "answer to deliver", at: "verdicts.\(id)")
@@ -86,7 +86,7 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
             }
             return DeliveryReport(batch.map { verdicts[$0.id] }, campaigns: campaigns, isDisabled: isDisabled)
         } catch {
-            // Nobody knows what became of them; they are sent again.
+            // Their outcome is unknown, so they are sent again.
             return DeliveryReport(.outage())
         }
     }

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Dates on the remote line: ISO 8601 in UTC with milliseconds.
+/// Dates of the remote protocol: ISO 8601 in UTC with milliseconds.
 enum RemoteDate {
     static func text(_ date: Date) -> String { date.iso8601Milliseconds }
 
@@ -12,7 +12,7 @@ enum RemoteDate {
 }
 
 extension Received {
-    /// Reads what a vendor took; only `type` must be there.
+    /// Parses a received event; only `type` is required.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         self.init(
             type: try reader.name("type"),
@@ -42,7 +42,7 @@ extension Received {
 }
 
 extension Exchange {
-    /// Reads an exchange.
+    /// Parses an exchange.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         self.init(
             number: try reader.int("number", in: 1...Int.max),
@@ -62,7 +62,7 @@ extension Exchange {
 }
 
 extension Assignment {
-    /// Reads a user's place in an experiment.
+    /// Parses an assignment.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         let origin: String = try reader.optionalString("origin") ?? Origin.allocated.rawValue
         self.init(
@@ -84,7 +84,7 @@ extension Assignment {
 }
 
 extension Resolution {
-    /// Reads what a flag resolves to.
+    /// Parses a flag's resolution.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         self.init(
             reader.value("value"),
@@ -99,7 +99,7 @@ extension Resolution {
 }
 
 extension Verdict {
-    /// Reads what became of an event.
+    /// Parses the verdict on an event.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         let reason = try reader.optionalString("reason") ?? ""
         switch try reader.string("verdict") {
@@ -118,7 +118,7 @@ extension Verdict {
 }
 
 extension ReceivedCampaign {
-    /// Reads a campaign that answers an event.
+    /// Parses a campaign that answers an event.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         var items: [String: [String]] = [:]
         for (kind, value) in try reader.object("promotedItems") {
@@ -147,7 +147,7 @@ extension ReceivedCampaign {
 }
 
 extension AssignmentOverride {
-    /// The written form.
+    /// The JSON form.
     var document: FlagValue {
         switch self {
         case .include(let experiment, let variation):

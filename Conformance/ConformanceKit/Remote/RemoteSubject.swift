@@ -1,38 +1,38 @@
 import Experimentation
 import Foundation
 
-/// An adapter in another process, in whatever language, as a subject: commands go to one JSON endpoint, results come back.
+/// An adapter in another process, in any language, as a subject: it exchanges JSON commands and results over one
+/// endpoint.
 ///
-/// The endpoint is described in `docs/adding-an-adapter.md`. The client, and with it cache, outbox and consent, stays here:
-/// the other process plays the provider and its vendor's stand-in. Or it hands over a whole SDK (``isWholeSDK``), which has
-/// all of that itself; then ``ConformanceCase/wholeSDK`` are the cases for it.
+/// `docs/adding-an-adapter.md` describes the endpoint. The client, and with it cache, outbox and consent, stays in this
+/// process; the other one runs the provider and its vendor's stand-in.
 public struct RemoteSubject: ConformanceSubject {
-    /// Sends one command, a JSON object in UTF-8, and gives the answer.
+    /// Sends a command, a JSON object in UTF-8, and returns the answer.
     public typealias Exchanging = @Sendable (_ command: [UInt8]) async throws -> [UInt8]
 
-    /// The newest protocol that is spoken here.
+    /// The newest supported version of the protocol.
     ///
     /// In the second each command to a provider carries the suite's time and a fresh id; in the third a whole SDK may be
     /// handed over.
     public static let protocolVersion = 3
 
-    /// The protocol that the other process speaks.
+    /// The protocol version that the other process speaks.
     public let spokenProtocol: Int
-    /// The adapter's version, if the other process says so.
+    /// The adapter's version; `nil` if the other process gives none.
     public let version: String?
-    /// The subject's name, as the other process says.
+    /// The subject's name, as given by the other process.
     public let name: String
-    /// What it declares.
+    /// The declared capabilities.
     public let capabilities: Set<Capability>
-    /// Why the rest isn't there.
+    /// Why the other capabilities are missing.
     public let reasons: [Capability: String]
-    /// What its wire tells.
+    /// The fields that its wire carries.
     public let wireFields: Set<Received.Field>
-    /// Why its wire doesn't tell the rest.
+    /// Why its wire doesn't carry the others.
     public let wireReasons: [Received.Field: String]
-    /// What its wire calls events that it can't tell from others.
+    /// The wire's names for types of events that it can't distinguish.
     public let wireTypes: [String: String]
-    /// How what it declares is known, where it says so.
+    /// How its declarations are known, as far as it says.
     public let evidence: Evidence
     /// Whether it is a whole SDK, with a cache and an outbox of its own, and not only a role.
     public let isWholeSDK: Bool
@@ -41,10 +41,10 @@ public struct RemoteSubject: ConformanceSubject {
     let traits: RemoteTraits
     let line: RemoteLine
 
-    /// Asks the other process who it is.
+    /// Queries the other process for its traits.
     ///
-    /// - Parameter exchange: Sends one command; it should give up after some seconds.
-    /// - Throws: ``DocumentError`` when the answer isn't as described, and what `exchange` throws.
+    /// - Parameter exchange: Sends a command; it should time out after some seconds.
+    /// - Throws: ``DocumentError`` when the answer is malformed, and what `exchange` throws.
     public init(over exchange: @escaping Exchanging) async throws {
         line = RemoteLine(exchange: exchange)
         var reader = try await line.call("describe", ["protocol": .int(Self.protocolVersion)])
@@ -53,7 +53,7 @@ public struct RemoteSubject: ConformanceSubject {
         evidence = try Self.evidence(&reader)
         wireTypes = try reader.texts("wireTypes")
         name = try reader.name("name")
-        // It stands at the head of every report, and beside every case that runs.
+        // The name heads every report and appears next to every case.
         guard name == name.onOneLine else { throw reader.wrong("name", expected: "a text of one line") }
         capabilities = Set(try reader.strings("capabilities").map { Capability(rawValue: $0) })
         var reasons: [Capability: String] = [:]
@@ -106,7 +106,7 @@ public struct RemoteSubject: ConformanceSubject {
         return fields
     }
 
-    /// Has the other process set its stand-in up.
+    /// Makes the other process set up its stand-in.
     public func open(_ world: World) async throws -> any SubjectStage {
         var reader = try await line.call("open", ["world": world.document])
         let stage = RemoteStage(
@@ -122,19 +122,19 @@ public struct RemoteSubject: ConformanceSubject {
     }
 }
 
-/// What a remote provider says of itself once.
+/// The fixed traits of a remote provider.
 struct RemoteTraits: Sendable {
-    /// The types of events that it has a word for.
+    /// The types of events that it supports.
     var events: Set<String>
-    /// Whether it decides.
+    /// Whether it gives decisions.
     var decides: Bool
-    /// Whether it links in steps.
+    /// Whether it links identities in steps.
     var links: Bool
     /// Whether it needs consent.
     var needsConsent: Bool
-    /// How long its answers are good, in seconds.
+    /// How long its decisions are valid, in seconds.
     var lifetime: Int?
-    /// How many campaigns are held for a target; `nil` where events aren't answered with campaigns.
+    /// How many campaigns are held per target; `nil` if events aren't answered with campaigns.
     var campaignLimit: Int?
 
     init(reading reader: inout DocumentReader) throws(DocumentError) {
@@ -147,11 +147,11 @@ struct RemoteTraits: Sendable {
     }
 }
 
-/// The line to the other process.
+/// The connection to the other process.
 struct RemoteLine: Sendable {
     let exchange: RemoteSubject.Exchanging
 
-    /// Sends a command and opens the result.
+    /// Sends a command and parses the result.
     func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
         var members = parameters
         members["command"] = .string(command)
@@ -170,7 +170,7 @@ struct RemoteLine: Sendable {
     }
 }
 
-/// A stand-in in another process.
+/// The stage of a stand-in in another process.
 struct RemoteStage: SubjectStage {
     let subject: RemoteSubject
     let id: String

@@ -1,7 +1,7 @@
 extension ConformanceReport.Subject {
-    /// What it declares and what of that was verified, as a badge for a page: an SVG that needs nothing else.
+    /// The declared and the verified capabilities as a badge: a self-contained SVG.
     ///
-    /// Never a score: of an adapter that declares little and keeps it, nothing is missing.
+    /// Deliberately not a score: an adapter that declares little and keeps it lacks nothing.
     public func badge() -> String {
         let failures = results.count { $0.outcome.isFailure }
         let message = "declares \(capabilities.count), verified \(verified.count)"

@@ -1,7 +1,8 @@
 import Experimentation
 
 extension ConformanceReport {
-    /// The report as one self-contained page: light and dark, readable on a phone, usable without a mouse or a network.
+    /// The report as a self-contained HTML page with light and dark themes, for screens of any size, keyboard use and
+    /// offline reading.
     public func html() -> String {
         let verdict =
             isSuccess
@@ -146,7 +147,7 @@ extension ConformanceReport {
 }
 
 extension CaseResult {
-    /// The exchanges of a story, each to be opened.
+    /// The exchanges of a story, each collapsible.
     fileprivate var transcripts: String {
         story.exchanges.map { exchange in
             return """

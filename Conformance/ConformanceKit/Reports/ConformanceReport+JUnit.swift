@@ -1,7 +1,8 @@
 import Experimentation
 
 extension ConformanceReport {
-    /// The report as JUnit's XML: a suite a subject; what is unsupported or deviates is skipped, with the reason.
+    /// The report as JUnit XML: a test suite per subject; unsupported cases and deviations are skipped, with the
+    /// reason.
     public func junit() -> String {
         let all = subjects.flatMap(\.results)
         let time = Self.shortened(all.reduce(0) { $0 + $1.milliseconds } / 1_000)
@@ -63,15 +64,15 @@ extension ConformanceReport {
 }
 
 extension ConformanceReport.Subject {
-    /// The cases, and each declared capability that none of them has shown.
+    /// The number of cases and of declared capabilities that no case has verified.
     fileprivate var testCount: Int { results.count + unproven.count }
 
-    /// How many of them fail.
+    /// The number of failures among them.
     fileprivate var failureCount: Int { results.count { $0.outcome.isFailure } + unproven.count }
 }
 
 extension Outcome {
-    /// Whether JUnit calls it skipped.
+    /// Whether JUnit reports it as skipped.
     fileprivate var isSkip: Bool {
         switch self {
         case .unsupported, .deviates: true
@@ -81,7 +82,7 @@ extension Outcome {
 }
 
 extension String {
-    /// The text as XML and HTML can hold it.
+    /// The text escaped for XML and HTML.
     package var escaped: String {
         var text = ""
         for scalar in unicodeScalars {

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceReport {
-    /// The report as Markdown: a table with a row a case and a column a subject, then the reasons.
+    /// The report as Markdown: a table with a row per case and a column per subject, followed by the reasons.
     public func markdown() -> String {
         var lines = ["# Conformance", ""]
         lines.append(isSuccess ? "Every declared promise is kept." : "**A promise is broken.**")
@@ -47,7 +47,7 @@ extension ConformanceReport {
     private var stories: [String] {
         let stories = subjects.flatMap { subject in
             subject.results.filter(\.outcome.isFailure).flatMap { result -> [String] in
-                // A fence longer than any within, so that nothing from outside can end it.
+                // A fence longer than any inside, so that content from outside can't end it.
                 let body = result.storyLines.joined(separator: "\n")
                 let longest = body.split(whereSeparator: { $0 != "`" }).map(\.count).max() ?? 0
                 let fence = String(repeating: "`", count: max(3, longest + 1))
@@ -81,14 +81,14 @@ extension ConformanceReport {
 }
 
 extension ConformanceReport.Subject {
-    /// One sign for a table's cell: in brackets where a pass rests on inference.
+    /// The symbol for a table cell, in parentheses where a pass rests on inference.
     func sign(_ result: CaseResult) -> String {
         restsOnInference(result) ? "(\(result.outcome.sign))" : result.outcome.sign
     }
 }
 
 extension Outcome {
-    /// One sign for a table's cell.
+    /// The symbol for a table cell.
     var sign: String {
         switch self {
         case .passed: "✓"
@@ -98,7 +98,7 @@ extension Outcome {
         }
     }
 
-    /// Whether a reader wants to know why.
+    /// Whether the result needs an explanation.
     var isRemarkable: Bool {
         switch self {
         case .passed, .unsupported: false
@@ -108,6 +108,6 @@ extension Outcome {
 }
 
 extension String {
-    /// The text in one cell of a table.
+    /// The text escaped for a table cell.
     fileprivate var cell: String { onOneLine.replacing("|", with: "\\|").replacing("<", with: "&lt;") }
 }

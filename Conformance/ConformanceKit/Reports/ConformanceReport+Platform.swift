@@ -1,7 +1,7 @@
 import Foundation
 
 extension ConformanceReport {
-    /// The system and the processor that this program runs on.
+    /// The operating system and processor of this process.
     public static var thisPlatform: String {
         let version = ProcessInfo.processInfo.operatingSystemVersionString
         return "\(system) \(processor), \(version)"

@@ -1,9 +1,9 @@
 import Experimentation
 
 extension ConformanceReport {
-    /// The report for people: one line a case, a reason for whatever isn't `passed`, and the story of each failure.
+    /// The report as plain text: a line per case, a reason for each that isn't `passed`, and the story of each failure.
     ///
-    /// - Parameter stories: Whether to tell the stories of failures.
+    /// - Parameter stories: Whether to include the stories of failures.
     /// - Returns: The text, ending with a line feed.
     public func text(stories: Bool = true) -> String {
         var lines: [String] = []
@@ -28,7 +28,7 @@ extension ConformanceReport {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Which suite, when and where.
+    /// The suite's version, the date and the platform.
     var headline: String {
         let when = date.map { ", \(RemoteDate.text($0))" } ?? ""
         return "Suite \(suite), \(platform.onOneLine)\(when)."
@@ -36,7 +36,8 @@ extension ConformanceReport {
 }
 
 extension ConformanceReport.Subject {
-    /// What it declares and how that is known, what is left out, and what its wire doesn't tell; each in a line.
+    /// The declared capabilities with their evidence, the skipped cases and the fields missing from the wire, a line
+    /// each.
     var accountLines: [String] {
         var lines: [String] = []
         // Of some cases alone nothing follows for a capability.
@@ -58,7 +59,7 @@ extension ConformanceReport.Subject {
         return lines
     }
 
-    /// How many rules of the stand-in, and samples, are known in which way.
+    /// The number of the stand-in's rules and samples by provenance.
     var groundLine: String {
         func list(_ count: KeyPath<(provenance: Provenance, rules: Int, fixtures: Int), Int>) -> String {
             let parts = evidence.counts.compactMap { way in
@@ -71,7 +72,7 @@ extension ConformanceReport.Subject {
 }
 
 extension ConformanceReport.Subject {
-    /// How many cases ended how, in a sentence.
+    /// The number of cases by outcome, in a sentence.
     var sentence: String {
         let counts = counts
         let parts = ConformanceReport.words.compactMap { word in counts[word].map { "\($0) \(word)" } }
@@ -81,7 +82,7 @@ extension ConformanceReport.Subject {
 }
 
 extension Outcome {
-    /// Why it isn't passed, and where more is to be read if there is such a place.
+    /// Why the case isn't passed, with a link if there is one.
     var explanation: String? {
         guard case .deviates(let record, _) = self, let link = record.link else { return reason }
         return "\(record.reason) (\(link))"
@@ -89,13 +90,13 @@ extension Outcome {
 }
 
 extension CaseResult {
-    /// The outcome, what wasn't met, the steps and the exchanges; for people.
+    /// The outcome, the unmet expectations, the steps and the exchanges, as text.
     public var account: String {
         let reason = outcome.explanation.map { ": \($0.onOneLine)" } ?? ""
         return (["\(name): \(outcome.word)\(reason)"] + storyLines).joined(separator: "\n")
     }
 
-    /// What happened, for people: what was expected, the steps, and the exchanges as they went.
+    /// The story as text: the expectations, the steps, and the exchanges in full.
     var storyLines: [String] {
         var lines = summaryLines
         if !story.exchanges.isEmpty {
@@ -109,7 +110,7 @@ extension CaseResult {
         return lines
     }
 
-    /// What was expected and the steps, without the exchanges.
+    /// The expectations and the steps, without the exchanges.
     var summaryLines: [String] {
         var lines = outcome.failures.map { "✘ \($0)".onOneLine }
         if !story.steps.isEmpty {
@@ -131,7 +132,7 @@ extension CaseResult {
 }
 
 extension Exchange {
-    /// The exchange in a line.
+    /// The exchange in one line.
     var sentence: String {
         let answer = status.map { String($0) } ?? "no answer"
         return "\(number). \(method) \(path) → \(answer)\(fault.map { " (\($0))" } ?? "")"
@@ -139,7 +140,7 @@ extension Exchange {
 }
 
 extension ConformanceReport.Subject {
-    /// Why cases are unsupported, each reason once with the names of its cases.
+    /// The reasons for unsupported cases, each once with the names of its cases.
     var lacks: [(reason: String, names: [String])] {
         var reasons: [String] = []
         var names: [String: [String]] = [:]
@@ -157,10 +158,10 @@ extension String {
         count >= width ? self : self + String(repeating: " ", count: width - count)
     }
 
-    /// The text as one line that says no more than it seems to.
+    /// The text in one line, without invisible characters.
     ///
-    /// What comes from a subject in another process may hold line breaks, which would forge lines of a report, and
-    /// control characters, which a terminal obeys.
+    /// Text from a subject in another process may contain line breaks, which could forge lines of a report, and control
+    /// characters, which terminals interpret.
     package var onOneLine: String {
         guard unicodeScalars.contains(where: \.isUnseen) else { return self }
         var text = ""
@@ -179,7 +180,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether a reader can't see it although it changes what is seen: controls, line breaks, changes of direction.
+    /// Whether the character is invisible but affects the display: controls, line breaks, changes of direction.
     var isUnseen: Bool {
         switch value {
         case 0xFFFE, 0xFFFF: true

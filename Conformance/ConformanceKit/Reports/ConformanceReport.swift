@@ -1,39 +1,39 @@
 import Experimentation
 import Foundation
 
-/// What came of a run: every case with every subject.
+/// The results of a run: every case with every subject.
 ///
-/// There is deliberately no score.
+/// Deliberately without a score.
 public struct ConformanceReport: Sendable, Hashable {
-    /// One subject's part.
+    /// The results of one subject.
     public struct Subject: Sendable, Hashable {
         /// The subject's name.
         public var name: String
-        /// What it declares, in the order of the matrix.
+        /// The declared capabilities, in the order of the matrix.
         public var capabilities: [Capability]
-        /// What came of each case.
+        /// The result of each case.
         public var results: [CaseResult]
-        /// The adapter's version, if it says so.
+        /// The adapter's version; `nil` if it has none.
         public var version: String?
-        /// How what it declares is known.
+        /// How the declared capabilities are known.
         public var evidence = Evidence()
-        /// The deviations from the neutral contract that it records.
+        /// The recorded deviations from the neutral contract.
         public var deviations: [KnownDeviation] = []
-        /// What its wire tells of an event.
+        /// The fields of an event that its wire carries.
         public var wireFields: Set<Received.Field> = []
-        /// Why its wire doesn't tell the rest.
+        /// Why its wire doesn't carry the other fields.
         public var wireReasons: [Received.Field: String] = [:]
-        /// The cases that were left out on request.
+        /// The cases that were skipped on request.
         public var skipped: [String] = []
 
-        /// Creates a subject's part.
+        /// Creates a subject's results.
         public init(name: String, capabilities: [Capability], results: [CaseResult]) {
             self.name = name
             self.capabilities = capabilities
             self.results = results
         }
 
-        /// Creates a subject's part from the subject.
+        /// Creates results from a subject.
         public init(_ subject: any ConformanceSubject, results: [CaseResult]) {
             let known = Capability.all.filter { subject.capabilities.contains($0) }
             let others = subject.capabilities.subtracting(Capability.all).sorted { $0.rawValue < $1.rawValue }
@@ -45,7 +45,7 @@ public struct ConformanceReport: Sendable, Hashable {
             wireReasons = subject.wireReasons
         }
 
-        /// How many cases ended with each word.
+        /// The number of cases by outcome word.
         public var counts: [String: Int] {
             Dictionary(results.map { ($0.outcome.word, 1) }, uniquingKeysWith: +)
         }
@@ -66,16 +66,16 @@ public struct ConformanceReport: Sendable, Hashable {
             }
         }
 
-        /// Whether a case that passed rests on a capability that is only inferred of the vendor.
+        /// Whether a passed case rests on a capability that is only inferred.
         public func restsOnInference(_ result: CaseResult) -> Bool {
             guard result.outcome == .passed, !evidence.capabilities.isEmpty else { return false }
             return catalogue.first { $0.name == result.name }?.requires.contains(where: evidence.isInferred)
                 ?? false
         }
 
-        /// The declared capabilities that no case has shown.
+        /// The declared capabilities that no case has verified.
         ///
-        /// Only those whose cases were all tried: a run of some cases says nothing of what the others would have shown.
+        /// Includes only those whose cases all ran: a partial run says nothing about the rest.
         public var unproven: [Capability] {
             let outcomes = Dictionary(results.map { ($0.name, $0.outcome) }, uniquingKeysWith: { first, _ in first })
             let cases = catalogue
@@ -89,13 +89,13 @@ public struct ConformanceReport: Sendable, Hashable {
         }
     }
 
-    /// The subjects' parts, in the order in which they were run.
+    /// The subjects' results, in the order of the run.
     public var subjects: [Subject]
-    /// Which suite it was: cases are only ever added to one of these.
+    /// The version of the suite.
     public var suite = ConformanceCase.suiteVersion
-    /// When it was run.
+    /// When the run took place.
     public var date: Date?
-    /// Where it was run: the system and the processor.
+    /// The operating system and processor of the run.
     public var platform = ConformanceReport.thisPlatform
 
     /// Creates a report.
@@ -104,23 +104,23 @@ public struct ConformanceReport: Sendable, Hashable {
         self.date = date
     }
 
-    /// Whether every subject keeps and shows what it declares, and every record of a deviation is still true.
+    /// Whether every subject keeps and shows what it declares, and every recorded deviation still applies.
     public var isSuccess: Bool {
         subjects.allSatisfy { subject in
             subject.results.allSatisfy { !$0.outcome.isFailure } && subject.unproven.isEmpty
         }
     }
 
-    /// The words of outcomes, in the order of reports.
+    /// The outcome words, in the order of reports.
     public static let words = ["passed", "failed", "broken", "undeclared", "deviates", "unsupported"]
 }
 
 extension ConformanceReport {
     /// The report as a document.
     ///
-    /// - Parameter timings: Whether to say when it was run and how long each case took; without them two good runs give the
-    ///   same document.
-    /// - Returns: The document, as `docs/schemas/conformance-report.schema.json` describes it.
+    /// - Parameter timings: Whether to include the date and the duration of each case; without them, two successful
+    ///   runs give the same document.
+    /// - Returns: The document, as described by `docs/schemas/conformance-report.schema.json`.
     public func document(timings: Bool = true) -> FlagValue {
         var document: [String: FlagValue] = [
             "schema": "conformance-report/2",
@@ -138,9 +138,9 @@ extension ConformanceReport {
 
     /// The report as JSON with sorted keys.
     ///
-    /// - Parameter timings: Whether to say how long each case took.
-    /// - Returns: The text, in UTF-8.
-    /// - Throws: Never, in practice: a report holds nothing that JSON can't.
+    /// - Parameter timings: Whether to include the date and the duration of each case.
+    /// - Returns: The JSON in UTF-8.
+    /// - Throws: Never in practice: a report holds nothing that JSON can't represent.
     public func json(timings: Bool = true) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -204,14 +204,14 @@ extension CaseResult {
         return .object(members)
     }
 
-    /// How long it took.
+    /// The duration in milliseconds.
     var milliseconds: Double {
         Double(duration.components.seconds) * 1_000 + Double(duration.components.attoseconds) / 1e15
     }
 }
 
 extension Exchange {
-    /// The written form.
+    /// The JSON form.
     public var document: FlagValue {
         var members: [String: FlagValue] = [
             "number": .int(number), "purpose": .string(purpose.rawValue), "operation": .string(operation),

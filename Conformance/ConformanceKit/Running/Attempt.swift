@@ -1,9 +1,9 @@
 import Experimentation
 import Synchronization
 
-/// One case, played once.
+/// One run of a case.
 struct Attempt: Sendable {
-    /// Why there is nothing to see.
+    /// Why the case doesn't apply; `nil` if it does.
     var inapplicable: String?
     var failures: [Failure] = []
     var story = Story()
@@ -14,7 +14,8 @@ struct Attempt: Sendable {
         self.story = story
     }
 
-    /// A case that needs a field that the wire doesn't tell: excused by a reason, and by nothing else.
+    /// Creates an outcome for a case that needs a field the wire doesn't carry: excused by a reason, and by nothing
+    /// else.
     init(_ subject: any ConformanceSubject, withoutTold field: Received.Field) {
         let lack = "\(subject.name)'s wire doesn't tell \(field.rawValue)"
         if let reason = subject.reason(forUntold: field) {
@@ -24,7 +25,7 @@ struct Attempt: Sendable {
         }
     }
 
-    /// How many cases this process has played.
+    /// The number of cases that this process has run.
     private static let playings = Atomic(0)
 
     static func make(
@@ -68,7 +69,7 @@ struct Attempt: Sendable {
         } catch SubjectError.unsupported(let reason) {
             probe.fail("\(subject.name) declares what this case needs and says that it is unsupported: \(reason)")
         } catch is CaseStopped {
-            // Noted where it happened.
+            // The failure was noted where it occurred.
         } catch let error as Bounded.TimeIsUp {
             probe.fail("\(subject.name) hangs: \(error)")
         } catch {
@@ -91,7 +92,7 @@ struct Attempt: Sendable {
 }
 
 extension Probe {
-    /// Checks what holds at the end of every case: the ledger balances, and no secret has been logged.
+    /// Checks what holds after every case: the ledger balances, and no secret was logged.
     func checkWhatAlwaysHolds() async {
         if let client = state.withLock({ $0.client }), let ledgers = try? await client.ledgers() {
             for (destination, ledger) in ledgers {
@@ -104,7 +105,7 @@ extension Probe {
         }
     }
 
-    /// Ends the clients of this case.
+    /// Shuts down the clients of this case.
     func close() async {
         let clients = state.withLock { state in
             state.cut?.cut()

@@ -1,23 +1,23 @@
 import Experimentation
 
-/// Runs work that may never end, and stops waiting for it at a deadline.
+/// Runs work that may never end, and stops waiting at a deadline.
 public enum Bounded {
-    /// That the time was up.
+    /// The error thrown when the deadline has passed.
     public struct TimeIsUp: Error, CustomStringConvertible {
-        /// How long it had.
+        /// The time that was allowed.
         public var limit: Duration
-        /// What happened, for a person.
+        /// The error as a sentence.
         public var description: String { "it did not end within \(limit)" }
     }
 
-    /// Runs work for as long as it may take, and no longer.
+    /// Runs work, waiting no longer than a limit.
     ///
-    /// Work that ignores its cancellation is left behind, so that one subject that hangs can't hold up the others.
+    /// Work that ignores its cancellation is abandoned, so that one hanging subject can't block the others.
     ///
     /// - Parameters:
-    ///   - limit: How long to wait, in real time.
-    ///   - work: The work; its task is cancelled when the time is up.
-    /// - Returns: What the work gave.
+    ///   - limit: The maximum time to wait, in real time.
+    ///   - work: The work; its task is cancelled at the limit.
+    /// - Returns: The work's result.
     /// - Throws: ``TimeIsUp``, or what the work threw.
     public static func run<Value: Sendable>(
         for limit: Duration,

@@ -1,11 +1,11 @@
-/// That a case has nothing to see: the vendor's trait that it is about isn't among what can be declared.
+/// Thrown when a case doesn't apply: it is about a trait of the vendor that isn't a declarable capability.
 ///
-/// Thrown by a case, never by a subject: what a subject declares it can't wave away.
+/// Only cases throw it, never subjects: a subject can't excuse itself from what it declares.
 public struct CaseDoesNotApply: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Why, for a person.
+    /// The reason.
     public let reason: String
 
-    /// Creates the statement.
+    /// Creates the error.
     public init(_ reason: String) { self.reason = reason }
 
     /// The reason.

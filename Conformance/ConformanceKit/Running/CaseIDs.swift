@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Ids that look like what vendors expect, and are the same in every run of a case.
+/// Generates ids in the form that vendors expect, the same in every run of a case.
 final class CaseIDs: Sendable {
     private let last = Mutex(0)
 

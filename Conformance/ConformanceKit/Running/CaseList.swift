@@ -1,16 +1,16 @@
-/// Cases by subject, as a file lists them: `lantern outages/poison-in-a-batch  # why`.
+/// Cases by subject, in the format of a file: `lantern outages/poison-in-a-batch  # why`.
 ///
-/// While an adapter is being written, the cases that fail are recorded, and skipped until their turn comes.
+/// While an adapter is under construction, its failing cases are recorded, and skipped until they are fixed.
 public struct CaseList: Sendable, Hashable {
     private var names: [String: Set<String>] = [:]
 
-    /// Creates a list without cases.
+    /// Creates an empty list.
     public init() {}
 
-    /// Reads a list: a subject and a case in each line; what follows `#`, and blank lines, don't count.
+    /// Parses a list of a subject and a case per line; ignores blank lines and anything after `#`.
     ///
     /// - Parameter text: The file's text.
-    /// - Throws: ``DocumentError`` for a line that says something else, or names a case that isn't there.
+    /// - Throws: ``DocumentError`` for a malformed line, or one that names an unknown case.
     public init(parsing text: String) throws(DocumentError) {
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let words = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -36,12 +36,12 @@ public struct CaseList: Sendable, Hashable {
     /// Whether a case of a subject is listed.
     public func contains(_ name: String, of subject: String) -> Bool { names[subject]?.contains(name) ?? false }
 
-    /// How many cases are listed.
+    /// The number of cases.
     public var count: Int { names.values.reduce(0) { $0 + $1.count } }
 }
 
 extension ConformanceReport {
-    /// The cases that failed and those that were left out, as ``CaseList`` reads them.
+    /// The failed and the skipped cases, in the format of ``CaseList``.
     public var record: String {
         subjects.flatMap { subject in
             let name = subject.name.split(whereSeparator: \.isWhitespace).joined(separator: "-").onOneLine

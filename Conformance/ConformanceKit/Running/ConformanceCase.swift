@@ -1,31 +1,31 @@
 import Experimentation
 
-/// One thing that is promised, and how to see that it is kept.
+/// A promise, and how to verify that it is kept.
 ///
-/// A value: a slash name that never changes, what it needs, the world that it starts from, the faults, the steps.
+/// A value: a permanent name, the requirements, the initial world, the faults and the steps.
 public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
     /// The steps of a case.
     public typealias Steps = @Sendable (Probe) async throws -> Void
 
-    /// The name, as `exposures/recorded-once`; it never changes once it is published.
+    /// The name, such as `exposures/recorded-once`; it never changes once published.
     public let name: String
-    /// The line of the neutral contract that it shows, from 1 to 20.
+    /// The line of the neutral contract that it verifies, from 1 to 20.
     public let promise: Int
-    /// What it shows, in a sentence.
+    /// What it verifies, in a sentence.
     public let summary: String
-    /// What the subject must declare for this case to be tried.
+    /// The capabilities that the subject must declare for this case to run.
     public let requires: Set<Capability>
-    /// What of the world must be there, by the paths of ``WorldGap``.
+    /// The parts of the world that must exist, by the paths of ``WorldGap``.
     public let needs: [String]
-    /// What the vendor's wire must tell for this case to be seen.
+    /// The fields that the vendor's wire must carry.
     public let fields: Set<Received.Field>
-    /// A capability that this case finds out although it isn't declared; `nil` for most.
+    /// A capability that this case detects even if it isn't declared; `nil` for most.
     public let probes: Capability?
-    /// Whether it may run against a vendor's real account: it reads only.
+    /// Whether it is read-only and may run against a vendor's real account.
     public let isSafeLive: Bool
-    /// The world that it starts from.
+    /// The initial world.
     public let world: World
-    /// What goes wrong from the beginning.
+    /// The faults injected from the beginning.
     public let faults: [WorldFault]
     /// The steps.
     public let steps: Steps
@@ -33,17 +33,17 @@ public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
     /// Creates a case.
     ///
     /// - Parameters:
-    ///   - name: The name, two parts or more with slashes between.
+    ///   - name: The name, two or more parts separated by slashes.
     ///   - promise: The line of the neutral contract.
-    ///   - summary: What it shows, in a sentence.
-    ///   - requires: What the subject must declare.
-    ///   - needs: What of the world must be there; flags and experiments that the steps read.
-    ///   - fields: What the vendor's wire must tell.
-    ///   - probes: The capability that a pass proves, even if it isn't declared.
+    ///   - summary: What it verifies, in a sentence.
+    ///   - requires: The capabilities that the subject must declare.
+    ///   - needs: The parts of the world that must exist: flags and experiments that the steps read.
+    ///   - fields: The fields that the vendor's wire must carry.
+    ///   - probes: The capability that a pass proves even if it isn't declared.
     ///   - isSafeLive: Whether it may run against a real account.
-    ///   - world: The world that it starts from.
-    ///   - faults: What goes wrong from the beginning.
-    ///   - steps: The steps; expectations are made through the probe.
+    ///   - world: The initial world.
+    ///   - faults: The faults injected from the beginning.
+    ///   - steps: The steps; they state expectations through the probe.
     public init(
         _ name: String,
         promise: Int,
@@ -75,14 +75,14 @@ public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
     /// The name.
     public var description: String { name }
 
-    /// Whether it is about what outlives a process, so that it says most over real files.
+    /// Whether it is about data that outlives a process, and is therefore most meaningful with real files.
     public var isAboutRestarts: Bool {
         ["*restart*", "*-kill*", "caching/offline-*", "caching/cached-*", "caching/not-another-*", "caching/tampered*"]
             .contains(where: matches)
             || ["stores/*", "consent/denied-meanwhile", "deadlines/shutdown-keeps-the-rest"].contains(where: matches)
     }
 
-    /// Whether the name matches a pattern in which `*` stands for any text, slashes included.
+    /// Whether the name matches a pattern in which `*` matches any text, slashes included.
     public func matches(_ pattern: String) -> Bool { Self.match(Array(name.utf8), Array(pattern.utf8)) }
 
     private static func match(_ text: [UInt8], _ pattern: [UInt8]) -> Bool {
@@ -111,13 +111,13 @@ public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
 
 /// The lines of the neutral contract, by number.
 public enum Promise {
-    /// The chapters, each with its first line's number.
+    /// The chapters, each with its range of lines.
     public static let chapters: [(name: String, lines: ClosedRange<Int>)] = [
         ("Evaluation", 1...7), ("Experiments", 8...10), ("Delivery", 11...15), ("Identity and consent", 16...17),
         ("Life cycle", 18...20),
     ]
 
-    /// Each line in few words.
+    /// A short text for each line.
     public static let texts: [Int: String] = [
         1: "Reading never throws, blocks or crashes; what can't be answered is the default with a code",
         2: "Numbers convert only when nothing is lost; a Boolean is never a number",

@@ -2,43 +2,44 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Opens the stores of a case, the same ones each time that it is asked within the case; `nil` for the subject's own.
+/// Opens the stores of a case, the same ones at each call within a run of the case; `nil` for the subject's own.
 public typealias CaseStores = @Sendable (_ attempt: CaseAttempt) async throws -> ClientStore?
 
-/// One playing of one case, for whoever keeps something for it.
+/// A run of a case, as the key for what is stored on its behalf.
 public struct CaseAttempt: Sendable {
     /// The case.
     public let conformanceCase: ConformanceCase
-    /// Tells this playing from every other.
+    /// Identifies this run.
     public let id: String
 }
 
-/// Runs cases against subjects, each within its time.
+/// Runs cases against subjects, each within a time limit.
 public struct ConformanceRunner: Sendable {
-    /// How long a case may take in real time.
+    /// The time limit of a case, in real time.
     public var limit: Duration
-    /// How many cases run beside each other.
+    /// The number of cases that run concurrently.
     public var width: Int
-    /// After how many cases in a row that hang a subject is given up; what is left of its cases fails untried.
+    /// The number of consecutive hanging cases after which a subject is abandoned and its remaining cases fail without
+    /// running.
     ///
-    /// Otherwise a subject that always hangs would hold the report up for as many limits as there are cases.
+    /// Otherwise a subject that always hangs would delay the report by one limit per case.
     public var patience: Int
-    /// The cases that are left out, because an adapter under construction isn't that far.
+    /// The cases to skip, because an adapter under construction doesn't pass them yet.
     public var skipping: CaseList
-    /// Opens the stores of a case, anew after each restart; `nil`, or a `nil` answer, for the subject's own.
+    /// Opens the stores of a case, again after each restart; `nil`, or a `nil` result, for the subject's own.
     public var stores: CaseStores?
-    /// Tells when a run was, for its report.
+    /// The clock for the report's date.
     public var now: @Sendable () -> Date
 
     /// Creates a runner.
     ///
     /// - Parameters:
-    ///   - limit: How long a case may take in real time.
-    ///   - width: How many cases run beside each other.
-    ///   - patience: After how many cases in a row that hang a subject is given up.
-    ///   - skipping: The cases that are left out.
+    ///   - limit: The time limit of a case, in real time.
+    ///   - width: The number of cases that run concurrently.
+    ///   - patience: The number of consecutive hanging cases after which a subject is abandoned.
+    ///   - skipping: The cases to skip.
     ///   - stores: Opens the stores of a case.
-    ///   - now: Tells when a run was.
+    ///   - now: The clock for the report's date.
     public init(
         limit: Duration = .seconds(20),
         width: Int = 4,
@@ -60,8 +61,8 @@ public struct ConformanceRunner: Sendable {
     /// - Parameters:
     ///   - cases: The cases.
     ///   - subjects: The subjects.
-    ///   - progress: Told of each result as it comes.
-    /// - Returns: What came of each case with each subject, in their order.
+    ///   - progress: Receives each result as soon as it is available.
+    /// - Returns: The results, in the order of subjects and cases.
     public func run(
         _ cases: [ConformanceCase],
         against subjects: [any ConformanceSubject],
@@ -112,12 +113,12 @@ public struct ConformanceRunner: Sendable {
         }
     }
 
-    /// Runs one case against one subject.
+    /// Runs a case against a subject.
     public func run(_ conformanceCase: ConformanceCase, against subject: any ConformanceSubject) async -> CaseResult {
         await play(conformanceCase, against: subject, isGivenUp: false).result
     }
 
-    /// How the playing of a case came to its end.
+    /// How the run of a case ended.
     private enum Ending { case ended, hung, untried }
 
     private func play(
@@ -184,7 +185,7 @@ public struct ConformanceRunner: Sendable {
             return (.failed([failure]), Story(), .hung)
         }
         let outcome = judge(attempt, of: conformanceCase, by: subject, probed: probed)
-        // A call that gave up by itself after a good part of the time is no better than one that never did.
+        // A call that gave up only after much of the time limit counts as hanging.
         let isSlow = !attempt.failures.isEmpty && start.duration(to: .now) >= limit * 0.4
         return (outcome, attempt.story, isSlow ? .hung : .ended)
     }

@@ -1,5 +1,5 @@
 extension ConformanceSubject {
-    /// Runs one case against this subject, for a test with `arguments: ConformanceCase.all`.
+    /// Runs a case against this subject, for a test with `arguments: ConformanceCase.all`.
     ///
     /// ```swift
     /// @Test(arguments: ConformanceCase.all)
@@ -9,7 +9,7 @@ extension ConformanceSubject {
     /// }
     /// ```
     ///
-    /// - Returns: What a person needs to know when the case fails: expectations, steps, exchanges; `nil` if all is well.
+    /// - Returns: An account of a failed case: expectations, steps, exchanges; `nil` if the case doesn't fail.
     public func complaint(about conformanceCase: ConformanceCase) async -> String? {
         let result = await ConformanceRunner().run(conformanceCase, against: self)
         return result.outcome.isFailure ? result.account : nil

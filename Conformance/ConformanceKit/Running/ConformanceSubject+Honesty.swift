@@ -1,19 +1,19 @@
 import Experimentation
 
 extension ConformanceSubject {
-    /// Why the wire doesn't tell a field of an event; `nil` if nobody says why.
+    /// Why the wire doesn't carry a field of an event; `nil` if no reason is given.
     ///
-    /// A field that belongs to a capability that isn't declared needs no reason of its own.
+    /// A field of an undeclared capability needs no reason of its own.
     ///
     /// - Parameter field: A field that isn't among ``wireFields``.
-    /// - Returns: The reason, for a person.
+    /// - Returns: The reason.
     public func reason(forUntold field: Received.Field) -> String? {
         if let reason = wireReasons[field] { return reason }
         guard let capability = field.capability, !capabilities.contains(capability) else { return nil }
         return reasons[capability] ?? "\(name) doesn't declare \"\(capability)\""
     }
 
-    /// The first gap of a stage in what is declared, in words.
+    /// Describes the first gap of a stage that contradicts a declared capability.
     func contradiction(among gaps: [WorldGap], in world: World) -> String? {
         for gap in gaps {
             guard let capability = gap.denied(in: world), capabilities.contains(capability) else { continue }
@@ -24,7 +24,7 @@ extension ConformanceSubject {
 }
 
 extension Received.Field {
-    /// The capability that the field belongs to; `nil` if it belongs to every event.
+    /// The capability that the field belongs to; `nil` if every event has it.
     var capability: Capability? {
         switch self {
         case .eventID: .eventIDs
@@ -38,8 +38,8 @@ extension Received.Field {
 extension SubjectStage {
     /// Adds faults to the script.
     ///
-    /// - Throws: ``CaseDoesNotApply`` when the stage can't play one that not every vendor has: a failure with status
-    ///   200, a request for credentials. Everything else each vendor can suffer, and each stage can play.
+    /// - Throws: ``CaseDoesNotApply`` when the stage can't inject a fault that not every vendor has: a failure with
+    ///   status 200, a request for credentials. Every stage must be able to inject all others.
     func play(_ faults: [WorldFault]) async throws {
         guard !faults.isEmpty else { return }
         do { try await inject(faults) } catch SubjectError.unsupported(let reason)
@@ -51,6 +51,6 @@ extension SubjectStage {
 }
 
 extension WorldFault {
-    /// Whether it is one that not every vendor's wire has.
+    /// Whether it is a fault that not every vendor's wire has.
     fileprivate var isPeculiar: Bool { kind == .vendorFailure200 || operation == .authentication }
 }

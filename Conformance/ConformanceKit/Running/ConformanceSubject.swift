@@ -1,122 +1,123 @@
 import Experimentation
 
-/// An adapter together with a vendor to talk to: what the suite and the comparison run against.
+/// An adapter with a vendor to talk to: what the suite and the comparison run against.
 ///
-/// Conform by one small file per vendor: open the vendor's stand-in, fill it from the ``World``, make providers that
-/// are configured for it, and tell in neutral words what reached it. Providers should be configured for a test: reads
-/// with at most three attempts, back-off below 50 ms and a deadline of a second or two; everything else as by default.
+/// Conform with one small file per vendor: start the vendor's stand-in, fill it from the ``World``, create providers
+/// configured for it, and report in neutral terms what it received. Configure providers for tests: reads with at most
+/// three attempts, back-off below 50 ms and a deadline of a second or two; leave everything else at its default.
 public protocol ConformanceSubject: Sendable {
     /// The vendor's name, in lower case.
     var name: String { get }
 
-    /// What the adapter declares; the same set that its provider gives.
+    /// The declared capabilities; the same set as the provider's.
     var capabilities: Set<Capability> { get }
 
-    /// Why what isn't declared isn't there, for people: "there are no events".
+    /// Why the other capabilities are missing, for reports: "there are no events".
     var reasons: [Capability: String] { get }
 
-    /// What the vendor's wire tells of an event; the fields of ``Received`` that may be compared.
+    /// The fields of an event that the vendor's wire carries; only these fields of ``Received`` are compared.
     var wireFields: Set<Received.Field> { get }
 
-    /// Why the wire doesn't tell the other fields, for people: "a hit has no room for attributes".
+    /// Why the wire doesn't carry the other fields, for reports: "a hit has no room for attributes".
     ///
-    /// Whatever is neither told nor explained is taken for lost, and fails. A field that belongs to a capability that
-    /// isn't declared (ids of events, exposures, orders and items) needs no reason.
+    /// A field that is neither carried nor explained counts as lost, and fails. A field of an undeclared capability
+    /// (ids of events, exposures, orders and items) needs no reason.
     var wireReasons: [Received.Field: String] { get }
 
-    /// What ``Received/type`` says of events that the wire can't tell from others: `["goalCompleted": "custom"]`.
+    /// The ``Received/type`` of events that the wire can't distinguish from others: `["goalCompleted": "custom"]`.
     var wireTypes: [String: String] { get }
-    /// What others can do that stand behind this subject beside the one that answers; empty for a single vendor.
+    /// The capabilities of other vendors behind this subject besides the one that answers; empty for a single vendor.
     ///
-    /// It isn't promised, since the one who answers can't do it, and not refused either, since another one can.
+    /// They are not required, because the answering vendor lacks them, nor refused, because another one has them.
     var capabilitiesOfOthers: Set<Capability> { get }
 
-    /// The deviations from the neutral contract that are known.
+    /// The known deviations from the neutral contract.
     var knownDeviations: [KnownDeviation] { get }
 
     /// The adapter's version, for reports; `nil` if it has none of its own.
     var version: String? { get }
 
-    /// How what is declared, and how the stand-in's ways, are known.
+    /// How the declared capabilities and the stand-in's behavior are known.
     var evidence: Evidence { get }
 
-    /// What isn't sure about the variations that this vendor's users get, for people; `nil` if nothing is.
+    /// A caveat about the variations that this vendor's users get, for reports; `nil` if there is none.
     ///
-    /// Reports say it wherever such a decision is compared.
+    /// Reports include it wherever such a decision is compared.
     var variationCaveat: String? { get }
 
-    /// Starts the vendor's stand-in with a world, and nobody connected to it.
+    /// Starts the vendor's stand-in with a world and without connections.
     ///
-    /// Every call gives a vendor of its own, so that cases can run beside each other.
+    /// Every call starts a separate stand-in, so that cases can run concurrently.
     ///
-    /// - Throws: When the stand-in can't be started. What the vendor can't hold is no reason: that is told by
-    ///   ``SubjectStage/gaps``.
+    /// - Throws: When the stand-in can't be started. Parts of the world that the vendor can't represent are not errors:
+    ///   see ``SubjectStage/gaps``.
     func open(_ world: World) async throws -> any SubjectStage
 
-    /// Makes the stores of one case, empty; in memory unless a subject wants to be seen with another.
+    /// Creates the empty stores of a case; in memory unless a subject needs to be tested with others.
     func makeStore() async throws -> ClientStore
 }
 
 extension ConformanceSubject {
-    /// No reasons.
+    /// Empty: gives no reasons.
     public var reasons: [Capability: String] { [:] }
-    /// No reasons.
+    /// Empty: gives no reasons.
     public var wireReasons: [Received.Field: String] { [:] }
-    /// Every type is told.
+    /// Empty: every type can be distinguished.
     public var wireTypes: [String: String] { [:] }
-    /// None.
+    /// Empty: there is a single vendor.
     public var capabilitiesOfOthers: Set<Capability> { [] }
-    /// None.
+    /// Empty: there are none.
     public var knownDeviations: [KnownDeviation] { [] }
-    /// None.
+    /// `nil`: there is no version of its own.
     public var version: String? { nil }
-    /// Nothing is said.
+    /// Empty: nothing is stated.
     public var evidence: Evidence { Evidence() }
-    /// Everything is sure.
+    /// `nil`: there is no caveat.
     public var variationCaveat: String? { nil }
-    /// Stores in memory.
+    /// Creates stores in memory.
     public func makeStore() async throws -> ClientStore {
         ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore())
     }
 }
 
-/// A vendor's stand-in with one world, while one case or scenario plays on it.
+/// A vendor's stand-in with a world, while a case or scenario runs on it.
 public protocol SubjectStage: Sendable {
-    /// What of the world the vendor can't hold.
+    /// The parts of the world that the vendor can't represent.
     var gaps: [WorldGap] { get async }
 
-    /// What must never be seen in logs, errors and reports: keys, tokens, passwords of this stand-in.
+    /// The stand-in's keys, tokens and passwords, which must never appear in logs, errors and reports.
     var secrets: [String] { get }
 
-    /// Whether who answers here tells of changes, if the provider listens to any; it may listen to another vendor's alone.
+    /// Whether the vendor that answers here announces changes; a provider that listens may listen only to another
+    /// vendor.
     var tellsOfChanges: Bool { get async throws }
 
-    /// Makes a fresh provider that talks to the stand-in; called again for a restart or a second device.
+    /// Creates a provider for the stand-in; called again for a restart or a second device.
     ///
     /// - Returns: A provider that hasn't been started.
     /// - Throws: When the stand-in is gone.
     func makeProvider() async throws -> any ExperimentationProvider
 
-    /// Changes the world at the vendor's end, as somebody at its console would.
+    /// Changes the vendor's world, as someone at its console would.
     ///
-    /// What the vendor has received stays.
+    /// Keeps what the vendor has received.
     func change(to world: World) async throws
 
-    /// Adds faults to the script; they apply to requests from now on, in order.
+    /// Appends faults to the script; they apply to requests from now on, in order.
     ///
-    /// - Throws: ``SubjectError/unsupported(_:)`` when the vendor's wire can't fail in this way, which only a failure
-    ///   with status 200 and a request for credentials can be said of.
+    /// - Throws: ``SubjectError/unsupported(_:)`` when the vendor's wire can't fail in this way; allowed only for a
+    ///   failure with status 200 and a request for credentials.
     func inject(_ faults: [WorldFault]) async throws
 
-    /// Forgets the faults that haven't happened.
+    /// Removes the pending faults.
     func clearFaults() async throws
 
-    /// Turns the vendor's kill switch.
+    /// Turns the vendor's kill switch on or off.
     ///
     /// - Throws: ``SubjectError/unsupported(_:)`` when the vendor has none.
     func setKillSwitch(_ isOn: Bool) async throws
 
-    /// Takes the vendor off the network, so that connecting fails, or puts it back under the same address.
+    /// Takes the vendor off the network, so that connecting fails, or restores it at the same address.
     func setReachable(_ isReachable: Bool) async throws
 
     /// Puts a network between the vendor and whoever connects: each answer, and each connection, takes this long.
@@ -136,30 +137,30 @@ public protocol SubjectStage: Sendable {
     /// Every exchange so far, in the order of arrival.
     func exchanges() async throws -> [Exchange]
 
-    /// How many exchanges there have been; quicker than ``exchanges()`` where that costs something.
+    /// The number of exchanges so far; faster than ``exchanges()`` where those are expensive.
     func exchangeCount() async throws -> Int
 
-    /// The exchanges from the one with an index on.
+    /// The exchanges from an index on.
     func exchanges(from index: Int) async throws -> [Exchange]
 
-    /// The accounts of a client with this vendor.
+    /// A client's ledger with this vendor.
     ///
-    /// All that the client has, unless a subject stands for several vendors with books of their own.
+    /// By default the client's whole ledger; a subject of several vendors returns that of one.
     func ledger(of client: ExperimentationClient) async throws -> Ledger
 
-    /// Ends the stand-in; called once.
+    /// Shuts the stand-in down; called once.
     func close() async
 }
 
 extension SubjectStage {
-    /// It does.
+    /// `true`: it does.
     public var tellsOfChanges: Bool { get async throws { true } }
     /// It can't forget.
     public func takeReceived() async throws -> [Received]? { nil }
 
-    /// None.
+    /// Empty: there are none.
     public var gaps: [WorldGap] { get async { [] } }
-    /// None.
+    /// Empty: there are none.
     public var secrets: [String] { [] }
     /// There is no wire.
     public func setRoundTrip(_ duration: Duration) async -> Bool { false }
@@ -167,13 +168,13 @@ extension SubjectStage {
     public func ledger(of client: ExperimentationClient) async throws -> Ledger { try await client.ledger() }
 }
 
-/// A deviation from the neutral contract that is known and written down.
+/// A known and documented deviation from the neutral contract.
 public struct KnownDeviation: Sendable, Hashable, Codable {
-    /// The case's name; a `*` at the end stands for any rest.
+    /// The case's name; a trailing `*` matches any rest.
     public var caseName: String
     /// Why the adapter deviates.
     public var reason: String
-    /// Where more is to be read, if there is such a place.
+    /// Where to read more, if anywhere.
     public var link: String?
 
     /// Creates a record.
@@ -183,19 +184,19 @@ public struct KnownDeviation: Sendable, Hashable, Codable {
         self.link = link
     }
 
-    /// Whether this record is about a case.
+    /// Whether this record applies to a case.
     public func covers(_ name: String) -> Bool {
         caseName.hasSuffix("*") ? name.hasPrefix(caseName.dropLast()) : name == caseName
     }
 }
 
-/// What a subject can say instead of doing something.
+/// The error of an operation that a subject can't carry out.
 ///
-/// In a case that asks for nothing but what the subject declares, it is a failure.
+/// It is a failure in a case that requires nothing beyond the declared capabilities.
 public enum SubjectError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The vendor has nothing like it; the reason is for a person.
+    /// The vendor has no equivalent, for this reason.
     case unsupported(String)
-    /// The stand-in doesn't work.
+    /// The stand-in doesn't work, for this reason.
     case broken(String)
 
     /// The reason.
@@ -207,9 +208,9 @@ public enum SubjectError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SubjectStage {
-    /// Counts them.
+    /// Counts all exchanges.
     public func exchangeCount() async throws -> Int { try await exchanges().count }
 
-    /// Leaves out the ones before.
+    /// Drops the earlier exchanges.
     public func exchanges(from index: Int) async throws -> [Exchange] { Array(try await exchanges().dropFirst(index)) }
 }

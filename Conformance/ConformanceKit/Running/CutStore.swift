@@ -1,10 +1,10 @@
 import Experimentation
 import Synchronization
 
-/// The stores of a process that may die: once cut, nothing that it does reaches the store beneath any more.
+/// The stores of a process that may be killed: once cut, none of its operations reach the underlying store.
 ///
-/// The next process opens the same store with a cut of its own, as after a kill: what was leased stays leased until the
-/// lease is over, what was being delivered has no verdict.
+/// The next process opens the same store with a cut of its own, as after a kill: leases last until they expire, and
+/// events in flight have no verdict.
 package final class CutStore: OutboxStoreDecorator, StateStoreDecorator {
     package let base: any OutboxStore
     package let baseState: any StateStore
@@ -15,7 +15,7 @@ package final class CutStore: OutboxStoreDecorator, StateStoreDecorator {
         baseState = store.state
     }
 
-    /// Ends the process, as far as the store can tell.
+    /// Ends the process from the store's point of view.
     package func cut() { isCut.store(true, ordering: .sequentiallyConsistent) }
 
     package var clientStore: ClientStore { ClientStore(outbox: self, state: self) }

@@ -1,28 +1,28 @@
 import Experimentation
 
-/// How something that is said of a vendor is known.
+/// How a claim about a vendor is known.
 public enum Provenance: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The vendor's documents say so.
+    /// The vendor documents it.
     case documented
-    /// It was read in the vendor's SDK, or in what else it publishes.
+    /// Read in the source of the vendor's SDK, or in other material that it publishes.
     case read = "read in the SDK"
-    /// It was seen between a real client and the vendor, or a real client and the stand-in.
+    /// Observed between a real client and the vendor, or a real client and the stand-in.
     case recorded
-    /// Nobody has seen it: it is the adapter's author's reading.
+    /// Not observed: inferred by the adapter's author.
     case inferred
 }
 
-/// How a subject knows what it declares, and what its vendor's stand-in does.
+/// How a subject's declarations and its stand-in's behavior are known.
 ///
-/// Reports show it: a capability that rests on inference is told from one that rests on the vendor's word.
+/// Reports show it: a capability that rests on inference is marked.
 public struct Evidence: Sendable, Hashable, Codable {
-    /// One way in which the vendor's stand-in behaves.
+    /// One behavior of the vendor's stand-in.
     public struct WireRule: Sendable, Hashable, Codable {
-        /// What it does.
+        /// The behavior.
         public var behavior: String
-        /// How it is known that the vendor does.
+        /// How it is known to be the vendor's.
         public var provenance: Provenance
-        /// The setting by which the stand-in does otherwise; `nil` if there is none.
+        /// The setting that changes the stand-in's behavior; `nil` if there is none.
         public var setting: String?
 
         /// Creates a rule.
@@ -33,13 +33,13 @@ public struct Evidence: Sendable, Hashable, Codable {
         }
     }
 
-    /// A sample of the vendor's wire that tests stand on.
+    /// A sample of the vendor's wire format that tests rely on.
     public struct Fixture: Sendable, Hashable, Codable {
         /// The file's name.
         public var file: String
         /// How its shape is known.
         public var provenance: Provenance
-        /// Where the shape comes from, for people.
+        /// The source of the shape.
         public var source: String
 
         /// Creates a sample.
@@ -50,14 +50,14 @@ public struct Evidence: Sendable, Hashable, Codable {
         }
     }
 
-    /// How each declared capability is known to be the vendor's, by its written form.
+    /// How each declared capability is known, by its raw value.
     public var capabilities: [String: Provenance]
-    /// How the stand-in's ways are known that the vendor's documents leave open.
+    /// How the stand-in's behavior is known where the vendor's documentation leaves it open.
     public var rules: [WireRule]
     /// How the shapes of the samples are known.
     public var fixtures: [Fixture]
 
-    /// Creates evidence; by default nothing is said.
+    /// Creates evidence; empty by default.
     public init(
         _ capabilities: [Capability: Provenance] = [:],
         rules: [WireRule] = [],
@@ -68,13 +68,13 @@ public struct Evidence: Sendable, Hashable, Codable {
         self.fixtures = fixtures
     }
 
-    /// How a capability is known; `nil` if nobody says.
+    /// How a capability is known; `nil` if nothing is stated.
     public func provenance(of capability: Capability) -> Provenance? { capabilities[capability.rawValue] }
 
     /// Whether a capability rests on inference.
     public func isInferred(_ capability: Capability) -> Bool { provenance(of: capability) == .inferred }
 
-    /// How many rules and samples are known in each way, in the order of ``Provenance``.
+    /// The number of rules and samples by provenance, in the order of ``Provenance``.
     public var counts: [(provenance: Provenance, rules: Int, fixtures: Int)] {
         Provenance.allCases.map { way in
             (way, rules.count { $0.provenance == way }, fixtures.count { $0.provenance == way })
@@ -83,21 +83,21 @@ public struct Evidence: Sendable, Hashable, Codable {
 }
 
 extension Evidence {
-    /// A declared capability in a table: `✓`, or `(✓)` where it rests on inference.
+    /// The symbol of a declared capability in a table: `✓`, or `(✓)` where it rests on inference.
     public func tick(_ capability: Capability) -> String { isInferred(capability) ? "(✓)" : "✓" }
 
-    /// What the signs of ``tick(_:)`` mean, for below a table.
+    /// The legend for the symbols of ``tick(_:)``.
     public static let legend = "(✓) \(restingOnInference)"
     static let restingOnInference = "rests on what is inferred of the vendor"
 
-    /// What isn't sure about the stand-in, each in a line; for people.
+    /// What is only inferred about the stand-in, a line each.
     public var inferences: [String] {
         rules.filter { $0.provenance == .inferred }.map { rule in
             rule.setting.map { "\(rule.behavior) (setting \($0))" } ?? rule.behavior
         }
     }
 
-    /// The written form.
+    /// The JSON form.
     public var document: FlagValue {
         [
             "capabilities": .object(capabilities.mapValues { .string($0.rawValue) }),

@@ -1,21 +1,21 @@
 import Experimentation
 
-/// What came of one case with one subject.
+/// The outcome of a case with a subject.
 public enum Outcome: Sendable, Hashable {
-    /// What was promised was seen.
+    /// The promise was kept.
     case passed
-    /// What was promised wasn't seen.
+    /// The promise wasn't kept.
     case failed([Failure])
-    /// The vendor has nothing like it, for this reason.
+    /// The vendor has no equivalent, for this reason.
     case unsupported(String)
-    /// It fails, and a record says so and why.
+    /// The case fails, as a recorded deviation says.
     case deviates(KnownDeviation, [Failure])
-    /// A record says that it fails, but it passes: the record must go.
+    /// The case passes although a deviation is recorded: the record must be removed.
     case outdated(KnownDeviation)
-    /// It passes although the capability isn't declared: the declaration is wrong.
+    /// The case passes although the capability isn't declared: the declaration is wrong.
     case undeclared(Capability)
 
-    /// The outcome in one word, as reports write it.
+    /// The outcome as a word, for reports.
     public var word: String {
         switch self {
         case .passed: "passed"
@@ -47,7 +47,7 @@ public enum Outcome: Sendable, Hashable {
         }
     }
 
-    /// What wasn't seen.
+    /// The unmet expectations.
     public var failures: [Failure] {
         switch self {
         case .failed(let failures), .deviates(_, let failures): failures
@@ -56,9 +56,9 @@ public enum Outcome: Sendable, Hashable {
     }
 }
 
-/// An expectation that wasn't met, and where it stands.
+/// An unmet expectation and its source location.
 public struct Failure: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// What was expected, and what was seen.
+    /// What was expected, and what was found.
     public var message: String
     /// The file of the expectation.
     public var file: String
@@ -72,15 +72,15 @@ public struct Failure: Sendable, Hashable, Codable, CustomStringConvertible {
         self.line = line
     }
 
-    /// The message and the place.
+    /// The message and the location.
     public var description: String { "\(message) (\(file):\(line))" }
 }
 
-/// What happened while a case ran, to be told when it fails.
+/// What happened while a case ran, for the account of a failure.
 public struct Story: Sendable, Hashable, Codable {
-    /// The steps, in the order in which they were taken.
+    /// The steps, in order.
     public var steps: [String]
-    /// The exchanges, secrets redacted.
+    /// The exchanges, with secrets redacted.
     public var exchanges: [Exchange]
 
     /// Creates a story.
@@ -90,17 +90,17 @@ public struct Story: Sendable, Hashable, Codable {
     }
 }
 
-/// One case with one subject: what came of it, how long it took and what happened.
+/// The result of a case with a subject: its outcome, duration and story.
 public struct CaseResult: Sendable, Hashable {
     /// The case's name.
     public var name: String
-    /// The line of the contract that the case is about.
+    /// The line of the contract that the case verifies.
     public var promise: Int
-    /// What the case shows, in a sentence.
+    /// What the case verifies, in a sentence.
     public var summary: String
-    /// What came of it.
+    /// The outcome.
     public var outcome: Outcome
-    /// How long it took.
+    /// The duration.
     public var duration: Duration
     /// What happened.
     public var story: Story

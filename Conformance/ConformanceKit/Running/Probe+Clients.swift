@@ -2,16 +2,16 @@ import Experimentation
 import Synchronization
 
 extension Probe {
-    /// The provider behind the client.
+    /// The client's provider.
     public func provider() async throws -> any ExperimentationProvider {
         _ = try await client()
         return try unwrap(state.withLock { $0.provider }, "the provider")
     }
 
-    /// What the provider behind the client plays.
+    /// The roles of the client's provider.
     public func roles() async throws -> ProviderRoles { try await client().roles }
 
-    /// Puts another store under the client that is made next.
+    /// Uses another store for the next client.
     public func use(_ store: ClientStore) {
         state.withLock { state in
             state.store = store
@@ -19,20 +19,20 @@ extension Probe {
         }
     }
 
-    /// Puts something around the stores of clients that are made from now on.
+    /// Wraps the stores of all clients created from now on.
     func wrapStore(_ wrap: @escaping @Sendable (ClientStore) -> ClientStore) { state.withLock { $0.wrap = wrap } }
 
-    /// Has the events of the client that is made next go elsewhere as well.
+    /// Adds a second destination to the events of the next client.
     func send(alsoTo companion: StrangeProvider) {
         note("events go to another destination as well")
         state.withLock { $0.companion = companion }
     }
 
-    /// Another client on the same store, as of another process.
+    /// Creates another client on the same store, as in another process.
     ///
     /// - Parameter provider: Its provider; one of this vendor if `nil`.
     /// - Returns: The client; it ends with the case.
-    /// - Throws: Why the provider can't be made or started.
+    /// - Throws: Why the provider can't be created or started.
     func anotherClient(of provider: (any ExperimentationProvider)? = nil) async throws -> ExperimentationClient {
         note("another client begins on the same store")
         _ = try await client()
@@ -44,7 +44,7 @@ extension Probe {
             options: state.withLock { $0.options },
             environment: environment
         )
-        // Ended with the others.
+        // Registered to be shut down with the others.
         state.withLock { $0.killed.append(client) }
         return client
     }

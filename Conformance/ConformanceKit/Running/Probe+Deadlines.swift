@@ -1,16 +1,16 @@
 import Experimentation
 
 extension Probe {
-    /// Expects that something ends by its deadline, as far as the machine has time for it.
+    /// Expects work to end by its deadline, allowing for the load of the machine.
     ///
-    /// Beside it runs a plain timer of the same length: what a busy machine adds to that, it may add to the other as well, and a
-    /// second more. Something that ignores its deadline takes as long as the vendor hangs, which is longer than either.
+    /// A plain timer of the same length runs alongside: the work may be late by as much as the timer, plus a second.
+    /// Work that ignores its deadline takes as long as the vendor hangs, which is longer than either.
     ///
     /// - Parameters:
-    ///   - deadline: When it is to end.
-    ///   - name: What it is, for the complaint.
-    ///   - body: What is to end.
-    /// - Returns: What it gives.
+    ///   - deadline: The time that the work may take.
+    ///   - name: The work's name, for the failure.
+    ///   - body: The work.
+    /// - Returns: The work's result.
     func timely<Value: Sendable>(
         within deadline: Duration,
         _ name: String,

@@ -7,27 +7,27 @@ extension Probe {
         try await session.track(event)
     }
 
-    /// Delivers what can be delivered now.
+    /// Delivers everything that can be delivered now.
     @discardableResult
     public func flush(within limit: Duration = .seconds(5)) async throws -> Bool {
         note("flush")
         return try await client().flush(within: limit).isDone
     }
 
-    /// Has everything that waits tried once, and waits until it has been; what fails isn't tried again here.
+    /// Makes one attempt at everything that waits, without retries, and waits for it to end.
     ///
-    /// - Parameter limit: How long to wait for the vendor at most.
+    /// - Parameter limit: The maximum time to wait for the vendor.
     /// - Throws: When the store fails.
     public func tryOnce(within limit: Duration = .seconds(2)) async throws {
         note("try once")
         _ = try await client().flush(within: limit, retrying: false)
     }
 
-    /// Pushes time and delivers until nothing waits but what is held, for at most some rounds.
+    /// Alternates between delivering and pushing time until only held events are left.
     ///
     /// - Parameters:
-    ///   - rounds: How often to push at most.
-    ///   - step: How far each time.
+    ///   - rounds: The maximum number of rounds.
+    ///   - step: How far to push time in each round.
     /// - Returns: The ledger at the end.
     /// - Throws: When the store fails.
     @discardableResult
@@ -43,7 +43,7 @@ extension Probe {
         return try await stage.ledger(of: client)
     }
 
-    /// How long the client waits before it tries again what has failed since a moment.
+    /// Returns how long the client waits before it retries.
     ///
     /// - Parameter moment: A moment before the failure, by ``time``.
     /// - Returns: The wait, once it has begun.
@@ -51,13 +51,13 @@ extension Probe {
     public func waitBeforeNextAttempt(since moment: ContinuousClock.Instant) async throws -> Duration {
         var wait: Duration?
         try await eventually("the client waits before its next attempt") {
-            // What is polled sleeps longer, and may have begun to before the delivery has failed.
+            // Polling waits longer, and may have begun before the delivery failed.
             wait = time.sleeps(begunSince: moment).first { $0 < .seconds(45) }
             return wait != nil
         }
         return wait ?? .zero
     }
 
-    /// The accounts.
+    /// The ledger with this vendor.
     public func ledger() async throws -> Ledger { try await stage.ledger(of: client()) }
 }

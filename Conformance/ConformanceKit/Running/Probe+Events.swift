@@ -1,13 +1,13 @@
 import Experimentation
 import Foundation
 
-/// Events that every vendor with events has a word for, each told apart by a mark.
+/// Events that every vendor with tracking supports, each identified by a mark.
 extension Probe {
-    /// An event that this vendor takes, with a mark that reaches its wire.
+    /// Returns an event that this vendor accepts, with a mark that reaches its wire.
     ///
-    /// - Parameter number: What tells it from the other events of the case.
-    /// - Returns: The first of a custom event, a screen, a goal, an item and a purchase that the vendor takes.
-    /// - Throws: ``CaseDoesNotApply`` if the vendor takes none of them.
+    /// - Parameter number: Identifies the event within the case.
+    /// - Returns: The first of a custom event, a screen, a goal, an item and a purchase that the vendor accepts.
+    /// - Throws: ``CaseDoesNotApply`` if the vendor accepts none of them.
     public func event(_ number: Int) async throws -> TrackingEvent {
         let provider = try await provider()
         let roles = try await roles()
@@ -29,7 +29,7 @@ extension Probe {
                 continue
             }
         }
-        // Otherwise an adapter that has forgotten all its words would look like a modest one.
+        // Otherwise an adapter that supports no events by mistake would pass for one that declares none.
         try require(
             !subject.capabilities.contains(.tracking)
                 || ConformanceCase.examples.contains { (try? roles.check($0, of: provider.name)) != nil },
@@ -38,18 +38,18 @@ extension Probe {
         throw CaseDoesNotApply("\(provider.name) has no word for any of the suite's plain events")
     }
 
-    /// Tracks some marked events.
+    /// Tracks marked events.
     ///
     /// - Parameters:
     ///   - numbers: Their numbers.
-    ///   - session: Whose they are.
+    ///   - session: The session that tracks them.
     /// - Throws: What `track` throws.
     public func trackMarks(_ numbers: ClosedRange<Int>, in session: UserSession) async throws {
         note("track \(numbers.count) events for \(session.user.id)")
         for number in numbers { try await session.track(try await event(number)) }
     }
 
-    /// The numbers of the marked events that the vendor took, in the order of arrival, repetitions included.
+    /// The numbers of the marked events that the vendor accepted, in the order of arrival, repetitions included.
     public func marks(of userID: String? = nil) async throws -> [Int] {
         try await stage.received().filter { $0.type != "exposure" && (userID == nil || $0.userID == userID) }
             .compactMap(Self.mark)
@@ -65,21 +65,21 @@ extension Probe {
         return nil
     }
 
-    /// When the vendor takes an event to have happened; ask as soon as it has been delivered, before time is pushed.
+    /// When the event happened according to the vendor; call it right after delivery, before time is pushed.
     ///
-    /// - Parameter received: What the vendor took.
-    /// - Returns: The date on the wire, or the one that its age there amounts to.
+    /// - Parameter received: The event as the vendor received it.
+    /// - Returns: The date on the wire, or the one derived from its age there.
     public func date(of received: Received) -> Date? {
         received.date ?? received.age.map { time.now - $0 }
     }
 
-    /// The numbers without their repetitions, in the order of their first arrival.
+    /// The numbers without repetitions, in the order of first arrival.
     public static func first(_ marks: [Int]) -> [Int] {
         var seen: Set<Int> = []
         return marks.filter { seen.insert($0).inserted }
     }
 
-    /// The user's place in an experiment of the world, found by its id or name.
+    /// The user's assignment in an experiment of the world, found by the experiment's id or name.
     public func place(in experiment: String, of session: UserSession) -> Assignment? {
         let named = world.experiment(experiment)?.name ?? experiment
         return session.assignments.first {

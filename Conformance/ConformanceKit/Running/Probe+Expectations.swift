@@ -1,21 +1,21 @@
 import Experimentation
 import Synchronization
 
-/// That a case can't go on; the reason has been noted as a failure.
+/// Thrown when a case can't go on; the failure has been noted already.
 struct CaseStopped: Error {}
 
 extension Probe {
-    /// Notes a step for the story.
+    /// Adds a step to the story.
     public func note(_ step: String) { state.withLock { $0.steps.append(step) } }
 
-    /// Expects something to be so.
+    /// Expects a condition to be true.
     ///
     /// - Parameters:
-    ///   - condition: What is expected.
-    ///   - message: What was expected, in words.
-    ///   - file: The place of the expectation.
-    ///   - line: The place of the expectation.
-    /// - Returns: Whether it is so.
+    ///   - condition: The condition.
+    ///   - message: The expectation in words.
+    ///   - file: The file of the expectation.
+    ///   - line: The line of the expectation.
+    /// - Returns: Whether it is true.
     @discardableResult
     public func expect(
         _ condition: Bool,
@@ -31,12 +31,12 @@ extension Probe {
     /// Expects a value.
     ///
     /// - Parameters:
-    ///   - actual: What is seen.
-    ///   - expected: What should be.
-    ///   - what: What it is, in words.
-    ///   - file: The place of the expectation.
-    ///   - line: The place of the expectation.
-    /// - Returns: Whether it is so.
+    ///   - actual: The actual value.
+    ///   - expected: The expected value.
+    ///   - what: What the value is, in words.
+    ///   - file: The file of the expectation.
+    ///   - line: The line of the expectation.
+    /// - Returns: Whether the values are equal.
     @discardableResult
     public func expect<Value: Equatable>(
         _ actual: Value,
@@ -53,13 +53,13 @@ extension Probe {
         )
     }
 
-    /// Expects something to be so, and ends the case if it isn't.
+    /// Expects a condition to be true, and ends the case if it isn't.
     ///
     /// - Parameters:
-    ///   - condition: What is expected.
-    ///   - message: What was expected, in words.
-    ///   - file: The place of the expectation.
-    ///   - line: The place of the expectation.
+    ///   - condition: The condition.
+    ///   - message: The expectation in words.
+    ///   - file: The file of the expectation.
+    ///   - line: The line of the expectation.
     /// - Throws: To end the case.
     public func require(
         _ condition: Bool,
@@ -70,13 +70,13 @@ extension Probe {
         if !expect(condition, message(), file: file, line: line) { throw CaseStopped() }
     }
 
-    /// Expects a value to be there, and ends the case if it isn't.
+    /// Expects a value not to be `nil`, and ends the case if it is.
     ///
     /// - Parameters:
-    ///   - value: What should be there.
-    ///   - what: What it is, in words.
-    ///   - file: The place of the expectation.
-    ///   - line: The place of the expectation.
+    ///   - value: The optional value.
+    ///   - what: What the value is, in words.
+    ///   - file: The file of the expectation.
+    ///   - line: The line of the expectation.
     /// - Returns: The value.
     /// - Throws: To end the case.
     public func unwrap<Value>(
@@ -97,11 +97,11 @@ extension Probe {
     ///
     /// - Parameters:
     ///   - what: What should fail, in words.
-    ///   - codes: Any of these codes will do; every code if none is named.
-    ///   - file: The place of the expectation.
-    ///   - line: The place of the expectation.
+    ///   - codes: The accepted codes; any if empty.
+    ///   - file: The file of the expectation.
+    ///   - line: The line of the expectation.
     ///   - work: What should fail.
-    /// - Returns: The error, if there was one of ours.
+    /// - Returns: The error, if it is an `ExperimentationError`.
     @discardableResult
     public func expectError(
         _ what: String,
@@ -128,15 +128,15 @@ extension Probe {
         }
     }
 
-    /// Expects something to become so within a few real seconds, without pushing time.
+    /// Expects a condition to become true within some real seconds, without pushing time.
     ///
     /// - Parameters:
-    ///   - message: What is expected, in words.
-    ///   - limit: How long to wait.
-    ///   - file: The place of the expectation.
-    ///   - line: The place of the expectation.
-    ///   - condition: What is expected.
-    /// - Returns: Whether it became so.
+    ///   - message: The expectation in words.
+    ///   - limit: The maximum time to wait.
+    ///   - file: The file of the expectation.
+    ///   - line: The line of the expectation.
+    ///   - condition: The condition.
+    /// - Returns: Whether it became true.
     /// - Throws: What the condition throws, and when the case is cancelled.
     @discardableResult
     public func eventually(
@@ -158,17 +158,17 @@ extension Probe {
         return expect(false, "\(message), within \(limit)", file: file, line: line)
     }
 
-    /// Expects something to become so after a wait that is pushed, over and over, a few times.
+    /// Expects a condition to become true while time is pushed repeatedly.
     ///
-    /// Somebody may begin to wait only after the first push, so one push proves nothing.
+    /// A task may begin to wait only after the first push, so one push isn't enough.
     ///
     /// - Parameters:
-    ///   - message: What is expected, in words.
+    ///   - message: The expectation in words.
     ///   - step: How far time is pushed each time.
-    ///   - file: The place of the expectation.
-    ///   - line: The place of the expectation.
-    ///   - condition: What is expected.
-    /// - Returns: Whether it became so.
+    ///   - file: The file of the expectation.
+    ///   - line: The line of the expectation.
+    ///   - condition: The condition.
+    /// - Returns: Whether it became true.
     /// - Throws: What the condition throws, and when the case is cancelled.
     @discardableResult
     public func eventually(

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension Probe {
-    /// What the vendor took, of some types; of all but signals of identity and consent if none is named.
+    /// What the vendor accepted of some types; without types, all but identity and consent signals and unknown ones.
     public func received(_ types: String...) async throws -> [Received] {
         try await stage.received().filter { received in
             types.isEmpty
@@ -9,10 +9,10 @@ extension Probe {
         }
     }
 
-    /// The exposures that the vendor took.
+    /// The exposures that the vendor accepted.
     public func exposures() async throws -> [Received] { try await received("exposure") }
 
-    /// The exchanges so far that served a purpose; all if none is named.
+    /// The exchanges so far with a purpose; all without one.
     public func exchanges(_ purpose: WorldFault.Operation? = nil) async throws -> [Exchange] {
         try await stage.exchanges().filter { purpose == nil || $0.purpose == purpose }
     }
@@ -29,13 +29,13 @@ extension Probe {
         try await stage.change(to: world.changing(change))
     }
 
-    /// Takes the vendor off the network or puts it back.
+    /// Takes the vendor off the network or restores it.
     public func setReachable(_ isReachable: Bool) async throws {
         note(isReachable ? "the vendor is back" : "the vendor goes away")
         try await stage.setReachable(isReachable)
     }
 
-    /// Turns the vendor's kill switch.
+    /// Turns the vendor's kill switch on or off.
     public func setKillSwitch(_ isOn: Bool) async throws {
         note(isOn ? "the vendor's kill switch is turned on" : "the vendor's kill switch is turned off")
         try await stage.setKillSwitch(isOn)

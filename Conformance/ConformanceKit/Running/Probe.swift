@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// What the steps of a case hold in their hands: a client in front of the subject, its vendor, time, and expectations.
+/// The tools for the steps of a case: a client in front of the subject, its vendor, time, and expectations.
 public final class Probe: Sendable {
     /// The subject.
     public let subject: any ConformanceSubject
@@ -9,9 +9,9 @@ public final class Probe: Sendable {
     public let stage: any SubjectStage
     /// The world that the case started from.
     public let world: World
-    /// Time, to be pushed.
+    /// The time, which can be pushed forward.
     public let time: SuiteTime
-    /// What the client and the provider log.
+    /// The log of the client and the provider.
     public let log: LogRecorder
 
     struct State {
@@ -25,7 +25,7 @@ public final class Probe: Sendable {
         var expectations = 0
         var killed: [ExperimentationClient] = []
         var companion: StrangeProvider?
-        /// Opens the same stores as a new process would; `nil` for those that live in memory.
+        /// Reopens the stores as a new process would; `nil` for stores in memory.
         var reopen: (@Sendable () async throws -> ClientStore?)?
         var isRestarted = false
         var wrap: @Sendable (ClientStore) -> ClientStore = { $0 }
@@ -40,7 +40,7 @@ public final class Probe: Sendable {
     ///   - subject: The subject.
     ///   - stage: Its opened stage.
     ///   - world: The world that the stage was opened with.
-    ///   - store: What survives a restart; in memory unless another is given.
+    ///   - store: The store that survives a restart; in memory by default.
     public init(
         subject: any ConformanceSubject,
         stage: any SubjectStage,
@@ -55,11 +55,12 @@ public final class Probe: Sendable {
         log = LogRecorder()
     }
 
-    /// The time, ids, chance and log of this case; every id is told apart, and chance is always one half.
+    /// The time, ids, randomness and log of this case; ids are unique, and random numbers are always one half.
     public var environment: ClientEnvironment {
         ClientEnvironment(
             time: time,
-            // The probe holds the client, which holds this: captured by itself, neither would ever be released.
+            // Captures only what it needs: the probe holds the client, which holds this, so capturing `self` would leak
+            // both.
             makeID: { [ids] in ids.next() },
             jitter: { 0.5 },
             log: log
@@ -68,11 +69,11 @@ public final class Probe: Sendable {
 
     // MARK: The client
 
-    /// The client; made at the first call.
+    /// Returns the client, creating it at the first call.
     ///
-    /// - Parameter options: How it behaves; counts at the first call and after a restart.
-    /// - Returns: The client that is in use.
-    /// - Throws: Why the provider can't be made or started.
+    /// - Parameter options: The client's options; they take effect at the first call and after a restart.
+    /// - Returns: The current client.
+    /// - Throws: Why the provider can't be created or started.
     public func client(_ options: ClientOptions? = nil) async throws -> ExperimentationClient {
         if let client = state.withLock({ $0.client }) { return client }
         if let options { state.withLock { $0.options = options } }
@@ -97,11 +98,11 @@ public final class Probe: Sendable {
         return client
     }
 
-    /// Kills the process without a warning and starts another on the same store.
+    /// Kills the process without warning and starts another on the same store.
     ///
-    /// - Parameter options: How the new client behaves; as the old one if `nil`.
+    /// - Parameter options: The options of the new client; those of the old one if `nil`.
     /// - Returns: The new client.
-    /// - Throws: Why the provider can't be made or started.
+    /// - Throws: Why the provider can't be created or started.
     @discardableResult
     public func kill(andStartWith options: ClientOptions? = nil) async throws -> ExperimentationClient {
         note("kill the process and start another on the same store")
@@ -116,9 +117,9 @@ public final class Probe: Sendable {
 
     /// Shuts the client down and starts another on the same store.
     ///
-    /// - Parameter options: How the new client behaves; as the old one if `nil`.
+    /// - Parameter options: The options of the new client; those of the old one if `nil`.
     /// - Returns: The new client.
-    /// - Throws: Why the provider can't be made or started.
+    /// - Throws: Why the provider can't be created or started.
     @discardableResult
     public func restart(with options: ClientOptions? = nil) async throws -> ExperimentationClient {
         note("shut down and start again on the same store")
@@ -131,17 +132,16 @@ public final class Probe: Sendable {
         return try await self.client(options)
     }
 
-    /// How many requests for decisions there were when the client had started: one that computes decisions may ask by
-    /// itself.
+    /// The number of requests for decisions while the client started: one that computes decisions may fetch by itself.
     ///
     /// - Returns: The number, once they are answered.
-    /// - Throws: Why the provider can't be made or started.
+    /// - Throws: Why the provider can't be created or started.
     public func requestsAtStart() async throws -> Int {
         try await waitForStart()
         return try await exchanges(.decisions).count
     }
 
-    /// Waits, for a few seconds at most, until a client that asks by itself has an answer.
+    /// Waits, for a few seconds at most, until a client that fetches by itself has an answer.
     private func waitForStart() async throws {
         let client = try await client()
         guard case .computed(let source) = try await roles().decisions, source.freshness.polling != nil else {
@@ -153,12 +153,12 @@ public final class Probe: Sendable {
         }
     }
 
-    /// A session for a user, without decisions.
+    /// Creates a session for a user, without decisions.
     public func session(for user: User = .ada) async throws -> UserSession {
         try await client().session(for: user)
     }
 
-    /// A session for a user, with decisions from the vendor.
+    /// Creates a session for a user, with decisions from the vendor.
     public func readySession(for user: User = .ada) async throws -> UserSession {
         let session = try await session(for: user)
         try await waitForStart()
@@ -167,7 +167,7 @@ public final class Probe: Sendable {
         return session
     }
 
-    /// Refreshes and gives the error instead of throwing it.
+    /// Refreshes, and returns the error instead of throwing it.
     @discardableResult
     public func refresh(_ session: UserSession, force: Bool = true) async -> ExperimentationError? {
         note("refresh \(session.user.id)")

@@ -2,11 +2,11 @@ import Experimentation
 import Foundation
 
 extension Received {
-    /// What a vendor that takes everything as it is would have received.
+    /// Creates a record of an event as a vendor that accepts everything unchanged would have received it.
     ///
     /// - Parameters:
-    ///   - envelope: The event on its way.
-    ///   - exchange: The number of the exchange that brought it.
+    ///   - envelope: The event as sent.
+    ///   - exchange: The number of the exchange that carried it.
     public init(_ envelope: Envelope, exchange: Int = 0) {
         self.init(
             type: envelope.event.type,

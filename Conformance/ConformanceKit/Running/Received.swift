@@ -1,11 +1,11 @@
 import Experimentation
 import Foundation
 
-/// One thing that a vendor took, in neutral words.
+/// Something that a vendor accepted, in neutral terms.
 ///
-/// What the vendor's wire doesn't tell is `nil`, and missing from ``ConformanceSubject/wireFields``.
+/// Fields that the vendor's wire doesn't carry are `nil`, and missing from ``ConformanceSubject/wireFields``.
 public struct Received: Sendable, Hashable, Codable {
-    /// What is compared only where the wire tells it.
+    /// A field that is compared only where the wire carries it.
     public enum Field: String, Sendable, Hashable, Codable, CaseIterable {
         /// ``Received/userID``
         case userID
@@ -29,38 +29,38 @@ public struct Received: Sendable, Hashable, Codable {
         case date
     }
 
-    /// What it is, as `TrackingEvent.type` has it: `custom`, `purchase`, `exposure`, `consentChanged`; `identity` for a
-    /// user that the vendor was told of or that was linked; `unknown` for what has no neutral word.
+    /// The type, as in `TrackingEvent.type`: `custom`, `purchase`, `exposure`, `consentChanged`; `identity` for a user
+    /// whom the vendor was told about or linked; `unknown` if there is no neutral term.
     public var type: String
-    /// The user's id, by the neutral meaning of `User.id`.
+    /// The user's id, as `User.id` defines it.
     public var userID: String?
-    /// The user's id from before the user was known, by the neutral meaning of `User.anonymousID`.
+    /// The id from before the user was known, as `User.anonymousID` defines it.
     public var anonymousID: String?
-    /// The event's name, where it has one: of a custom event, a screen, a goal.
+    /// The name of a custom event, a screen or a goal.
     public var name: String?
-    /// The event's value; of a purchase its total.
+    /// The event's value; the total of a purchase.
     public var value: Double?
     /// The event's attributes.
     public var attributes: [String: FlagValue]
-    /// The experiment's id in the world, of an exposure.
+    /// The experiment's id in the world, for exposures.
     public var experiment: String?
-    /// The variation's id in the world, of an exposure.
+    /// The variation's id in the world, for exposures.
     public var variation: String?
-    /// The order's id, of a purchase.
+    /// The order's id, for purchases.
     public var orderID: String?
-    /// The ids of the items that it is about.
+    /// The ids of its items.
     public var items: [String]
-    /// Whether consent was given, of a consent signal.
+    /// Whether consent was given, for consent signals.
     public var isGranted: Bool?
-    /// The campaign's id, of its impression, dismissal or click.
+    /// The campaign's id, for its impression, dismissal or click.
     public var campaign: String?
-    /// The id that a repetition can be told by, if it is on the wire.
+    /// The id by which repetitions are recognized, if the wire carries it.
     public var eventID: String?
-    /// When it happened, as the wire tells.
+    /// When it happened, if the wire carries a date.
     public var date: Date?
-    /// How many seconds before it was sent it happened, where the wire tells this in place of a date.
+    /// Its age in seconds when it was sent, if the wire carries that instead of a date.
     public var age: Double?
-    /// The number of the exchange that brought it.
+    /// The number of the exchange that carried it.
     public var exchange: Int
 
     /// Creates a record.
@@ -101,31 +101,31 @@ public struct Received: Sendable, Hashable, Codable {
     }
 }
 
-/// One exchange between an adapter and its vendor.
+/// An exchange between an adapter and its vendor.
 public struct Exchange: Sendable, Hashable, Codable {
-    /// Counts up from 1.
+    /// The number, counting from 1.
     public var number: Int
-    /// What it is for; `any` for what is none of the others.
+    /// The purpose; `any` if none of the others applies.
     public var purpose: WorldFault.Operation
-    /// The operation in the vendor's own word.
+    /// The operation in the vendor's term.
     public var operation: String
     /// The HTTP method.
     public var method: String
-    /// The path with its query, secrets redacted.
+    /// The path with its query, with secrets redacted.
     public var path: String
-    /// The status answered; `nil` if there was no answer.
+    /// The answer's status; `nil` if there was no answer.
     public var status: Int?
-    /// How many bytes the request took, head and body.
+    /// The size of the request in bytes, head and body.
     public var bytesIn: Int
-    /// How many bytes the answer took, head and body.
+    /// The size of the answer in bytes, head and body.
     public var bytesOut: Int
-    /// The number of the connection, counting up from 1.
+    /// The number of the connection, counting from 1.
     public var connection: Int
-    /// The name of the fault that befell it, if any.
+    /// The name of the fault that affected it, if any.
     public var fault: String?
-    /// The request as text, secrets redacted; for a failure's story.
+    /// The request as text, with secrets redacted.
     public var request: String
-    /// The answer as text, secrets redacted; for a failure's story.
+    /// The answer as text, with secrets redacted; `nil` if there was none.
     public var response: String?
 
     /// Creates an exchange.

@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// A store in which a byte of each value was changed before it is first read; what is written from then on stays as it is.
+/// A store in which a byte of each value was corrupted before its first read; later writes are stored unchanged.
 final class SpoiltStore: OutboxStoreDecorator, StateStoreDecorator {
     let base: any OutboxStore
     let baseState: any StateStore
@@ -18,7 +18,7 @@ final class SpoiltStore: OutboxStoreDecorator, StateStoreDecorator {
         guard var value = try await baseState.value(for: key), !value.isEmpty, isNew(key) else {
             return try await baseState.value(for: key)
         }
-        // Near the end, where the content is.
+        // Near the end, where the payload is.
         value[value.count - 1 - value.count / 8] ^= 0x20
         try await baseState.setValue(value, for: key)
         return value

@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// Another vendor beside the one that is looked at: it takes every event, or is away.
+/// Another vendor alongside the one under test: it accepts every event, or is unavailable.
 final class StrangeProvider: ExperimentationProvider, EventSink {
     private let state = Mutex<(taken: [String], isAway: Bool)>(([], false))
 
@@ -10,7 +10,7 @@ final class StrangeProvider: ExperimentationProvider, EventSink {
     let capabilities: Set<Capability> = [.tracking]
     let batching = BatchPolicy(count: 10, interval: .seconds(5))
 
-    /// The names of the events that it took, in the order of arrival.
+    /// The names of the events that it accepted, in the order of arrival.
     var taken: [String] { state.withLock { $0.taken } }
 
     func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
@@ -33,7 +33,7 @@ final class StrangeProvider: ExperimentationProvider, EventSink {
     }
 }
 
-/// A provider whose events go to another destination as well.
+/// A provider whose events also go to a second destination.
 struct AccompaniedProvider: ExperimentationProvider {
     let inner: any ExperimentationProvider
     let companion: StrangeProvider

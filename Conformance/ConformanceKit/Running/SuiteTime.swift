@@ -2,16 +2,16 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Time that runs as it does and can be pushed forward: sockets need the first, cases the second.
+/// Time that runs at normal speed and can be pushed forward: sockets need the one, cases the other.
 ///
-/// A case that is about an hour's wait pushes an hour; whoever slept until then wakes at once.
+/// A case about an hour's wait pushes an hour; sleepers that are due then wake immediately.
 public final class SuiteTime: TimeSource {
     private struct State {
         var pushed: Duration = .zero
-        /// Who sleeps: from when, until when.
+        /// The sleepers, each with its start and end.
         var sleepers: [Int: (from: ContinuousClock.Instant, until: ContinuousClock.Instant)] = [:]
         var lastSleeper = 0
-        /// How far the time of day was set back.
+        /// How far the wall clock was set back.
         var setBack: Duration = .zero
         /// Opened by the next push.
         var nextPush = AsyncGate()
@@ -21,23 +21,23 @@ public final class SuiteTime: TimeSource {
     private let startDate: Date
     private let startInstant: ContinuousClock.Instant
 
-    /// Creates time that begins at the machine's.
+    /// Creates time that starts at the machine's current time.
     public init() {
         startDate = Date()
         startInstant = ContinuousClock.now
     }
 
-    /// The time of day, pushed as far as it has been.
+    /// The wall clock, including all pushes.
     public var now: Date {
         startDate + Self.seconds(startInstant.duration(to: instant) - state.withLock { $0.setBack })
     }
 
-    /// The machine's clock, pushed as far as it has been.
+    /// The monotonic clock, including all pushes.
     public var instant: ContinuousClock.Instant {
         ContinuousClock.now.advanced(by: state.withLock { $0.pushed })
     }
 
-    /// Pushes time forward and wakes whoever sleeps, to see whether it is time.
+    /// Pushes time forward and wakes all sleepers to check their deadlines.
     public func push(by duration: Duration) {
         let push = state.withLock { state in
             state.pushed += duration
@@ -47,17 +47,17 @@ public final class SuiteTime: TimeSource {
         push.open()
     }
 
-    /// Sets the time of day back, as a person does, or a server that the device goes by; what is measured goes on.
+    /// Sets the wall clock back, as a person or a time server may; the monotonic clock isn't affected.
     public func setBack(by duration: Duration) { state.withLock { $0.setBack += duration } }
 
-    /// How long whoever fell asleep since a moment sleeps as a whole, the shortest first.
+    /// The full durations of the sleeps begun since a moment, shortest first.
     public func sleeps(begunSince moment: ContinuousClock.Instant) -> [Duration] {
         state.withLock { state in
             state.sleepers.values.filter { $0.from >= moment }.map { $0.from.duration(to: $0.until) }.sorted()
         }
     }
 
-    /// Sleeps until time has come, by itself or pushed.
+    /// Sleeps until the deadline is reached, by itself or by a push.
     public func sleep(until deadline: ContinuousClock.Instant) async throws {
         let began = instant
         let sleeper = state.withLock { state in
@@ -68,7 +68,7 @@ public final class SuiteTime: TimeSource {
         defer { state.withLock { $0.sleepers[sleeper] = nil } }
         while true {
             try Task.checkCancellation()
-            // Before the look at the time, so that no push is missed.
+            // Taken before the time is checked, so that no push is missed.
             let nextPush = state.withLock { $0.nextPush }
             let remaining = instant.duration(to: deadline)
             guard remaining > .zero else { return }

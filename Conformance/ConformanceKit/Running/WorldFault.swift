@@ -1,64 +1,64 @@
 import Experimentation
 
-/// Something that goes wrong between an adapter and its vendor, in neutral words.
+/// A fault between an adapter and its vendor, in neutral terms.
 ///
-/// Written as `{"operation":"events","fault":"status","status":503,"retryAfter":1,"after":0,"times":2}`.
+/// As JSON: `{"operation":"events","fault":"status","status":503,"retryAfter":1,"after":0,"times":2}`.
 public struct WorldFault: Sendable, Hashable {
-    /// What an exchange is for.
+    /// The purpose of an exchange.
     public enum Operation: String, Sendable, Hashable, Codable, CaseIterable {
         /// Fetching decisions, or the rules behind them.
         case decisions
         /// Delivering events.
         case events
-        /// Reporting exposures; the same as ``events`` where the vendor's wire doesn't tell them apart.
+        /// Reporting exposures; the same as ``events`` where the vendor's wire doesn't distinguish them.
         case exposures
-        /// Linking identities, or getting the vendor to know a user.
+        /// Linking identities, or introducing a user to the vendor.
         case identity
-        /// Getting credentials.
+        /// Obtaining credentials.
         case authentication
         /// Anything.
         case any
     }
 
-    /// What goes wrong.
+    /// The kind of fault.
     public enum Kind: Sendable, Hashable {
-        /// Answers with this status and without asking the vendor; `retryAfter` is in seconds.
+        /// Answers with this status without asking the vendor; `retryAfter` is in seconds.
         case status(Int, retryAfter: Int? = nil)
         /// Answers late.
         case delay(milliseconds: Int)
         /// Takes the request and never answers.
         case stall
-        /// Resets the connection before the vendor has seen the request.
+        /// Resets the connection before the vendor sees the request.
         case reset
         /// Lets the vendor apply the request and resets the connection instead of answering.
         case resetAfterApplying
-        /// Sends a part of the body only, and closes.
+        /// Sends only part of the body, and closes.
         case truncate
-        /// Sends bytes that mean nothing in the vendor's format, under its content type and status 200.
+        /// Sends bytes that are invalid in the vendor's format, with its content type and status 200.
         case garbage
         /// Redirects to another address of the same host that would answer 200.
         case redirect
-        /// Answers 200 with a page of HTML, as a captive portal does.
+        /// Answers 200 with an HTML page, as a captive portal does.
         case html200
-        /// Answers 200 with the vendor's own way of saying that the request failed, where it has one.
+        /// Answers 200 with the vendor's own failure message, where it has one.
         case vendorFailure200
-        /// Announces a body longer than the one that it sends.
+        /// Announces a body longer than the one sent.
         case wrongLength
         /// Answers 200 with many megabytes.
         case oversized
     }
 
-    /// Which exchanges it befalls.
+    /// The exchanges that it affects.
     public var operation: Operation
-    /// What goes wrong.
+    /// The kind of fault.
     public var kind: Kind
-    /// How many matching exchanges go well before it begins.
+    /// How many matching exchanges succeed before it begins.
     public var after: Int
-    /// How many it befalls; `nil` for all that follow.
+    /// How many exchanges it affects; `nil` for all that follow.
     public var times: Int?
-    /// What a request must hold to be befallen, as a mark of an event; any request if `nil`.
+    /// Text that a request must contain to be affected, such as the mark of an event; any request if `nil`.
     ///
-    /// One event that a vendor refuses among others that it takes, whoever is sent beside it.
+    /// Models an event that a vendor rejects among others that it accepts, whichever are sent with it.
     public var containing: String?
 
     /// Creates a fault.
@@ -88,7 +88,7 @@ extension WorldFault: CustomStringConvertible {
 }
 
 extension WorldFault.Kind {
-    /// The kind's name as it is written.
+    /// The kind's name in the JSON form.
     public var name: String {
         switch self {
         case .status: "status"
@@ -114,7 +114,7 @@ extension WorldFault.Kind {
 }
 
 extension WorldFault {
-    /// Reads a fault's keys from an object.
+    /// Parses a fault from an object's keys.
     public init(reading reader: inout DocumentReader) throws(DocumentError) {
         let operation: Operation = try reader.choice("operation", default: .any)
         let kind: Kind
@@ -145,7 +145,7 @@ extension WorldFault {
         )
     }
 
-    /// The written form.
+    /// The JSON form.
     public var document: FlagValue {
         var members: [String: FlagValue] = [
             "operation": .string(operation.rawValue), "fault": .string(kind.name),

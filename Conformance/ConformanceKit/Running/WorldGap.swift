@@ -1,11 +1,11 @@
 import Experimentation
 
-/// Something of a world that a vendor can't hold.
+/// A part of a world that a vendor can't represent.
 public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The place in the world, as `flags/theme`, `experiments/checkout/forced`, `holdouts`, `campaigns` or
-    /// `killSwitch`; what lies below it is missing too.
+    /// The path in the world, such as `flags/theme`, `experiments/checkout/forced`, `holdouts`, `campaigns` or
+    /// `killSwitch`; everything below it is missing too.
     public var path: String
-    /// Why, for a person.
+    /// The reason.
     public var reason: String
 
     /// Creates a gap.
@@ -14,18 +14,18 @@ public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// Whether something that is needed lies in this gap, or contains it.
+    /// Whether a required path lies within this gap, or contains it.
     public func covers(_ need: String) -> Bool {
         need == path || need.hasPrefix(path + "/") || path.hasPrefix(need + "/")
     }
 
-    /// The place and the reason.
+    /// The path and the reason.
     public var description: String { "\(path): \(reason)" }
 
-    /// The capability that a vendor with this gap doesn't have.
+    /// The capability that a vendor with this gap lacks.
     ///
     /// - Parameter world: The world with the gap.
-    /// - Returns: The capability; `nil` if the place is no part of any, as a record that is broken on purpose.
+    /// - Returns: The capability; `nil` if the path belongs to none, such as a deliberately malformed record.
     public func denied(in world: World) -> Capability? {
         let parts = path.split(separator: "/").map(String.init)
         return switch parts.first {
@@ -45,7 +45,7 @@ public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
     }
 
     private func denied(among flags: [World.Flag]) -> Capability? {
-        // Keys may have slashes in them.
+        // Keys may contain slashes.
         guard let flag = flags.first(where: { path == "flags/\($0.key)" || path.hasPrefix("flags/\($0.key)/") }) else {
             return .flags
         }

@@ -1,19 +1,19 @@
 import Experimentation
 import Synchronization
 
-/// When an operation fails.
+/// The moment when an operation fails.
 public enum FaultMoment: String, Sendable, CaseIterable {
-    /// Nothing is done.
+    /// It fails without effect.
     case before
-    /// It is done, and the caller never learns.
+    /// It takes effect, but the caller gets an error.
     case after
 }
 
-/// A store of which one operation fails every other time.
+/// A store whose calls of one operation fail every other time.
 public final class FaultyStore: OutboxStoreDecorator, StateStoreDecorator {
-    /// The store beneath.
+    /// The underlying store.
     public let base: any OutboxStore
-    /// The state beneath.
+    /// The underlying state store.
     public let baseState: any StateStore
     private let operation: StoreOperation
     private let moment: FaultMoment
@@ -22,8 +22,8 @@ public final class FaultyStore: OutboxStoreDecorator, StateStoreDecorator {
     /// Wraps a store.
     ///
     /// - Parameters:
-    ///   - store: The store, of which the half that isn't called may be anything.
-    ///   - operation: What fails the first, the third, the fifth time.
+    ///   - store: The store; a half that isn't called may be anything.
+    ///   - operation: The operation whose first, third, fifth… calls fail.
     ///   - moment: When it fails.
     public init(_ store: ClientStore, _ operation: StoreOperation, _ moment: FaultMoment) {
         base = store.outbox
@@ -32,7 +32,7 @@ public final class FaultyStore: OutboxStoreDecorator, StateStoreDecorator {
         self.moment = moment
     }
 
-    /// Does it, or fails.
+    /// Runs the operation, or fails.
     public func pass<Value: Sendable>(
         _ operation: StoreOperation,
         _ body: () async throws(ExperimentationError) -> Value
@@ -52,7 +52,7 @@ public final class FaultyStore: OutboxStoreDecorator, StateStoreDecorator {
     private static let fault = ExperimentationError(.store, "This operation was made to fail.")
 }
 
-/// Tries something again that fails every other time.
+/// Retries an operation that fails every other time.
 func again<Value>(_ body: () async throws -> Value) async throws -> Value {
     do { return try await body() } catch let error as ExperimentationError where error.code == .store {
         return try await body()

@@ -1,10 +1,10 @@
 import Experimentation
 import Foundation
 
-/// The moment at which every case begins.
+/// The start time of every case.
 let start = Date(timeIntervalSince1970: 1_795_262_400)
 
-/// A moment, so many seconds later.
+/// A time, in seconds after the start.
 func at(_ seconds: Double) -> Date { start + seconds }
 
 extension Destination {
@@ -14,7 +14,7 @@ extension Destination {
 }
 
 extension NewEvent {
-    /// An event of the user that the first letter of its id names.
+    /// Creates an event of the user named by the first letter of its id.
     init(
         _ id: String,
         _ event: TrackingEvent = .custom("spun-wheel"),
@@ -49,11 +49,11 @@ extension ConsentChange {
 }
 
 extension Lease {
-    /// The ids of all events.
+    /// The ids of all events, in order.
     var ids: [String] { batches.joined().map(\.id) }
 }
 
-/// That a store gave no lease where it should have.
+/// Thrown when a store gives no lease where it should.
 struct NoLease: Error, CustomStringConvertible {
     let answer: LeaseAnswer
     var description: String { "there was no lease: \(answer)" }
@@ -62,13 +62,13 @@ struct NoLease: Error, CustomStringConvertible {
 extension OutboxStore {
     /// Accepts events.
     ///
-    /// - Returns: Why each was refused that was, by code.
+    /// - Returns: The code for each event that was refused, and `nil` for the others.
     @discardableResult
     func add(_ events: [NewEvent], at seconds: Double = 0) async throws -> [ErrorCode?] {
         try await append(events, now: at(seconds)).map { $0?.code }
     }
 
-    /// Accepts events of the users that the first letters of their ids name.
+    /// Accepts events of the users named by the first letters of their ids.
     @discardableResult
     func add(
         _ ids: String...,
@@ -78,7 +78,7 @@ extension OutboxStore {
         try await add(ids.map { NewEvent($0, owedTo: destinations, isHeld: isHeld) })
     }
 
-    /// Asks for a lane.
+    /// Requests a lease of a lane.
     func take(
         _ owner: Int64 = 1,
         batches: Int = 1,
@@ -103,7 +103,7 @@ extension OutboxStore {
         )
     }
 
-    /// Takes a lane, which is to be had.
+    /// Takes a lease of a lane, which must be available.
     func taken(
         _ owner: Int64 = 1,
         batches: Int = 1,
@@ -128,7 +128,7 @@ extension OutboxStore {
         return lease
     }
 
-    /// Writes down what became of leased events, each by its id.
+    /// Records the verdicts on leased events, by event id.
     @discardableResult
     func settle(
         _ lease: Lease,
@@ -142,7 +142,7 @@ extension OutboxStore {
         return try await settle(settlements, under: lease.token, now: at(seconds))
     }
 
-    /// Writes down that the vendor has all of it.
+    /// Records that everything was delivered.
     @discardableResult
     func settleAll(_ lease: Lease, at seconds: Double = 0) async throws -> Bool {
         try await settle(
@@ -152,18 +152,18 @@ extension OutboxStore {
         )
     }
 
-    /// Lets go of a lane.
+    /// Releases a lane.
     func release(_ lease: Lease, at seconds: Double = 0) async throws {
         try await release(lease.token, pause: nil, now: at(seconds))
     }
 }
 
 extension Settlement.Outcome {
-    /// A refusal that is tried again.
+    /// A failure that is retried.
     static func again(_ seconds: Double, attempts: Int = 1, _ reason: String = "HTTP 400") -> Self {
         .retry(at: at(seconds), attempts: attempts, reason: reason)
     }
 
-    /// A refusal for good.
+    /// A final rejection.
     static let refused = Settlement.Outcome.dropped(.rejected, detail: "HTTP 422")
 }

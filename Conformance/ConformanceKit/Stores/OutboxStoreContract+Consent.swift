@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension OutboxStoreContract {
-    /// What users say of being tracked, decided in the store.
+    /// Users' consent, as applied by the store.
     static let consent = [
         rule("consent/denied", "a denial takes a user's events everywhere, but not the consent signal nor others'") {
             trial in
@@ -103,7 +103,7 @@ extension OutboxStoreContract {
         },
     ]
 
-    /// Consent that changes while a deliverer has events in hand.
+    /// Consent that changes while events are leased.
     static let consentInHand = [
         rule("consent/denied-in-hand", "a denial ends the round that has such an event, and no other") { trial in
             let store = trial.store
@@ -113,13 +113,13 @@ extension OutboxStoreContract {
             _ = try await store.setConsent([.denied("d")])
             trial.expect(try await store.isCurrent(lease.token), true)
             _ = try await store.setConsent([.denied("c")])
-            // It lay behind what home's holder was given, and in the hands of away's.
+            // It lay beyond the lease of home, but within that of away.
             trial.expect(try await store.isCurrent(lease.token), true)
             trial.expect(try await store.isCurrent(other.token), false)
             _ = try await store.setConsent([.denied("a")])
             trial.expect(try await store.isCurrent(lease.token), false)
             trial.expect(try await store.take(behind: lease.token), .lost)
-            // What was on its way when consent was withdrawn counts as purged; the rest of it counts.
+            // An event in flight counts as purged once consent is withdrawn; verdicts on the others still count.
             let isCurrent = try await store.settle(lease, ["a1": .delivered, "b1": .again(5)])
             trial.expect(isCurrent, false)
             try await trial.expectLedger(Ledger(accepted: 3, pending: 1, purged: 2))

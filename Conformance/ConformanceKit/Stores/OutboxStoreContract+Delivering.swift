@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension OutboxStoreContract {
-    /// Which events a deliverer is given, and in which order.
+    /// Which events a lease contains, and in which order.
     static let delivering = [
         rule("delivering/batches", "batches hold no more events than asked for, oldest first") { trial in
             try await trial.store.add("a1", "a2", "b1", "a3", "b2")

@@ -82,7 +82,7 @@ extension OutboxStoreContract {
             let away = try await store.status(of: .away, now: start)
             trial.expect([all.ready, home.ready, away.ready], [4, 2, 2])
             trial.expect([all.oldest, home.oldest, away.oldest], [at(9), at(4), at(9)])
-            // b1 takes its bytes once.
+            // b1's bytes count for each destination, but only once in the total.
             trial.expect(home.bytes + away.bytes > all.bytes && all.bytes > max(home.bytes, away.bytes), true)
         },
         rule("destinations/removed", "all that is owed to one is removed as asked: purged but for signals, or dropped")
@@ -103,7 +103,7 @@ extension OutboxStoreContract {
                 trial.expect(try await store.isCurrent(lease.token), false)
                 try await trial.expectLedger(of: gone, ledger)
                 trial.expect(try await store.remove(owedTo: gone, as: account), 0)
-                // No event is refused for it, and the other destination has lost nothing.
+                // A removed destination accepts events again, and the other one has lost nothing.
                 trial.expect(try await store.add([NewEvent("a2", owedTo: [gone])]), [nil])
             }
             try await trial.expectAll(["a1", "a1"])

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension OutboxStoreContract {
-    /// Operations that fail before they are done or after, and are tried again.
+    /// Operations that fail before or after they take effect, and are retried.
     static let faults: [StoreCase<any OutboxStore>] = FaultMoment.allCases.flatMap { moment in
         let operations: [StoreOperation] = [
             .append, .setConsent, .lease, .isCurrent, .settle, .release, .expire, .remove, .destinations, .status,
@@ -16,14 +16,14 @@ extension OutboxStoreContract {
             ) { trial in
                 let base = trial.store
                 let store = FaultyStore(ClientStore(outbox: base, state: InMemoryStateStore()), operation, moment)
-                // The one thing that can't be told: an acceptance of which the caller never learned was one.
+                // The one exception: events whose acceptance took effect but threw are accepted again by the retry.
                 let twice = operation == .append && moment == .after
                 try await play(on: store, trial, accepted: twice ? 2 : 1)
             }
         }
     }
 
-    /// Accepts, denies, delivers, refuses, expires and removes, each once more if it fails.
+    /// Accepts, denies, delivers, rejects, expires and removes, repeating each operation that fails.
     private static func play(
         on store: FaultyStore,
         _ trial: StoreTrial<any OutboxStore>,

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension OutboxStoreContract {
-    /// Who may deliver.
+    /// Who may deliver a lane.
     static let lanes = [
         rule("lanes/one-holder", "a lane has one holder; others learn until when") { trial in
             let store = trial.store
@@ -28,7 +28,7 @@ extension OutboxStoreContract {
             let store = trial.store
             try await store.add("a1", "b1")
             let old = try await store.taken(1)
-            // No other has taken it: a late holder may go on.
+            // No one else has taken it, so a late holder may go on.
             trial.expect(try await store.isCurrent(old.token), true)
             let new = try await store.taken(2, at: 60)
             trial.expect(new.ids, ["a1", "b1"])
@@ -36,9 +36,9 @@ extension OutboxStoreContract {
             trial.expect(try await store.isCurrent(old.token), false)
             trial.expect(try await store.take(1, at: 61, behind: old.token), .lost)
             trial.expect(try await store.take(1, at: 61), .busy(until: at(120)))
-            // Neither does a token serve another than its owner.
+            // A token serves only its owner.
             trial.expect(try await store.take(3, at: 61, behind: new.token), .lost)
-            // To let go of what one has lost changes nothing.
+            // Releasing a lost lane has no effect.
             try await store.release(
                 old.token,
                 pause: DeliveryPause(until: at(900), reason: "late", through: 9),
@@ -57,7 +57,7 @@ extension OutboxStoreContract {
                 last = lease.token.epoch
                 if turn.isMultiple(of: 3) { try await store.release(lease, at: Double(turn) * 100) }
             }
-            // Also over a time in which there is nothing.
+            // Also across a period without events.
             let lease = try await store.taken(2, at: 900)
             try await store.settleAll(lease, at: 900)
             trial.expect(try await store.take(2, at: 900), .nothing(until: nil))
@@ -91,12 +91,12 @@ extension OutboxStoreContract {
             try await store.settle(old, ["d1": .delivered])
             let new = try await store.taken(2, count: 1, at: 60)
             try await store.settle(old, at: 61, ["d1": .delivered, "c1": .delivered])
-            // One is long gone, and the other wasn't given out anew.
+            // One was settled long ago, and the other isn't part of the new lease.
             trial.expect(try await store.isCurrent(new.token), true)
             try await store.settle(old, at: 61, ["a1": .delivered])
             trial.expect(try await store.isCurrent(new.token), false)
             trial.expect(try await store.take(2, at: 62, behind: new.token), .lost)
-            // What was answered meanwhile counts as the holder's all the same.
+            // The holder keeps the lane, and its own verdicts still count.
             let again = try await store.taken(2, at: 62)
             trial.expect(again.ids, ["b1"])
             trial.expect(again.token.epoch, new.token.epoch)
@@ -119,7 +119,7 @@ extension OutboxStoreContract {
             status = try await store.status(of: .home, now: at(30))
             trial.expect([status.ready, status.delayed, status.leased], [3, 0, 0])
             let next = try await store.taken(2, at: 30)
-            // One that is delivered ends the trouble.
+            // A delivery ends the trouble.
             try await store.settle(next, at: 30, ["a1": .delivered])
             trial.expect(try await store.status(of: .home, now: at(30)).failures, [:])
         },
@@ -148,7 +148,7 @@ extension OutboxStoreContract {
                 trial.expect(try await store.status(of: .home, now: start).nextAttempt, at(expected))
                 trial.expect(try await store.remove(owedTo: .home, as: .purged), delays.count)
                 trial.expect(try await store.status(of: .home, now: start).nextAttempt, nil)
-                // The pause is over by then.
+                // The pause has ended by then.
                 let rest = NewEvent("z")
                 try await store.add([rest])
                 try await store.settleAll(try await store.taken(1, at: 200), at: 200)

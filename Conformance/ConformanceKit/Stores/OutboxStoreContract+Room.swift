@@ -54,7 +54,7 @@ extension OutboxStoreContract {
             try await store.add([NewEvent("e1")], at: 60)
             trial.expect(try await store.isCurrent(lease.token), false)
             trial.expect(try await store.waiting(after: 0, limit: 9).map(\.envelope.id), ["d1", "e1"])
-            // It came too late: it was given up.
+            // Too late: it was dropped already.
             try await store.settle(lease, at: 61, ["a1": .delivered])
             try await trial.expectLedger(Ledger(accepted: 5, pending: 2, dropped: [.overflow: 3]))
         },

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension OutboxStoreContract {
-    /// What becomes of events, and what is told of it.
+    /// How events are settled, and what is reported.
     static let settling = [
         rule("settling/once", "each event is settled once, whatever is said twice") { trial in
             let store = trial.store
@@ -90,7 +90,7 @@ extension OutboxStoreContract {
                 NewEvent("e1", at: 3),
             ])
             _ = try await store.taken(count: 2)
-            // b1 was passed over, as it is held: it isn't in the lease's hands.
+            // b1 was skipped because it is held, so it isn't leased.
             trial.expect(try await store.expire(before: at(3), owedTo: .home, now: start), 2)
             trial.expect(try await store.expire(before: at(3), owedTo: .home, now: start), 0)
             try await trial.expectLedger(Ledger(accepted: 5, pending: 3, dropped: [.expired: 2]))

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension OutboxStoreContract {
-    /// Several that have one store open, and one that is closed and opened again.
+    /// Several owners with one store open, and a store that is closed and reopened.
     static let sharing = [
         rule("sharing/seen", "what one writes the other sees at once", needs: [.shared]) { trial in
             let (one, two) = (trial.store, try await trial.opened())
@@ -47,7 +47,7 @@ extension OutboxStoreContract {
             trial.expect(try await two.take(2, at: 59), .busy(until: at(60)))
             let next = try await two.taken(2, at: 60)
             trial.expect(next.ids, ["a1", "b1"])
-            // It wasn't dead, only slow.
+            // The former holder wasn't dead, only slow.
             trial.expect(try await one.settle(lease, at: 61, ["a1": .delivered, "b1": .refused]), false)
             trial.expect(try await two.isCurrent(next.token), false)
             try await trial.expectLedger(Ledger(accepted: 2, delivered: 1, pending: 1))
@@ -116,7 +116,7 @@ extension OutboxStoreContract {
             trial.expect(try await next.destinations(), [.home, .away])
             trial.expect(try await next.add("c2"), [.consentDenied])
             trial.expect(try await next.take(2, of: .away), .paused(until: at(90)))
-            // No other has it open, so the former holders are gone.
+            // No one else has it open, so the former holders are gone.
             let again = try await next.taken(2)
             trial.expect(again.ids, ["b1"])
             trial.expect(again.token.epoch > lease.token.epoch, true)
@@ -136,7 +136,7 @@ extension OutboxStoreContract {
             let store = try await trial.reopened(isClosed: false)
             try await trial.expectLedger(Ledger(accepted: 3, delivered: 1, pending: 1, purged: 1))
             trial.expect(try await store.add("c2"), [.consentDenied])
-            // The lease of the one that died is over by then.
+            // The dead process's lease has expired by then.
             let next = try await store.taken(2, at: 60)
             trial.expect(next.ids, ["b1"])
             trial.expect(next.token.epoch > lease.token.epoch, true)

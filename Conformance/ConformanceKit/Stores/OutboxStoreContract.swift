@@ -1,15 +1,15 @@
 import Experimentation
 import Foundation
 
-/// What ``OutboxStore`` promises, as cases to run over a store of one's own.
+/// The contract of ``OutboxStore``, as cases to run against any implementation.
 ///
 /// ```swift
 /// let report = await OutboxStoreContract.run(over: StoreBench { size in MyStore(most: size.maximumCount) })
 /// precondition(report.failures.isEmpty, "\(report.failures)")
 /// ```
 ///
-/// Each case has a place of its own, tells the store what time it is, and at its end holds the accounts of each destination
-/// against what waits.
+/// Each case has a place of its own, passes the time to the store, and finally checks each destination's ledger against
+/// the waiting events.
 public enum OutboxStoreContract {
     /// All cases.
     public static let cases: [StoreCase<any OutboxStore>] =
@@ -21,12 +21,12 @@ public enum OutboxStoreContract {
         cases.filter { $0.needs.isSubset(of: features) }
     }
 
-    /// Runs every case that the store has the features for, one after another.
+    /// Runs every case for the store's features, one after another.
     public static func run(over bench: StoreBench<any OutboxStore>) async -> StoreReport {
         await StoreReport.of(cases, over: bench)
     }
 
-    /// A case at whose end the accounts are held against each other.
+    /// Creates a case that finally checks the ledgers.
     static func rule(
         _ id: String,
         _ title: String,
@@ -42,7 +42,7 @@ public enum OutboxStoreContract {
 }
 
 extension StoreTrial<any OutboxStore> {
-    /// Holds the accounts of each destination against what waits, and their sum against the accounts of all.
+    /// Checks each destination's ledger against the waiting events, and their sum against the total ledger.
     func expectBooksBalance() async throws {
         let store = store
         var sum = Ledger()
@@ -54,7 +54,7 @@ extension StoreTrial<any OutboxStore> {
             sum = sum + ledger
         }
         expect(try await store.ledger(), sum)
-        // By another way than the counts.
+        // Counted independently of the store's own counts.
         var owed = 0
         var last: Int64 = 0
         while case let page = try await store.waiting(after: last, limit: 64), let end = page.last {
@@ -64,7 +64,7 @@ extension StoreTrial<any OutboxStore> {
         expect(owed, sum.pending)
     }
 
-    /// Compares the accounts of a destination.
+    /// Compares a destination's ledger.
     func expectLedger(
         of destination: Destination = .home,
         _ expected: Ledger,
@@ -74,7 +74,7 @@ extension StoreTrial<any OutboxStore> {
         expect(try await store.ledger(of: destination), expected, file: file, line: line)
     }
 
-    /// Compares what a deliverer gets who takes all of a destination's lane.
+    /// Compares everything that a destination's lane delivers.
     func expectAll(
         of destination: Destination = .home,
         owner: Int64 = 9,

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// What ``StateStore`` promises, as cases to run over a store of one's own; see ``OutboxStoreContract``.
+/// The contract of ``StateStore``, as cases to run against any implementation; see ``OutboxStoreContract``.
 public enum StateStoreContract {
     /// All cases.
     public static let cases: [StoreCase<any StateStore>] = values + shared + faults
@@ -10,7 +10,7 @@ public enum StateStoreContract {
         cases.filter { $0.needs.isSubset(of: features) }
     }
 
-    /// Runs every case that the store has the features for, one after another.
+    /// Runs every case for the store's features, one after another.
     public static func run(over bench: StoreBench<any StateStore>) async -> StoreReport {
         await StoreReport.of(cases, over: bench)
     }
@@ -140,7 +140,7 @@ public enum StateStoreContract {
                 )
                 try await again { try await store.setValue([1], for: "k") }
                 trial.expect(try await again { try await store.value(for: "k") }, [1])
-                // Who doesn't learn that it has succeeded finds its own value there.
+                // A caller that doesn't learn of its success finds its own value there.
                 let update = try await again { try await store.update("k", to: [2], if: [1]) }
                 trial.expect(update, operation == .update && moment == .after ? .conflict([2]) : .updated)
                 trial.expect(try await again { try await store.keys(beginningWith: "") }, ["k"])

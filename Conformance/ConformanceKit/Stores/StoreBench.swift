@@ -1,41 +1,41 @@
-/// What a store may be able to do beyond keeping things for as long as it is open.
+/// What a store can do beyond keeping data while it is open.
 ///
-/// A contract leaves out the cases that need more than a bench says, and names them in its report.
+/// A contract skips the cases that need a feature the bench doesn't list, and names them in its report.
 public enum StoreFeature: String, Sendable, Hashable, CaseIterable {
-    /// What was written is there when the place is closed and opened again.
+    /// Data survives closing and reopening the place.
     case durable
-    /// Several may have the place open at once, as two processes do.
+    /// Several owners can have the place open at once, as two processes do.
     case shared
-    /// It keeps no more and no larger events than it was opened for.
+    /// It enforces the maximum number and size of events.
     case limited
 }
 
-/// How much a store is opened for.
+/// The limits that a store is opened with.
 public struct StoreSize: Sendable, Hashable {
-    /// How many events wait at most.
+    /// The maximum number of waiting events.
     public var maximumCount: Int
-    /// How many bytes an event may take.
+    /// The maximum size of an event, in bytes.
     public var maximumEventBytes: Int
 
-    /// Creates a size.
+    /// Creates limits.
     public init(maximumCount: Int = 10_000, maximumEventBytes: Int = 32_768) {
         self.maximumCount = maximumCount
         self.maximumEventBytes = maximumEventBytes
     }
 }
 
-/// Where the data of one case lies: a file, a schema, or nothing but memory.
+/// Where the data of a case lives: a file, a schema, or memory.
 public struct StorePlace<Store: Sendable>: Sendable {
-    /// Opens the place once more.
+    /// Opens the place; may be called repeatedly.
     public var open: @Sendable () async throws -> Store
-    /// Closes what was opened.
+    /// Closes an opened store.
     public var close: @Sendable (Store) async throws -> Void
 
     /// Creates a place.
     ///
     /// - Parameters:
-    ///   - open: Opens it; the first time it is empty, later it holds what was written.
-    ///   - close: Closes what was opened.
+    ///   - open: Opens it; empty the first time, with the stored data later.
+    ///   - close: Closes an opened store.
     public init(
         open: @escaping @Sendable () async throws -> Store,
         close: @escaping @Sendable (Store) async throws -> Void = { _ in }
@@ -45,7 +45,7 @@ public struct StorePlace<Store: Sendable>: Sendable {
     }
 }
 
-/// The store that a contract is run over.
+/// A store implementation to run a contract against.
 ///
 /// ```swift
 /// let bench = StoreBench<any OutboxStore>(features: [.durable, .shared, .limited]) { size in
@@ -55,16 +55,16 @@ public struct StorePlace<Store: Sendable>: Sendable {
 /// let report = await OutboxStoreContract.run(over: bench)
 /// ```
 public struct StoreBench<Store: Sendable>: Sendable {
-    /// What the store can do.
+    /// The store's features.
     public let features: Set<StoreFeature>
-    /// Makes an empty place.
+    /// Creates an empty place.
     let place: @Sendable (StoreSize) async throws -> StorePlace<Store>
 
     /// Creates a bench.
     ///
     /// - Parameters:
-    ///   - features: What the store can do; cases that need more are left out.
-    ///   - place: Makes an empty place for a case, of a size.
+    ///   - features: The store's features; cases that need others are skipped.
+    ///   - place: Creates an empty place of a given size for a case.
     public init(
         features: Set<StoreFeature>,
         place: @escaping @Sendable (StoreSize) async throws -> StorePlace<Store>
@@ -73,35 +73,35 @@ public struct StoreBench<Store: Sendable>: Sendable {
         self.place = place
     }
 
-    /// Creates a bench for stores that are there as long as they are open.
+    /// Creates a bench for stores whose data lives only while they are open.
     ///
     /// - Parameters:
-    ///   - isLimited: Whether the store keeps to the size that it is opened for.
-    ///   - open: Opens an empty store of a size.
+    ///   - isLimited: Whether the store enforces its size.
+    ///   - open: Opens an empty store of a given size.
     public init(isLimited: Bool = true, open: @escaping @Sendable (StoreSize) async throws -> Store) {
         self.init(features: isLimited ? [.limited] : []) { size in StorePlace { try await open(size) } }
     }
 }
 
-/// Something that a store did otherwise than the contract has it.
+/// A violation of a store's contract.
 public struct StoreFailure: Sendable, Hashable, CustomStringConvertible {
     /// The case that found it.
     public var caseID: String
-    /// What the case shows.
+    /// The rule that the case verifies.
     public var title: String
-    /// What was found, with the place in the case's source.
+    /// What was found, with its location in the case's source.
     public var message: String
 
-    /// All of it, in a line.
+    /// The case, the rule and the message in one line.
     public var description: String { "\(caseID): \(title): \(message)" }
 }
 
-/// What came of a contract.
+/// The result of running a contract.
 public struct StoreReport: Sendable, Hashable {
-    /// The cases that were run.
+    /// The cases that ran.
     public var run: [String] = []
-    /// The cases that need a feature that the bench doesn't have.
+    /// The cases skipped because the bench lacks a feature.
     public var leftOut: [String] = []
-    /// What the store did otherwise; empty if it keeps the contract.
+    /// The violations; empty if the store keeps the contract.
     public var failures: [StoreFailure] = []
 }

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// One rule of a store's contract, and how to see that it is kept.
+/// A rule of a store's contract, and how to verify it.
 public struct StoreCase<Store: Sendable>: Sendable, Identifiable, CustomStringConvertible {
     /// The steps of a case.
     public typealias Steps = @Sendable (StoreTrial<Store>) async throws -> Void
 
-    /// A name with a slash, `consent/denied`; it never changes.
+    /// A name with a slash, such as `consent/denied`; it never changes.
     public let id: String
     /// The rule, in a sentence.
     public let title: String
-    /// What the store must be able to do.
+    /// The features that the store needs.
     public let needs: Set<StoreFeature>
-    /// What the store is opened for.
+    /// The limits that the store is opened with.
     public let size: StoreSize
     /// The steps.
     public let steps: Steps
@@ -21,9 +21,9 @@ public struct StoreCase<Store: Sendable>: Sendable, Identifiable, CustomStringCo
     /// - Parameters:
     ///   - id: A name with a slash.
     ///   - title: The rule, in a sentence.
-    ///   - needs: What the store must be able to do.
-    ///   - size: What the store is opened for; anything but the default is a need for ``StoreFeature/limited``.
-    ///   - steps: The steps; expectations are made through the trial.
+    ///   - needs: The features that the store needs.
+    ///   - size: The limits that the store is opened with; any but the default require ``StoreFeature/limited``.
+    ///   - steps: The steps; they state expectations through the trial.
     public init(
         _ id: String,
         _ title: String,
@@ -38,15 +38,15 @@ public struct StoreCase<Store: Sendable>: Sendable, Identifiable, CustomStringCo
         self.steps = steps
     }
 
-    /// The rule.
+    /// The id and the rule.
     public var description: String { "\(id): \(title)" }
 
     /// Runs the case.
     ///
     /// - Parameters:
     ///   - bench: The store.
-    ///   - limit: How long it may take, in real time.
-    /// - Returns: What the store did otherwise.
+    ///   - limit: The time limit, in real time.
+    /// - Returns: The violations.
     public func failures(over bench: StoreBench<Store>, within limit: Duration = .seconds(60)) async -> [StoreFailure] {
         let messages: [String]
         do {
@@ -84,7 +84,7 @@ extension StoreReport {
     }
 }
 
-/// A case that is being run: the open place, and what was found.
+/// A run of a case: the open place and the failures.
 public final class StoreTrial<Store: Sendable>: Sendable {
     private struct State {
         var handles: [Store] = []
@@ -106,7 +106,7 @@ public final class StoreTrial<Store: Sendable>: Sendable {
     /// The store that was opened first.
     public var store: Store { state.withLock { $0.handles[0] } }
 
-    /// Opens the place again after all that is open was closed, or only let go of, as by a process that is killed.
+    /// Reopens the place after closing all open stores, or merely releasing them as a killed process does.
     public func reopened(isClosed: Bool = true) async throws -> Store {
         let stores = state.withLock { state in
             defer { state.handles = [] }
@@ -122,7 +122,7 @@ public final class StoreTrial<Store: Sendable>: Sendable {
         }
     }
 
-    /// What was found.
+    /// The failures.
     var messages: [String] { state.withLock { $0.messages } }
 
     // MARK: Expectations
@@ -133,10 +133,10 @@ public final class StoreTrial<Store: Sendable>: Sendable {
     /// Notes a failure if two values differ.
     ///
     /// - Parameters:
-    ///   - actual: What the store gave.
-    ///   - expected: What the contract has.
-    ///   - file: Where the expectation stands.
-    ///   - line: On which line.
+    ///   - actual: The store's value.
+    ///   - expected: The contract's value.
+    ///   - file: The file of the expectation.
+    ///   - line: The line of the expectation.
     public func expect<Value: Equatable>(
         _ actual: Value,
         _ expected: Value,

@@ -1,11 +1,11 @@
 import Experimentation
 import Foundation
 
-/// Why a document that people write can't be used: where, and what was expected there.
+/// Why a document can't be used: the place, and what was expected there.
 public struct DocumentError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The document's name, for a person: a file's path, mostly.
+    /// The document's name for messages, usually a file path.
     public var document: String
-    /// The place in it, as `flags[2].value`; empty for the whole.
+    /// The path within it, such as `flags[2].value`; empty for the root.
     public var path: String
     /// What was expected, and what was found.
     public var problem: String
@@ -17,13 +17,13 @@ public struct DocumentError: Error, Sendable, Hashable, CustomStringConvertible 
         self.problem = problem
     }
 
-    /// One line that names the document, the place and the problem.
+    /// The document, the path and the problem in one line.
     public var description: String {
         path.isEmpty ? "\(document): \(problem)" : "\(document): \(path): \(problem)"
     }
 }
 
-/// Reads one object of a document, key by key, and refuses the keys that nobody asked for.
+/// Reads an object of a document key by key, and rejects unknown keys.
 ///
 /// ```swift
 /// var reader = try DocumentReader(document, named: "world.json")
@@ -33,14 +33,14 @@ public struct DocumentError: Error, Sendable, Hashable, CustomStringConvertible 
 public struct DocumentReader {
     /// The document's name.
     public let document: String
-    /// The place of this object.
+    /// The path of this object.
     public let path: String
     private let members: [String: FlagValue]
     private var read: Set<String> = []
 
-    /// Opens the object at a place.
+    /// Opens the object at a path.
     ///
-    /// - Throws: When there is something else than an object.
+    /// - Throws: When the value isn't an object.
     public init(_ value: FlagValue, named document: String, at path: String = "") throws(DocumentError) {
         self.document = document
         self.path = path
@@ -57,9 +57,9 @@ public struct DocumentReader {
     /// Parses JSON and opens its object.
     ///
     /// - Parameters:
-    ///   - json: The text, in UTF-8; at most 64 levels deep.
+    ///   - json: The JSON in UTF-8; at most 64 levels deep.
     ///   - document: The document's name, for errors.
-    /// - Throws: When it isn't complete JSON, or not an object.
+    /// - Throws: When it isn't valid JSON, or not an object.
     public init(json: some Sequence<UInt8>, named document: String) throws(DocumentError) {
         try self.init(try Self.parse(json, named: document), named: document)
     }
@@ -82,7 +82,7 @@ public struct DocumentReader {
         }
     }
 
-    // Counted before decoding: a decoder recurses, and a document is not to be trusted with the stack.
+    // Checked before decoding: a decoder recurses, so a hostile document could overflow the stack.
     private static func depth(of bytes: [UInt8]) -> Int {
         var depth = 0
         var deepest = 0
@@ -110,42 +110,42 @@ public struct DocumentReader {
 
     // MARK: Members
 
-    /// Whether a key is there and isn't null.
+    /// Whether a key exists and isn't null.
     public func has(_ key: String) -> Bool { members[key] != nil && members[key] != .null }
 
-    /// The value of a key as it stands; `FlagValue.null` if it isn't there.
+    /// Returns the value of a key unchanged; `FlagValue.null` if it is missing.
     public mutating func value(_ key: String) -> FlagValue {
         read.insert(key)
         return members[key] ?? .null
     }
 
-    /// The text of a key.
+    /// Returns the string of a key.
     public mutating func string(_ key: String) throws(DocumentError) -> String {
         guard let text = value(key).stringValue else { throw wrong(key, expected: "a text") }
         return text
     }
 
-    /// The text of a key, if it is there.
+    /// Returns the string of a key; `nil` if it is missing.
     public mutating func optionalString(_ key: String) throws(DocumentError) -> String? {
         guard has(key) else { return skipped(key) }
         return try string(key)
     }
 
-    /// The text of a key that must not be empty.
+    /// Returns the nonempty string of a key.
     public mutating func name(_ key: String) throws(DocumentError) -> String {
         let text = try string(key)
         guard !text.isEmpty else { throw wrong(key, expected: "a text that is not empty") }
         return text
     }
 
-    /// The Boolean of a key, or another if it isn't there.
+    /// Returns the Boolean of a key; the default if it is missing.
     public mutating func bool(_ key: String, default fallback: Bool) throws(DocumentError) -> Bool {
         guard has(key) else { return skipped(key) ?? fallback }
         guard let flag = value(key).boolValue else { throw wrong(key, expected: "true or false") }
         return flag
     }
 
-    /// The whole number of a key, within a range.
+    /// Returns the integer of a key, within a range.
     public mutating func int(_ key: String, in range: ClosedRange<Int> = 0...Int.max) throws(DocumentError) -> Int {
         guard let number = value(key).intValue, range.contains(number) else {
             let limit =
@@ -156,7 +156,7 @@ public struct DocumentReader {
         return number
     }
 
-    /// The whole number of a key within a range, if it is there.
+    /// Returns the integer of a key, within a range; `nil` if it is missing.
     public mutating func optionalInt(
         _ key: String,
         in range: ClosedRange<Int> = 0...Int.max
@@ -165,7 +165,7 @@ public struct DocumentReader {
         return try int(key, in: range)
     }
 
-    /// The number of a key, if it is there.
+    /// Returns the number of a key; `nil` if it is missing.
     public mutating func optionalDouble(_ key: String) throws(DocumentError) -> Double? {
         guard has(key) else { return skipped(key) }
         let value = value(key)
@@ -176,7 +176,7 @@ public struct DocumentReader {
         return number
     }
 
-    /// One of some words, or another if the key isn't there.
+    /// Returns one of the allowed words; the default if the key is missing.
     public mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ key: String,
         default fallback: Choice? = nil
@@ -188,7 +188,7 @@ public struct DocumentReader {
         return choice
     }
 
-    /// The texts of a list; none if the key isn't there.
+    /// Returns the strings of an array; empty if the key is missing.
     public mutating func strings(_ key: String) throws(DocumentError) -> [String] {
         guard has(key) else { return skipped(key) ?? [] }
         guard let list = value(key).arrayValue else { throw wrong(key, expected: "a list of texts") }
@@ -200,7 +200,7 @@ public struct DocumentReader {
         return texts
     }
 
-    /// The texts of an object; none if the key isn't there.
+    /// Returns the strings of an object; empty if the key is missing.
     public mutating func texts(_ key: String) throws(DocumentError) -> [String: String] {
         var texts: [String: String] = [:]
         for (name, value) in try object(key) {
@@ -210,7 +210,7 @@ public struct DocumentReader {
         return texts
     }
 
-    /// The members of an object; none if the key isn't there.
+    /// Returns the members of an object; empty if the key is missing.
     public mutating func object(_ key: String) throws(DocumentError) -> [String: FlagValue] {
         guard has(key) else { return skipped(key) ?? [:] }
         guard let object = value(key).objectValue else { throw wrong(key, expected: "an object") }
@@ -222,9 +222,9 @@ public struct DocumentReader {
         try DocumentReader(value(key), named: document, at: place(key))
     }
 
-    /// Reads each object of a list, or none if the key isn't there.
+    /// Reads each object of an array; none if the key is missing.
     ///
-    /// Keys that the closure doesn't read are refused.
+    /// Rejects keys that the closure doesn't read.
     public mutating func each<Element>(
         _ key: String,
         _ read: (inout DocumentReader) throws(DocumentError) -> Element
@@ -240,7 +240,7 @@ public struct DocumentReader {
         return elements
     }
 
-    /// Decodes the value of a key as a type that has a written form of its own.
+    /// Decodes the value of a key as a `Decodable` type.
     public mutating func decode<Value: Decodable>(
         _ type: Value.Type,
         _ key: String,
@@ -258,7 +258,7 @@ public struct DocumentReader {
         }
     }
 
-    /// Refuses the keys that nobody asked for.
+    /// Rejects the keys that weren't read.
     public func finish() throws(DocumentError) {
         guard let stranger = members.keys.filter({ !read.contains($0) }).min() else { return }
         throw DocumentError(
@@ -270,7 +270,7 @@ public struct DocumentReader {
 
     // MARK: Errors
 
-    /// An error at a key that tells what was expected and what is there.
+    /// Creates an error for a key that says what was expected and what was found.
     public func wrong(_ key: String, expected: String) -> DocumentError {
         let found =
             members[key].map { ", found \(Self.described($0))" }
@@ -278,7 +278,7 @@ public struct DocumentReader {
         return DocumentError(document: document, path: place(key), problem: "expected \(expected)\(found)")
     }
 
-    /// An error at a key in other words.
+    /// Creates an error for a key with a custom message.
     public func error(_ key: String, _ problem: String) -> DocumentError {
         DocumentError(document: document, path: place(key), problem: problem)
     }
@@ -290,7 +290,7 @@ public struct DocumentReader {
         return nil
     }
 
-    /// What a value is, in a word or as it was written, for errors.
+    /// Describes a value for errors, by its type or as written.
     public static func described(_ value: FlagValue) -> String {
         switch value {
         case .null: "null"

@@ -1,10 +1,10 @@
 import Experimentation
 
 extension World {
-    /// What a vendor without quirks decides for a user in this world; pure.
+    /// The decisions of a vendor without quirks for a user in this world; pure.
     ///
-    /// The reference for stand-ins that have no vendor behind them. Buckets are a hash of the experiment's and the
-    /// user's id, so vendors that hash otherwise split otherwise: cases compare it only where the weights leave no choice.
+    /// The reference for stand-ins without a vendor behind them. Bucketing hashes the experiment's and the user's id,
+    /// so vendors with another hash split differently: cases compare it only where the weights leave no choice.
     public func decisions(for context: EvaluationContext) -> Decisions {
         var places: [Assignment] = []
         var placeOfExperiment: [String: Int] = [:]
@@ -95,7 +95,7 @@ extension World {
         return nil
     }
 
-    // FNV-1a over the two ids: stable in every run and on every platform.
+    // FNV-1a over the two ids: stable across runs and platforms.
     private func bucket(_ id: String, _ context: EvaluationContext) -> Int {
         Self.bucket(id, userID: context.user.id)
     }

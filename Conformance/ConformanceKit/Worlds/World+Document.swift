@@ -2,24 +2,24 @@ import Experimentation
 import Foundation
 
 extension World {
-    /// Reads a world from JSON.
+    /// Parses a world from JSON.
     ///
     /// - Parameters:
-    ///   - json: The text, in UTF-8.
+    ///   - json: The JSON in UTF-8.
     ///   - document: The document's name, for errors.
     /// - Throws: An error that names the document, the key and what was expected.
     public init(json: some Sequence<UInt8>, named document: String = "world") throws(DocumentError) {
         try self.init(document: try DocumentReader.parse(json, named: document), named: document)
     }
 
-    /// Reads a world from a parsed document.
+    /// Creates a world from a parsed document.
     public init(document value: FlagValue, named document: String, at path: String = "") throws(DocumentError) {
         var reader = try DocumentReader(value, named: document, at: path)
         try self.init(reading: &reader)
         try reader.finish()
     }
 
-    /// Reads a world's keys from an object, and leaves the others.
+    /// Parses a world from an object's keys, ignoring others.
     public init(reading reader: inout DocumentReader) throws(DocumentError) {
         self.init(
             name: try reader.name("name"),
@@ -49,7 +49,7 @@ extension World {
         try checkReferences(reader)
     }
 
-    /// The written form, to be read back by ``init(document:named:at:)``.
+    /// The JSON form, as read by ``init(document:named:at:)``.
     public var document: FlagValue {
         var members: [String: FlagValue] = ["name": .string(name)]
         if !summary.isEmpty { members["summary"] = .string(summary) }
@@ -64,7 +64,7 @@ extension World {
         return .object(members)
     }
 
-    /// The written form as JSON with sorted keys.
+    /// The world as JSON with sorted keys.
     public func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -125,7 +125,7 @@ extension World {
 }
 
 extension World: Codable {
-    /// Decodes the written form.
+    /// Decodes the JSON form.
     public init(from decoder: any Decoder) throws {
         let document = try decoder.singleValueContainer().decode(FlagValue.self)
         do {
@@ -137,7 +137,7 @@ extension World: Codable {
         }
     }
 
-    /// Encodes the written form.
+    /// Encodes the JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(document)

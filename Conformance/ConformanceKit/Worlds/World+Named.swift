@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension User {
-    /// A signed-in customer of the shop who has agreed to be tracked.
+    /// A signed-in customer of the shop who has consented to tracking.
     public static let ada = User(
         id: "ada",
         attributes: ["plan": "pro", "age": 36, "vip": true],
@@ -14,9 +14,9 @@ extension User {
         attributes: ["plan": "free", "age": 17, "vip": false],
         consent: .granted
     )
-    /// A customer who hasn't been asked yet.
+    /// A customer who hasn't been asked for consent yet.
     public static let cleo = User(id: "cleo", attributes: ["plan": "free", "age": 52], consent: .unknown)
-    /// A customer who doesn't want to be tracked.
+    /// A customer who has denied consent.
     public static let dan = User(id: "dan", attributes: ["plan": "pro", "age": 28], consent: .denied)
 }
 
@@ -40,9 +40,9 @@ extension CatalogItem {
 }
 
 extension World {
-    /// The shop of the default scenario: plain flags of every type, and a checkout that is tested on everybody.
+    /// The shop of the default scenario: plain flags of every type, and a checkout experiment for everyone.
     ///
-    /// The experiment gives its one running variation to all, so that every vendor must decide the same.
+    /// The experiment assigns everyone to its only running variation, so that every vendor must decide the same.
     public static let shop = World(
         name: "shop",
         summary: "A shop that tests a new checkout: everybody gets the green one",
@@ -79,7 +79,7 @@ extension World {
         catalogue: [.mug, .teapot]
     )
 
-    /// One plain flag, for cases that are about something else.
+    /// One plain flag, for cases that test something else.
     public static let oneFlag = World(
         name: "one-flag",
         summary: "A single flag that is on for everybody",
@@ -87,7 +87,7 @@ extension World {
         users: [.ada, .ben, .cleo, .dan]
     )
 
-    /// A flag of each type, edge values among them.
+    /// A flag of each type, including edge values.
     public static let everyType = World(
         name: "every-type",
         summary: "A flag of each type, with values at the edges",
@@ -114,7 +114,7 @@ extension World {
         users: [.ada, .ben]
     )
 
-    /// An experiment that splits everybody in two.
+    /// An experiment that splits users in two.
     public static let split = World(
         name: "split",
         summary: "A checkout experiment that splits its users in two halves",
@@ -132,7 +132,7 @@ extension World {
         users: [.ada, .ben, .cleo, .dan]
     )
 
-    /// An experiment whose forced users are known: ada sees the control, ben the green button.
+    /// An experiment with forced users: ada sees the control, ben the green button.
     public static let forced = World(
         name: "forced",
         summary: "A checkout experiment with one forced user in each variation",
@@ -150,7 +150,7 @@ extension World {
         users: [.ada, .ben]
     )
 
-    /// Everybody is in a holdout that keeps them out of the checkout experiment.
+    /// A holdout that keeps everyone out of the checkout experiment.
     public static let heldOut = World(
         name: "held-out",
         summary: "A holdout that takes everybody",
@@ -168,7 +168,7 @@ extension World {
         users: [.ada, .ben]
     )
 
-    /// One flag whose record is broken, between two that are well.
+    /// One flag whose record is malformed, between two valid ones.
     public static let oneBrokenFlag = World(
         name: "one-broken-flag",
         summary: "A flag that can't be read between two that can",
@@ -176,7 +176,7 @@ extension World {
         users: [.ada]
     )
 
-    /// A shop whose banner comes back when an item is viewed; ben is in the control group.
+    /// A shop whose banner is returned when an item is viewed; ben is in the control group.
     public static let banner = World(
         name: "banner",
         summary: "A campaign for everybody but the control group",
@@ -196,10 +196,10 @@ extension World {
         catalogue: [.mug, .teapot]
     )
 
-    /// Nothing at all.
+    /// A world with users and nothing else.
     public static let empty = World(name: "empty", summary: "Nothing", users: [.ada, .ben, .cleo, .dan])
 
-    /// The worlds that have a name.
+    /// The predefined worlds.
     public static let named: [World] = [
         .shop, .oneFlag, .everyType, .targeted, .split, .forced, .heldOut, .oneBrokenFlag, .banner, .empty,
     ]

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension World.Flag {
-    /// Reads a flag.
+    /// Parses a flag.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         let key = try reader.name("key")
         let value = reader.value("value")
@@ -55,7 +55,7 @@ extension World.Flag {
 
     var document: FlagValue {
         var members: [String: FlagValue] = ["key": .string(key), "value": value]
-        // JSON doesn't tell 3.0 from 3.
+        // JSON doesn't distinguish 3.0 from 3.
         if type == .double || World.FlagType(of: value) != type { members["type"] = .string(type.rawValue) }
         if !rules.isEmpty {
             members["rules"] = .array(
@@ -71,7 +71,7 @@ extension World.Flag {
 }
 
 extension World.Condition {
-    /// Reads a condition.
+    /// Parses a condition.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         self.init(
             try reader.name("attribute"),
@@ -86,7 +86,7 @@ extension World.Condition {
 }
 
 extension World.Experiment {
-    /// Reads an experiment.
+    /// Parses an experiment.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         self.init(
             try reader.name("id"),
@@ -140,7 +140,7 @@ extension World.Holdout {
 }
 
 extension World.Campaign {
-    /// Reads a campaign.
+    /// Parses a campaign.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         self.init(
             try reader.name("id"),
@@ -173,9 +173,9 @@ extension World.Campaign {
 }
 
 extension User {
-    /// Reads a user's keys as documents have them: `id`, `anonymousId`, `authenticated`, `attributes`, `consent`.
+    /// Parses a user from a document's keys: `id`, `anonymousId`, `authenticated`, `attributes`, `consent`.
     ///
-    /// `consent` is one of the words or, as the command line has it, true or false.
+    /// `consent` is one of the words or, as on the command line, true or false.
     public init(reading reader: inout DocumentReader) throws(DocumentError) {
         let id = try reader.name("id")
         let anonymousID = try reader.optionalString("anonymousId")
@@ -201,7 +201,7 @@ extension User {
         )
     }
 
-    /// The written form.
+    /// The JSON form.
     public var document: FlagValue {
         var members: [String: FlagValue] = ["id": .string(id)]
         if let anonymousID { members["anonymousId"] = .string(anonymousID) }
@@ -213,7 +213,7 @@ extension User {
 }
 
 extension CatalogItem {
-    /// Reads an item's keys as documents have them.
+    /// Parses an item from a document's keys.
     public init(reading reader: inout DocumentReader) throws(DocumentError) {
         let id = try reader.name("id")
         let price = try reader.optionalDouble("price")
@@ -228,7 +228,7 @@ extension CatalogItem {
         )
     }
 
-    /// The written form.
+    /// The JSON form.
     public var document: FlagValue {
         var members: [String: FlagValue] = ["id": .string(id)]
         if kind != .product { members["kind"] = .string(kind.rawValue) }

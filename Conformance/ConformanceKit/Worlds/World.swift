@@ -1,13 +1,13 @@
 import Experimentation
 
-/// What a vendor's back end holds and what the story needs beside it, in neutral words.
+/// The content of a vendor's back end, and the users and items of a case, in neutral terms.
 ///
-/// A subject translates it into its vendor's own state; a mock vendor never reads one. What the vendor can't hold is
-/// told as a ``WorldGap``, never made up.
+/// A subject translates it into its vendor's own state; a mock vendor never reads it. What the vendor can't represent
+/// is reported as a ``WorldGap``, never made up.
 public struct World: Sendable, Hashable {
-    /// A short name, as cases and reports write it.
+    /// A short name, as used in cases and reports.
     public var name: String
-    /// What it is, in a sentence.
+    /// A description, in a sentence.
     public var summary: String
     /// The flags.
     public var flags: [Flag]
@@ -15,15 +15,15 @@ public struct World: Sendable, Hashable {
     public var experiments: [Experiment]
     /// The holdouts.
     public var holdouts: [Holdout]
-    /// The campaigns that come back as answers to events.
+    /// The campaigns that are returned in answer to events.
     public var campaigns: [Campaign]
-    /// The people of the story; also users that the vendor knows already, where it knows users.
+    /// The users of the case, also known to the vendor if it stores users.
     public var users: [User]
     /// The items of the shop.
     public var catalogue: [CatalogItem]
     /// Whether the vendor's kill switch is on.
     public var isKillSwitchOn: Bool
-    /// How many seconds the vendor lets its answers be used, where it says so itself; `nil` for the vendor's own habit.
+    /// How long the vendor's answers are valid, in seconds, if it specifies that; `nil` for the vendor's default.
     public var lifetime: Int?
 
     /// Creates a world.
@@ -60,7 +60,7 @@ public struct World: Sendable, Hashable {
     /// The item with an id.
     public func item(_ id: String) -> CatalogItem? { catalogue.first { $0.id == id } }
 
-    /// A copy with a change, for the moment when somebody at the vendor's console changes something.
+    /// Returns a changed copy, as if someone had edited the world at the vendor's console.
     public func changing(_ change: (inout World) -> Void) -> World {
         var copy = self
         change(&copy)
@@ -71,19 +71,19 @@ public struct World: Sendable, Hashable {
 // MARK: - Flags
 
 extension World {
-    /// The type that a flag is declared with.
+    /// The declared type of a flag.
     public enum FlagType: String, Sendable, Hashable, Codable, CaseIterable {
         /// True or false.
         case bool
-        /// A whole number.
+        /// An integer.
         case int
         /// A number that may have a fraction.
         case double
-        /// A text.
+        /// A string.
         case string
         /// Values by name.
         case object
-        /// A list.
+        /// An array.
         case array
     }
 
@@ -91,24 +91,24 @@ extension World {
     public struct Flag: Sendable, Hashable {
         /// The key.
         public var key: String
-        /// The declared type; every value is of it.
+        /// The declared type, which all values have.
         public var type: FlagType
-        /// The value for whoever no rule and no experiment gives another.
+        /// The value for users who match no rule and no experiment.
         public var value: FlagValue
-        /// Values for some users; the first rule that matches counts.
+        /// Values for some users; the first matching rule applies.
         public var rules: [Rule]
-        /// The experiment that decides the value, if one does.
+        /// The experiment that decides the value, if any.
         public var experiment: String?
-        /// The value that each variation of ``experiment`` gives, by the variation's id.
+        /// The value for each variation of ``experiment``, by the variation's id.
         public var variations: [String: FlagValue]
-        /// Whether somebody switched the flag off; the vendor then gives none, or the flag's off value.
+        /// Whether the flag is switched off; the vendor then gives no value, or the flag's off value.
         public var isDisabled: Bool
-        /// Whether the vendor's own record of this flag is broken, so that what it sends of it can't be read.
+        /// Whether the vendor's record of this flag is malformed and can't be parsed.
         public var isMalformed: Bool
 
         /// A value for the users who meet every condition.
         public struct Rule: Sendable, Hashable {
-            /// What the user must meet; all of it.
+            /// The conditions, which must all be met.
             public var when: [Condition]
             /// The value.
             public var value: FlagValue
@@ -119,7 +119,7 @@ extension World {
             }
         }
 
-        /// Creates a flag; its type is that of its value unless one is given.
+        /// Creates a flag; its type defaults to that of its value.
         public init(
             _ key: String,
             _ value: FlagValue,
@@ -141,19 +141,19 @@ extension World {
         }
     }
 
-    /// Something that an attribute of the user must meet.
+    /// A condition on an attribute of the user.
     public struct Condition: Sendable, Hashable {
         /// How an attribute is compared.
         public enum Comparison: String, Sendable, Hashable, Codable, CaseIterable {
-            /// It is this value, or one of the values of a list.
+            /// The attribute equals the value, or one of an array's values.
             case equals
-            /// It is there and isn't this value.
+            /// The attribute is present and doesn't equal the value.
             case notEquals
-            /// It is a number or text before this value.
+            /// The attribute is a number or string less than the value.
             case lessThan
-            /// It is a number or text after this value.
+            /// The attribute is a number or string greater than the value.
             case greaterThan
-            /// It is a text that contains this one.
+            /// The attribute is a string that contains the value.
             case contains
             /// It is a date or a time before this one.
             case before
@@ -173,7 +173,7 @@ extension World {
         public var attribute: String
         /// How it is compared.
         public var comparison: Comparison
-        /// What it is compared with.
+        /// The value that it is compared with.
         public var value: FlagValue
 
         /// Creates a condition.
@@ -186,7 +186,7 @@ extension World {
 }
 
 extension World.FlagType {
-    /// The type of a value; `nil` for no value.
+    /// Creates the type of a value; `nil` for null.
     public init?(of value: FlagValue) {
         switch value {
         case .null: return nil
@@ -207,30 +207,30 @@ extension World {
     public struct Experiment: Sendable, Hashable {
         /// The id.
         public var id: String
-        /// The name that people gave it.
+        /// The display name.
         public var name: String
-        /// The variations with the share of users that each gets.
+        /// The variations with their weights.
         public var variations: [Variation]
-        /// Who may take part; all conditions together.
+        /// Who takes part; all conditions must be met.
         public var targeting: [Condition]
         /// The layer that it shares with others, and its part there; all users by itself if `nil`.
         public var layer: Layer?
         /// Users that are put into a variation whatever their bucket says: variation ids by user id.
         public var forced: [String: String]
-        /// Whether a user keeps a variation although the weights change later.
+        /// Whether a user keeps a variation when the weights change.
         public var isSticky: Bool
-        /// Whether it runs.
+        /// Whether it is running.
         public var isRunning: Bool
 
-        /// One of the experiences.
+        /// A variation of an experiment.
         public struct Variation: Sendable, Hashable {
             /// The id.
             public var id: String
-            /// The name that people gave it.
+            /// The display name.
             public var name: String
-            /// The share of users, from 0 to 100; what is missing at 100 gets no variation at all.
+            /// The percentage of users; the remainder to 100 gets no variation.
             public var weight: Int
-            /// Whether the others are compared with it.
+            /// Whether it is the control.
             public var isControl: Bool
             /// Creates a variation.
             public init(_ id: String, name: String? = nil, weight: Int, isControl: Bool = false) {
@@ -263,15 +263,15 @@ extension World {
         }
     }
 
-    /// Users who are kept out of experiments, to compare with everybody else.
+    /// Users who are kept out of experiments for comparison with everyone else.
     public struct Holdout: Sendable, Hashable {
         /// The id.
         public var id: String
-        /// The name that people gave it.
+        /// The display name.
         public var name: String
-        /// The share of users in it, from 0 to 100.
+        /// The percentage of users in it.
         public var weight: Int
-        /// The experiments that they are kept out of; all if empty.
+        /// The experiments that its users are kept out of; all if empty.
         public var experiments: [String]
         /// Creates a holdout.
         public init(_ id: String, name: String? = nil, weight: Int, experiments: [String] = []) {
@@ -282,25 +282,25 @@ extension World {
         }
     }
 
-    /// Something that the vendor wants shown after something that a user did.
+    /// Content that the vendor wants shown in response to an event.
     public struct Campaign: Sendable, Hashable {
         /// The id.
         public var id: String
-        /// The name that people gave it.
+        /// The display name.
         public var name: String
-        /// Where it is to be shown.
+        /// The target where it is shown.
         public var target: String
-        /// What brings it: the type of a neutral event as ``Received/type`` has it.
+        /// The type of the event that triggers it, as in ``Received/type``.
         public var trigger: String
-        /// The name of the event that brings it, for custom events; any if `nil`.
+        /// The name of the custom event that triggers it; any if `nil`.
         public var triggerName: String?
         /// The id of the experience that users get.
         public var experience: String
-        /// The users who belong to the control group.
+        /// The users in the control group.
         public var controlGroup: [String]
-        /// What to show.
+        /// The content to show.
         public var content: [String: FlagValue]
-        /// The ids of the items that it promotes.
+        /// The ids of the promoted items.
         public var promotedItems: [String]
 
         /// Creates a campaign.

@@ -1,5 +1,5 @@
 extension EngageMock {
-    /// How the ways of this mock are known that the vendor's documents leave open.
+    /// How each behavior that the vendor's documentation leaves open is known.
     public static let facts: [MockFact] = [
         MockFact(
             .documented,

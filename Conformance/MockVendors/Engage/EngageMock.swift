@@ -1,23 +1,23 @@
 import Foundation
 import Synchronization
 
-/// A small Engage: the token endpoint, the XML interface over lists and tables, and the endpoint for behaviours.
+/// A small Engage: the token endpoint, the XML interface over lists and tables, and the endpoint for behaviors.
 ///
-/// Started with no world it has the credentials `client`, `secret` and `refresh`, the flexible list 23949 and the audit
-/// table 29392. What it takes as a world is written at `EngageMockBackEnd`.
+/// Without a world it has the credentials `client`, `secret` and `refresh`, the flexible list 23949 and the audit table
+/// 29392. `EngageMockBackEnd` documents the format of worlds.
 ///
-/// Beside what every mock vendor answers, under `/_mock/`:
+/// In addition to the paths of every mock vendor, under `/_mock/`:
 ///
 /// | Path | Answer |
 /// |---|---|
-/// | `GET state` | everything: lists, tables, tokens, behaviours, calls under way |
+/// | `GET state` | everything: lists, tables, tokens, behaviors, calls in flight |
 /// | `GET recipients?list=ID` | the recipients of a list |
 /// | `GET tables?table=ID` | the rows of a table |
-/// | `GET behaviors` | what was taken, its flaws, and how many were duplicates |
-/// | `GET tokens` | what was handed out |
-/// | `POST expire-tokens` | makes every token worthless |
+/// | `GET behaviors` | the accepted behaviors, their flaws, and the number of duplicates |
+/// | `GET tokens` | the issued tokens |
+/// | `POST expire-tokens` | revokes every token |
 /// | `POST settings` | replaces the settings |
-/// | `POST faults` | adds faults in the vendor's words: `[{"operation":"UpdateRecipient","code":50,"applied":true}]` |
+/// | `POST faults` | adds faults with the vendor's codes: `[{"operation":"UpdateRecipient","code":50,"applied":true}]` |
 public final class EngageMock: MockVendor {
     /// The vendor's name.
     public static let name = "engage"
@@ -44,19 +44,19 @@ public final class EngageMock: MockVendor {
 
     /// Creates a vendor with the standard world.
     ///
-    /// - Parameter now: The vendor's clock; tokens live by it.
+    /// - Parameter now: The vendor's clock, which token expiry uses.
     public init(now: @escaping @Sendable () -> Date = { Date() }) {
         state = Mutex(State(.standard))
         self.now = now
     }
 
-    /// The world that there is before another is loaded, in the form that ``load(_:)`` takes.
+    /// The initial world, in the format that ``load(_:)`` takes.
     public static var standardWorld: Data {
-        // Texts and numbers only: there is nothing in it that JSON couldn't hold.
+        // The standard world holds only text and numbers, which always encode.
         (try? JSONEncoder().encode(EngageMockBackEnd.standard)) ?? Data()
     }
 
-    /// What an application needs to be let in, under the names of its configuration.
+    /// The credentials an application needs, under the names of its configuration.
     public var credentials: [String: String] {
         state.withLock {
             [
@@ -68,12 +68,13 @@ public final class EngageMock: MockVendor {
         }
     }
 
-    /// One address serves everything.
+    /// The base addresses that an application configures; one address serves everything.
     public func endpoints(at base: String) -> [String: String] {
         ["host": base.hasSuffix("/") ? base : base + "/"]
     }
 
-    /// The operation: `token`, `events`, `eventErrors`, the name of an XML operation, `XMLAPI` if that can't be read.
+    /// Names the operation: `token`, `events`, `eventErrors`, the name of an XML operation, or `XMLAPI` if it can't be
+    /// parsed.
     public func operation(of request: MockRequest) -> String {
         switch request.path {
         case "/oauth/token": return "token"
@@ -148,7 +149,7 @@ public final class EngageMock: MockVendor {
         }
     }
 
-    /// The envelope in a request: in the form's field `xml`, or the body itself where it is sent as XML.
+    /// The envelope in a request: the form field `xml`, or the body itself if it was sent as XML.
     private static func document(of request: MockRequest) -> String? {
         let type = request.header("Content-Type")?.lowercased() ?? ""
         if type.hasPrefix("text/xml") || type.hasPrefix("application/xml") { return request.text }
@@ -176,12 +177,12 @@ public final class EngageMock: MockVendor {
         return fault
     }
 
-    /// Forgets tokens, recipients that were added, behaviours and faults; the loaded world stays.
+    /// Forgets tokens, added recipients, behaviors and faults; keeps the loaded world.
     public func reset() async {
         state.withLock { $0 = State($0.configured) }
     }
 
-    /// Replaces the world; its form is written at `EngageMockBackEnd`.
+    /// Replaces the world; `EngageMockBackEnd` documents its format.
     public func load(_ world: Data) async throws(MockWorldError) {
         let world = try EngageMockBackEnd.reading(world)
         state.withLock { $0 = State(world) }
@@ -191,7 +192,7 @@ public final class EngageMock: MockVendor {
 // MARK: - What tests and people ask
 
 extension EngageMock {
-    /// Answers what is asked under `/_mock/`; see the type.
+    /// Answers requests under `/_mock/`; the type's documentation lists them.
     public func control(_ request: MockRequest) async -> MockResponse? {
         switch (request.method, request.segments.first) {
         case ("GET", "state"):

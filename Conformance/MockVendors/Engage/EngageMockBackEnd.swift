@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the vendor's database holds: recipient lists and relational tables.
+/// The vendor's database: recipient lists and relational tables.
 ///
-/// Its JSON is the format that ``EngageMock/load(_:)`` takes. All keys but the ids may be left out:
+/// Its JSON is the format that ``EngageMock/load(_:)`` takes. All keys except the ids are optional:
 ///
 /// ```json
 /// {"credentials": {"clientID": "client", "clientSecret": "secret", "refreshToken": "refresh"},
@@ -39,7 +39,7 @@ struct EngageMockBackEnd: Sendable, Hashable, Codable {
         }
     }
 
-    /// Somebody in a list.
+    /// A recipient of a list.
     struct Recipient: Sendable, Hashable, Codable {
         var id: Int
         var values: [String: String]
@@ -123,7 +123,7 @@ struct EngageMockBackEnd: Sendable, Hashable, Codable {
     var organization = "2b22-13e3-adc7"
     var lists: [List] = []
     var tables: [Table] = []
-    /// The id of the next recipient; ids only ever grow.
+    /// The id of the next recipient; ids only increase.
     var nextRecipient = 100_000
 
     init() {}
@@ -139,8 +139,7 @@ struct EngageMockBackEnd: Sendable, Hashable, Codable {
         nextRecipient = max(try values.decodeIfPresent(Int.self, forKey: .nextRecipient) ?? 100_000, largest)
     }
 
-    /// What there is before anybody has loaded anything: the flexible list 23949 with the reference's columns, and the
-    /// audit table 29392.
+    /// The initial world: the flexible list 23949 with the reference's columns, and the audit table 29392.
     static let standard: EngageMockBackEnd = {
         var world = EngageMockBackEnd()
         world.lists = [
@@ -168,7 +167,7 @@ struct EngageMockBackEnd: Sendable, Hashable, Codable {
         return world
     }()
 
-    /// Reads the vendor's own format.
+    /// Parses the JSON format documented above.
     static func reading(_ data: Data) throws(MockWorldError) -> EngageMockBackEnd {
         let world: EngageMockBackEnd
         do {
@@ -195,7 +194,7 @@ struct EngageMockBackEnd: Sendable, Hashable, Codable {
         return world
     }
 
-    /// The name under which a column is kept: the two spellings of the system's e-mail column are one.
+    /// The name that a column is stored under; both spellings of the system's e-mail column are the same column.
     static func canonical(_ name: String) -> String { name == "EMAIL" ? "Email" : name }
 
     private static func firstRepeated(_ names: [String]) -> String? {

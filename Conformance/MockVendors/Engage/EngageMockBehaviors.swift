@@ -1,29 +1,29 @@
 import Foundation
 
-/// The endpoint that takes behaviours, and what it has taken.
+/// The endpoint that receives behaviors, and what it has accepted.
 struct EngageBehaviors: Sendable {
-    /// One behaviour that was taken.
+    /// A behavior that was accepted.
     struct Behavior: Sendable, Hashable, Codable {
         struct Attribute: Sendable, Hashable, Codable {
             var name: String
             var value: String
         }
 
-        /// The type's code, as a text whatever it came as.
+        /// The type's code, always as text, whichever JSON type it was sent as.
         var code: String
-        /// When it happened, as it was written; the time of receipt if it wasn't.
+        /// When it happened, as sent; the time of receipt if there was no timestamp.
         var timestamp: String
         var attributes: [Attribute]
         var contactID: String?
-        /// The recipient that it was attributed to, if there is one.
+        /// The recipient that it was attributed to; `nil` if none was found.
         var recipient: Int?
-        /// The request that it came in, counting from 1.
+        /// The request that carried it, counting from 1.
         var request: Int
 
         func value(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
     }
 
-    /// What is wrong with a behaviour that was taken all the same.
+    /// What is wrong with a behavior that was accepted anyway.
     struct Flaw: Sendable, Hashable, Codable {
         var errorId: Int
         var request: Int
@@ -42,7 +42,7 @@ struct EngageBehaviors: Sendable {
         "Primary User Id", "Anonymous Id", "Recipient Id",
     ]
 
-    /// How many of what was taken had been taken before: same code, same time, same attributes in any order.
+    /// The number of duplicates among the accepted behaviors: same code, time and attributes, in any order.
     var duplicates: Int {
         var seen: Set<[String]> = []
         return taken.count { behavior in
@@ -51,7 +51,7 @@ struct EngageBehaviors: Sendable {
         }
     }
 
-    /// Answers a submission: all of it is taken, or nothing.
+    /// Answers a submission, which is accepted as a whole or not at all.
     mutating func submit(_ request: MockRequest, world: EngageMockBackEnd, now: Date) -> MockResponse {
         requests += 1
         guard request.method == "POST" else { return refuse(405, "POST only") }
@@ -114,7 +114,7 @@ struct EngageBehaviors: Sendable {
         return .json("{}", status: world.settings.behaviorStatus)
     }
 
-    /// Whom a behaviour belongs to: the contact that it names, which goes before its attributes.
+    /// Finds the recipient of a behavior: the contact it names takes precedence over its attributes.
     private static func recipient(
         of shape: Shape,
         _ attributes: [Behavior.Attribute],
@@ -127,7 +127,7 @@ struct EngageBehaviors: Sendable {
             return (byID ?? byMobile)?.id
         }
         if let contact = shape.contactId?.text {
-            // The vendor's SDK for Android names contacts by their mobile user ids.
+            // The vendor's SDK for Android identifies contacts by their mobile user ids.
             if let found = find(id: contact, mobile: contact) { return found }
             if world.settings.strictContacts { return nil }
         }
@@ -137,7 +137,7 @@ struct EngageBehaviors: Sendable {
         )
     }
 
-    /// Answers a question for the flaws after one that is known already.
+    /// Answers a request for the flaws that follow one already known.
     func errors(_ request: MockRequest) -> MockResponse {
         let filter = request.queryItem("filter") ?? ""
         let last = filter.hasPrefix("errorId=") ? Int(filter.dropFirst(8)) ?? 0 : 0
@@ -153,7 +153,7 @@ struct EngageBehaviors: Sendable {
         return .json(#"{"error":"invalid_request","error_description":"\#(quoted)"}"#, status: status)
     }
 
-    /// Whether a text is `2015-02-03T18:04:05.678Z` or the same with another fraction or zone, and its day one of the calendar.
+    /// Whether a text is a timestamp such as `2015-02-03T18:04:05.678Z`, with any fraction or zone, on a valid date.
     static func isTimestamp(_ text: String) -> Bool {
         let day = text.prefix(10).split(separator: "-").map { Int($0) ?? -1 }
         guard day.count == 3, EngageMockColumns.isDay(year: day[0], month: day[1], day: day[2]) else { return false }
@@ -176,7 +176,7 @@ struct EngageBehaviors: Sendable {
         var contactId: Scalar?
     }
 
-    /// A text, or a number or truth value as a text.
+    /// A text, or a number or Boolean converted to text.
     private struct Scalar: Decodable {
         var text: String
         init(from decoder: any Decoder) throws {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// What the columns of lists and tables hold, by the vendor's codes of their types.
+/// Validates column values by the vendor's type codes.
 enum EngageMockColumns {
-    /// What is wrong with a value; `nil` if nothing is.
+    /// Returns what is wrong with a value, or `nil` if it is valid.
     ///
     /// An empty value clears any column.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - type: The code of the column's type. Those that are not named here take any text.
-    /// - Returns: The kind of value that it isn't, as the vendor's messages name it.
+    ///   - type: The type code of the column. Codes not handled here accept any text.
+    /// - Returns: The kind of value that was expected, in the words of the vendor's messages.
     static func problem(with value: String, type: Int) -> String? {
         if value.isEmpty { return nil }
         switch type {
@@ -21,13 +21,13 @@ enum EngageMockColumns {
         }
     }
 
-    /// Whether a text has the form of an e-mail address: something on both sides of one sign, and no blanks.
+    /// Whether a text looks like an e-mail address: text on both sides of a single `@`, without blanks.
     static func isAddress(_ text: String) -> Bool {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && !text.contains(where: \.isWhitespace)
     }
 
-    /// Whether a text is `MM/dd/yyyy`, `MM-dd-yyyy` or `yyyy-MM-dd`, a day of the calendar, with nothing behind but a time and
+    /// Whether a text is a valid date as `MM/dd/yyyy`, `MM-dd-yyyy` or `yyyy-MM-dd`, optionally followed by a time and
     /// a zone.
     static func isDate(_ text: String) -> Bool {
         let parts = text.split(separator: " ", omittingEmptySubsequences: true)
@@ -41,7 +41,7 @@ enum EngageMockColumns {
         return parts.count < 3 || ["GMT", "UTC", "Z"].contains(String(parts[2]))
     }
 
-    /// Whether there is such a day.
+    /// Whether the date exists in the calendar.
     static func isDay(year: Int, month: Int, day: Int) -> Bool {
         guard (1000...9999).contains(year), (1...12).contains(month), day >= 1 else { return false }
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)

@@ -1,4 +1,4 @@
-/// A failure in the vendor's own words: HTTP 200, and a code in the body.
+/// A failure as the vendor reports it: HTTP 200 with a code in the body.
 struct EngageFault: Error, Sendable, Hashable {
     var code: Int
     var text: String
@@ -16,9 +16,9 @@ struct EngageFault: Error, Sendable, Hashable {
         EngageFault(100, "\(parameter) is required", origin: "SP.API")
     }
 
-    /// The document that says so.
+    /// The XML document that reports the fault.
     var document: String {
-        // The blank around the text is the vendor's; a client has to trim it.
+        // The vendor pads the text with blanks; clients must trim it.
         "<Envelope><Body><RESULT><SUCCESS>false</SUCCESS></RESULT><Fault><Request/><FaultCode/>"
             + "<FaultString><![CDATA[ \(text.replacing("]]>", with: "]]]]><![CDATA[>")) ]]></FaultString>"
             + "<detail><error><errorid>\(code)</errorid><module/><class>\(origin)</class><method/></error></detail>"
@@ -26,7 +26,7 @@ struct EngageFault: Error, Sendable, Hashable {
     }
 }
 
-/// A fault that somebody asked for, beside what the server's own script can do.
+/// A scripted fault of the XML interface, in addition to the server's own fault script.
 struct EngageScriptedFault: Sendable, Hashable, Codable {
     /// The operation's name; `nil` for any.
     var operation: String?
@@ -34,10 +34,10 @@ struct EngageScriptedFault: Sendable, Hashable, Codable {
     var code: Int
     /// The text in the fault.
     var text: String?
-    /// How many calls go well before.
+    /// How many calls succeed first.
     var after: Int?
-    /// How many calls it befalls; once if left out.
+    /// How many calls it affects; one if omitted.
     var times: Int?
-    /// Whether the operation is carried out before it is called a failure.
+    /// Whether the operation is carried out before it is reported as failed.
     var applied: Bool?
 }

@@ -4,9 +4,9 @@ import Foundation
     import FoundationXML
 #endif
 
-/// One element of an XML document, as this vendor reads it.
+/// An element of an XML document.
 struct EngageNode: Sendable, Hashable {
-    /// The name as it was written; the vendor is particular about its case.
+    /// The name as written; the vendor is case-sensitive.
     var name: String
     /// The attributes.
     var attributes: [String: String] = [:]
@@ -25,11 +25,11 @@ struct EngageNode: Sendable, Hashable {
     }
 }
 
-/// A strict reading of XML: one root that is closed, no document type, no more than 32 levels.
+/// A strict XML parser: one closed root, no document type, at most 32 levels.
 enum EngageMarkup {
     static func parse(_ text: String) -> EngageNode? {
-        // A document type is the only way to an entity of one's own; nobody who talks to this vendor sends one.
-        // It can only stand before the root.
+        // Entities can only be declared in a document type, which no client of this vendor sends. It can only appear
+        // before the root.
         var prolog = text[...]
         while let tag = prolog.firstIndex(of: "<"),
             let next = prolog.index(tag, offsetBy: 1, limitedBy: prolog.endIndex),
@@ -42,7 +42,7 @@ enum EngageMarkup {
         let parser = XMLParser(data: Data(text.utf8))
         parser.shouldResolveExternalEntities = false
         parser.delegate = builder
-        // `parse()` is true for truncated documents too; only the error and our own count of levels tell.
+        // `parse()` also returns true for truncated documents; only the error and the level count reveal them.
         guard parser.parse(), parser.parserError == nil, !builder.isBroken, builder.open.isEmpty else { return nil }
         return builder.root
     }

@@ -9,7 +9,7 @@ extension EngageMockBackEnd {
         "DeleteRelationalTableData", "PurgeTable", "Login", "Logout",
     ]
 
-    /// The vendor's other operations: known, and not open to this organization.
+    /// Operations that the vendor has but that this organization has no access to.
     static let closedOperations: Set<String> = [
         "SendMailing", "ForwardToFriend", "GetContactMailingDetails", "PurgeData", "ImportList", "ExportList",
         "ListRecipientMailings", "CreateTable", "JoinTable", "ImportTable", "ExportTable", "DeleteTable",
@@ -22,9 +22,9 @@ extension EngageMockBackEnd {
         "ValidateDCRuleset", "DeleteDCRuleset", "GetMailingTemplates", "ExportMailingTemplate", "SaveMailing",
     ]
 
-    /// Carries out one operation.
+    /// Carries out an operation.
     ///
-    /// - Returns: What stands between `<RESULT>` and `</RESULT>`.
+    /// - Returns: The content of the `<RESULT>` element.
     mutating func perform(_ operation: EngageNode, now: Date) throws(EngageFault) -> String {
         switch operation.name {
         case "AddRecipient": return try addRecipient(operation, now: now)
@@ -128,7 +128,7 @@ extension EngageMockBackEnd {
     }
 
     private func matches(_ wanted: [(name: String, value: String)], in list: List) -> Int? {
-        // An empty value names nobody, or else everybody who has none.
+        // An empty value matches no recipient; otherwise it would match every recipient without one.
         list.recipients.firstIndex { recipient in
             wanted.allSatisfy { !$0.value.isEmpty && recipient.values[$0.name] == $0.value }
         }
@@ -182,7 +182,7 @@ extension EngageMockBackEnd {
         } else if let old = operation.value("OLD_EMAIL"), !old.isEmpty {
             place = matches([("Email", old)], in: lists[at])
             if place == nil {
-                // An address that nobody has is added: so a third-party client documents it.
+                // An unknown address is added, as a third-party client documents.
                 let id = nextRecipient
                 nextRecipient += 1
                 lists[at].recipients.append(Recipient(id: id, values: ["Email": old], now: now))
@@ -210,7 +210,7 @@ extension EngageMockBackEnd {
         return acknowledged(lists[at].recipients[place].id)
     }
 
-    /// Where the recipient is that a selection names: by id, by address, or by columns that must all match.
+    /// Returns the index of the recipient that a selection names: by id, by address, or by columns that must all match.
     private func place(_ operation: EngageNode, in list: List) throws(EngageFault) -> Int {
         let absent = EngageFault(128, "Recipient is not a member of the list.")
         let columns = try columns(operation, of: list)
@@ -299,7 +299,7 @@ extension EngageMockBackEnd {
         return text
     }
 
-    /// `2/3/15 6:04 PM`, as this vendor writes moments.
+    /// Formats a date in the vendor's style, `2/3/15 6:04 PM`.
     private static func american(_ date: Date) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

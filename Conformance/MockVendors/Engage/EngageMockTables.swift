@@ -16,7 +16,7 @@ extension EngageMockBackEnd {
         return rows
     }
 
-    /// Inserts or updates rows by the table's keys; what is wrong with a row is told, and the others go in.
+    /// Inserts or updates rows by the table's keys; invalid rows are reported, the others are stored.
     mutating func upsertRows(_ operation: EngageNode) throws(EngageFault) -> String {
         let at = try tableIndex(operation)
         var failures = ""

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The desk that hands out access tokens, by the vendor's rules.
+/// Issues access tokens by the vendor's rules.
 struct EngageTokens: Sendable {
-    /// An access token that was handed out.
+    /// An access token that was issued.
     struct Issued: Sendable, Hashable, Codable {
         var token: String
         var issued: Date
@@ -10,7 +10,7 @@ struct EngageTokens: Sendable {
         var isRevoked = false
     }
 
-    /// Who may come in.
+    /// The credentials that are accepted.
     struct Credentials: Sendable, Hashable, Codable {
         var clientID = "client"
         var clientSecret = "secret"
@@ -18,7 +18,7 @@ struct EngageTokens: Sendable {
     }
 
     var credentials = Credentials()
-    /// Refresh tokens that are good; more than one while they rotate.
+    /// The valid refresh tokens; more than one while they rotate.
     private(set) var refreshTokens: Set<String>
     private(set) var issued: [Issued] = []
     private(set) var requests = 0
@@ -29,19 +29,19 @@ struct EngageTokens: Sendable {
         refreshTokens = [credentials.refreshToken]
     }
 
-    /// Whether a request with this header field may pass.
+    /// Whether a request with this `Authorization` header is accepted.
     func admits(_ authorization: String?, at now: Date) -> Bool {
         guard let authorization, authorization.lowercased().hasPrefix("bearer ") else { return false }
         let token = authorization.dropFirst(7).trimmingCharacters(in: .whitespaces)
         return issued.contains { $0.token == token && !$0.isRevoked && now < $0.expires }
     }
 
-    /// Makes every token that was handed out worthless; the next request gets a new one.
+    /// Revokes every issued token; the next request gets a new one.
     mutating func expireAll() {
         for index in issued.indices { issued[index].isRevoked = true }
     }
 
-    /// Forgets everything that was handed out.
+    /// Forgets all issued tokens.
     mutating func reset() {
         self = EngageTokens(credentials: credentials)
     }
@@ -71,7 +71,7 @@ struct EngageTokens: Sendable {
         guard refreshTokens.contains(refresh) else {
             return refusal(400, "invalid_grant", "the refresh token isn't valid")
         }
-        // The vendor gives a new token only some hours after the last one; until then the same again.
+        // The vendor reissues the same token for some hours before it creates a new one.
         if let last = issued.last, !last.isRevoked, now < last.expires,
             now.timeIntervalSince(last.issued) < settings.reissueWindow
         {
@@ -112,33 +112,35 @@ struct EngageTokens: Sendable {
     }
 }
 
-/// How this vendor behaves where its documents leave it open.
+/// The vendor's behavior where its documentation leaves it open.
 struct EngageSettings: Sendable, Hashable, Codable {
-    /// Seconds that a token lives.
+    /// How long a token is valid, in seconds.
     var tokenLifetime = 14_399.0
-    /// Seconds in which the same token is handed out again.
+    /// How long the same token is reissued, in seconds.
     var reissueWindow = 10_800.0
-    /// How many new tokens are handed out in an hour; `nil` for any number.
+    /// How many new tokens are issued per hour; `nil` for no limit.
     var tokensPerHour: Int?
     /// Whether each new access token comes with a new refresh token that replaces the old one.
     var rotatesRefreshTokens = false
     /// The fault for a list that doesn't exist: 108, as seen in practice, or 106.
     var unknownListCode = 108
-    /// Whether a column that a list doesn't have is refused (161) or ignored.
+    /// Whether a column that the list doesn't have is rejected (161) or ignored.
     var strictColumns = true
-    /// Whether a value must fit its column's type (120), and an address be one (1017), or anything is taken.
+    /// Whether values must fit their column's type (120) and addresses must be valid (1017); otherwise anything is
+    /// accepted.
     var strictColumnTypes = true
-    /// Whether a `contactId` that names nobody is written down as an error, or the behaviour's attributes are looked at then.
+    /// Whether an unknown `contactId` is recorded as an error; otherwise the recipient is found by the behavior's
+    /// attributes.
     var strictContacts = true
-    /// Whether a behaviour without a timestamp or core attributes is written down as an error.
+    /// Whether a behavior without a timestamp or core attributes is recorded as an error.
     var strictBehaviors = false
-    /// The status for behaviours that were taken: 200, 201 or 202.
+    /// The status for accepted behaviors: 200, 201 or 202.
     var behaviorStatus = 202
-    /// How many calls an organization may have under way; one more is refused with 429.
+    /// How many calls an organization may have in flight; further calls get 429.
     var concurrency = 10
-    /// Milliseconds that each call takes before it is answered.
+    /// The delay before each answer, in milliseconds.
     var latency = 0
-    /// Names of behaviours that are refused with 400, whatever else is in the batch.
+    /// Names of behaviors that are rejected with 400, together with their whole batch.
     var refusedNames: [String] = []
 
     init() {}

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A campaign as the back end holds it: who gets it, in answer to what, and what it says.
+/// A campaign of the back end: its audience, its triggers and its content.
 struct EvergageCampaign: Sendable, Hashable {
     enum State: String, Sendable { case published = "Published", testing = "Testing", disabled = "Disabled" }
     enum Shape: String, Sendable { case message, payload }
@@ -12,23 +12,23 @@ struct EvergageCampaign: Sendable, Hashable {
     var target: String
     var data: [String: EvergageJSON]
     var promotedItemKeys: [EvergageJSON]?
-    /// The actions that it answers; every one if there are none.
+    /// The actions that trigger it; empty for every action.
     var actions: [String]
     var channel: String?
     var applications: [String]
-    /// The users who are in it; all if there are none.
+    /// The users it is meant for; empty for all.
     var userIDs: [String]
-    /// The users who are in the control group whatever their share says.
+    /// The users who are in the control group regardless of the percentage.
     var controlUserIDs: [String]
     var controlPercent: Int
     var state: State
     var shape: Shape
 
-    /// Reads one campaign of a world.
+    /// Parses a campaign of a world.
     ///
     /// - Parameters:
     ///   - json: The object.
-    ///   - place: Where it stands, for the message.
+    ///   - place: Its path in the world, for the message.
     /// - Throws: When something is missing or of the wrong type.
     init(_ json: EvergageJSON, at place: String) throws(MockWorldError) {
         guard json.object != nil else { throw MockWorldError("\(place): expected an object") }
@@ -63,7 +63,7 @@ struct EvergageCampaign: Sendable, Hashable {
         self.shape = shape
     }
 
-    /// Whether a user is in the control group; the same user always is, or never.
+    /// Whether a user is in the control group; always the same for the same user.
     func isControl(userKey: String) -> Bool {
         controlUserIDs.contains(userKey)
             || Int(Self.crc32("\(userKey):\(campaignID)".utf8) % 100) < controlPercent
@@ -73,7 +73,8 @@ struct EvergageCampaign: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - event: The event.
-    ///   - isAuthenticated: Whether it came over the authenticated route, as a campaign for the channel `Server` wants it.
+    ///   - isAuthenticated: Whether it came over the authenticated route, which campaigns for the channel `Server`
+    ///     require.
     ///   - mayForce: Whether a test may name experiences.
     ///   - channelIfNone: The channel of a campaign that names none; `nil` for any.
     /// - Returns: Whether it does.
@@ -99,7 +100,7 @@ struct EvergageCampaign: Sendable, Hashable {
         return true
     }
 
-    /// What stands in `campaignResponses`.
+    /// The campaign's entry in `campaignResponses`.
     func response(userKey: String, withMessages: Bool) -> EvergageJSON {
         let group: EvergageJSON = isControl(userKey: userKey) ? "Control" : "Default"
         var result: [String: EvergageJSON] = [
@@ -130,7 +131,7 @@ struct EvergageCampaign: Sendable, Hashable {
         return .object(result)
     }
 
-    /// CRC-32 as IEEE 802.3 has it.
+    /// CRC-32 as defined by IEEE 802.3.
     static func crc32(_ bytes: some Sequence<UInt8>) -> UInt32 {
         var crc: UInt32 = 0xFFFF_FFFF
         for byte in bytes {

@@ -8,7 +8,7 @@ enum EvergageRefusal: Error, Hashable {
     case tooLarge
 }
 
-/// How an event is written into a request: as JSON, as a form's `event`, as the query's `event`.
+/// Decodes the event of a request: a JSON body, or the parameter `event` of a form or the query.
 enum EvergageDecoding {
     static let largestBody = 1 << 20
 
@@ -37,7 +37,7 @@ enum EvergageDecoding {
             return try object(event)
         case "application/x-www-form-urlencoded":
             let items = FormEncoding.decode(String(decoding: body, as: UTF8.self))
-            // The pages say base64, the live web beacon sends plain JSON: both are in use.
+            // The vendor documents base64, but the live web beacon sends plain JSON: both are in use.
             guard let text = items.first(where: { $0.name == "event" })?.value,
                 let event = EvergageJSON(parsing: text.utf8) ?? fromBase64(text)
             else { throw .unreadable }
@@ -46,7 +46,7 @@ enum EvergageDecoding {
         }
     }
 
-    /// Decodes standard and URL-safe base64, with and without padding; a space stands for a plus that a query lost.
+    /// Decodes standard and URL-safe base64, with and without padding; treats a space as a `+` that a query lost.
     static func fromBase64(_ text: String) -> EvergageJSON? {
         var standard = text.replacing(" ", with: "+").replacing("-", with: "+").replacing("_", with: "/")
         while standard.last == "=" { standard.removeLast() }
@@ -55,7 +55,7 @@ enum EvergageDecoding {
         return EvergageJSON(parsing: data)
     }
 
-    /// The parameters of a receiver, which take them from the query and from a form alike.
+    /// The parameters of a receiver, which accepts them in the query and in a form.
     static func parameters(of request: MockRequest) -> [String: String] {
         var items = request.queryItems
         if request.method == "POST", !request.body.isEmpty {

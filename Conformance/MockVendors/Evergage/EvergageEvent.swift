@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an event does to an item, a cart or an order; the reserved names, spaces and all.
+/// What an event does to an item, a cart or an order; the raw values are the vendor's reserved names, spaces included.
 enum EvergageItemAction: String, Sendable, CaseIterable {
     case viewItem = "View Item"
     case viewItemOutOfStock = "View Item Out Of Stock"
@@ -25,19 +25,19 @@ enum EvergageItemAction: String, Sendable, CaseIterable {
     case viewBanditItems = "View Bandit Items"
 }
 
-/// A line of a cart or an order, as an event brings it.
+/// A line of a cart or an order in an event.
 struct EvergageLine: Sendable, Hashable {
     var id: String
     var quantity: Double
     var price: Double?
 
-    /// Reads `{"_id","quantity","price"}`; other keys are ignored.
+    /// Parses `{"_id","quantity","price"}`; other keys are ignored.
     init?(_ value: EvergageJSON) {
         guard let id = value["_id"]?.text else { return nil }
         self.init(id: id, quantity: value["quantity"], price: value["price"])
     }
 
-    /// Reads a line of the newer namespace.
+    /// Parses a line of the newer namespace.
     init?(interaction value: EvergageJSON) {
         guard let id = value["catalogObjectId"]?.text else { return nil }
         self.init(id: id, quantity: value["quantity"], price: value["price"])
@@ -52,7 +52,7 @@ struct EvergageLine: Sendable, Hashable {
     }
 }
 
-/// An order, as an event brings it.
+/// An order in an event.
 struct EvergagePurchase: Sendable, Hashable {
     var orderID: String?
     var totalValue: Double?
@@ -60,7 +60,7 @@ struct EvergagePurchase: Sendable, Hashable {
     var lines: [EvergageLine]
 }
 
-/// An event, whichever of the two namespaces it was written in.
+/// An event of either namespace.
 struct EvergageEvent: Sendable, Hashable {
     var json: EvergageJSON
     var action: String?
@@ -75,7 +75,7 @@ struct EvergageEvent: Sendable, Hashable {
     struct Item: Sendable, Hashable {
         var type: String
         var id: String
-        /// The item's tags by type: `tags`, `dimensions` and `relatedCatalogObjects` come out the same.
+        /// The item's tags by type; `tags`, `dimensions` and `relatedCatalogObjects` are merged.
         var tags: [String: [String]] = [:]
     }
 
@@ -86,11 +86,11 @@ struct EvergageEvent: Sendable, Hashable {
         var promoted: [String: [String]] = [:]
     }
 
-    /// Why an event that can be parsed is not taken.
+    /// Why an event that can be parsed is rejected.
     enum Invalid: Error, Hashable {
         case event, encryptedID, noEncryptedID
 
-        /// The vendor's number for it.
+        /// The vendor's error code.
         var errorCode: Int {
             switch self {
             case .noEncryptedID: 1
@@ -125,7 +125,7 @@ struct EvergageEvent: Sendable, Hashable {
         let identities = json["user"]?["identities"]?.object ?? [:]
         return identities.sorted { $0.key < $1.key }.lazy.compactMap { $0.value.text }.first
     }
-    /// What an encrypted id stands for: here, the base64 of the id after `enc:`.
+    /// The id behind an encrypted one; here, the part after `enc:` is the id in base64.
     var encryptedID: String? {
         guard let text = json["user"]?["encryptedId"]?.text, let data = Data(base64Encoded: text) else { return nil }
         let plain = String(decoding: data, as: UTF8.self)
@@ -152,7 +152,7 @@ struct EvergageEvent: Sendable, Hashable {
 // MARK: - What an action is about
 
 extension EvergageEvent {
-    /// Whether an item action brings the item, the line, the cart or the order that it is about.
+    /// Whether an item action comes with the item, line, cart or order that it refers to.
     var hasWhatItsActionNeeds: Bool {
         switch itemAction {
         case .viewItem, .viewItemOutOfStock, .viewItemDetail, .quickViewItem, .viewCategory, .viewTag, .share, .review,
@@ -171,7 +171,7 @@ extension EvergageEvent {
 extension EvergageEvent {
     private mutating func readItems() throws(Invalid) {
         for (type, value) in json["catalog"]?.object ?? [:] {
-            // A type's value is one object; some clients send a list of them.
+            // A type's value is one object; some clients send an array of them.
             for one in value.array ?? [value] {
                 guard let id = one["_id"]?.text else { continue }
                 items.append(Item(type: type, id: id, tags: try Self.tags(of: one)))
@@ -232,7 +232,7 @@ extension EvergageEvent.Stat {
         promoted = (json["catalog"]?.object ?? [:]).compactMapValues { $0.array?.compactMap(\.string) }
     }
 
-    /// Reads what the web beacon's stat receiver is sent.
+    /// Parses an event of the web beacon's statistics receiver.
     init?(receiver json: EvergageJSON) {
         guard let id = json["id"]?.text, let stat = json["stat"]?.string.flatMap({ Self.letters[$0] }) else {
             return nil

@@ -1,4 +1,4 @@
-/// RFC 1951 and the frames of RFC 1950 and 1952 around it, enough to read what a client compressed.
+/// Decompresses DEFLATE (RFC 1951) with zlib and gzip framing (RFC 1950 and 1952), enough to read what clients send.
 enum EvergageInflate {
     enum Failure: Error { case corrupt, tooLarge }
 
@@ -56,7 +56,7 @@ enum EvergageInflate {
     }
 
     private struct Codes {
-        /// Symbol by length and code.
+        /// The symbols by code length and code.
         var symbols: [Int: Int] = [:]
 
         static let fixedLiterals = Codes(

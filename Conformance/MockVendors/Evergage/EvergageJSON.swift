@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value, as this mock reads and writes it.
+/// A JSON value; the mock has its own parser and encoder.
 enum EvergageJSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -9,7 +9,7 @@ enum EvergageJSON: Sendable, Hashable {
     case array([EvergageJSON])
     case object([String: EvergageJSON])
 
-    /// Parses a text; `nil` if it is not JSON.
+    /// Parses JSON; `nil` if it is invalid.
     init?(parsing bytes: some Sequence<UInt8>) {
         guard let value = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
         self = value
@@ -28,7 +28,7 @@ enum EvergageJSON: Sendable, Hashable {
     var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
-    /// The text, unless there is nothing in it but white space.
+    /// The string, unless it is blank.
     var text: String? {
         guard let string, string.contains(where: { !$0.isWhitespace }) else { return nil }
         return string
@@ -41,7 +41,7 @@ enum EvergageJSON: Sendable, Hashable {
     }
     var whole: Int? { number.flatMap(Int.init(exactly:)) }
 
-    /// `true`, also where third parties write it as a text.
+    /// Whether the value is `true`, or the string `true` that some third parties send.
     var isTrue: Bool { self == .bool(true) || string?.lowercased() == "true" }
 }
 
@@ -79,7 +79,7 @@ extension EvergageJSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
 }
 
 extension EvergageJSON: CustomStringConvertible {
-    /// JSON text with sorted names.
+    /// The value as JSON with sorted keys.
     var description: String {
         switch self {
         case .null: "null"

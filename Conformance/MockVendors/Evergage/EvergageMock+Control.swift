@@ -1,8 +1,8 @@
 import Foundation
 
 extension EvergageMock {
-    /// Answers under `/_mock/`: `events`, `users/{key}`, `campaigns`, `keys`, `datasets`, `options`, `applications`,
-    /// `faults`.
+    /// Answers requests under `/_mock/`: `events`, `users/{key}`, `campaigns`, `keys`, `datasets`, `options`,
+    /// `applications`, `faults`.
     public func control(_ request: MockRequest) async -> MockResponse? {
         let segments = request.segments
         switch (request.method, segments.first ?? "") {
@@ -39,18 +39,18 @@ extension EvergageMock {
 
     // MARK: For tests and subjects
 
-    /// What was received, in order.
+    /// The events received, in order.
     public var received: [EvergageReceived] { state.received }
 
-    /// The campaigns' ids by their experience's.
+    /// The campaign ids by experience id.
     public var campaignsByExperience: [String: String] {
         Dictionary(world.campaigns.map { ($0.experienceID, $0.campaignID) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Switches the answer "busy" on or off.
+    /// Turns the "busy" answer on or off.
     public func setBusy(_ busy: Bool) { world.options.busy = busy }
 
-    /// Enables or disables every application, as the remote configuration tells it.
+    /// Enables or disables every application, as reported by the remote configuration.
     public func setEnabled(_ enabled: Bool, application: String) {
         world.applications = [application: ["enabled": .bool(enabled)]]
     }

@@ -1,5 +1,5 @@
 extension EvergageMock {
-    /// How the ways of this mock are known that the vendor's documents leave open.
+    /// How each behavior that the vendor's documentation leaves open is known.
     public static let facts: [MockFact] = [
         MockFact(.documented, "an order id counts once, and an order without lines is the cart"),
         MockFact(.documented, "noCampaigns brings no campaigns; doNotTrack is taken and not processed"),

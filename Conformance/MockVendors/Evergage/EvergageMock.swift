@@ -3,8 +3,8 @@ import Foundation
 /// A small Evergage: the Event API in its four forms, both namespaces, the authenticated route, the receivers for view
 /// time and for statistics, a mirrored cart, orders that count once, and campaigns that answer events.
 ///
-/// The world that it holds is documented at `EvergageWorld`; what it knows of each user is under `/_mock/users/{key}`,
-/// what it received under `/_mock/events`.
+/// `EvergageWorld` documents its world. `/_mock/users/{key}` returns what it knows of a user, `/_mock/events` what it
+/// received.
 public actor EvergageMock: MockVendor {
     /// The vendor's name.
     public static let name = "evergage"
@@ -14,7 +14,7 @@ public actor EvergageMock: MockVendor {
     var faults: [EvergageFault] = []
     private let now: @Sendable () -> Double
 
-    /// Creates a vendor with nothing in it but two data sets and one pair of keys.
+    /// Creates a vendor with two data sets, one pair of keys and nothing else.
     ///
     /// - Parameter now: The server's clock, in milliseconds since 1970.
     public init(now: @escaping @Sendable () -> Double = { Date.now.timeIntervalSince1970 * 1000 }) {
@@ -27,27 +27,27 @@ public actor EvergageMock: MockVendor {
         Route(request)?.operation ?? "unknown"
     }
 
-    /// The event within; what isn't one as it came.
+    /// The request's event as text; if there is none, the request as received.
     public nonisolated func legible(_ request: MockRequest) -> String {
         (try? EvergageDecoding.event(of: request))?.description
             ?? FormEncoding.percentDecoded(request.query ?? "") + request.text
     }
 
-    /// The one base address.
+    /// The base address.
     public nonisolated func endpoints(at base: String) -> [String: String] { ["base": base] }
 
     /// The account and a data set, under the names of an application's configuration.
     ///
-    /// The keys of the authenticated route are no application's: they stand in the world.
+    /// The keys of the authenticated route belong to servers, not to applications: the world holds them.
     public nonisolated var credentials: [String: String] { ["account": "acme", "dataset": "engage"] }
 
-    /// Forgets events, users and orders; the world stays.
+    /// Forgets events, users and orders; keeps the world.
     public func reset() {
         state = EvergageState()
         faults = []
     }
 
-    /// Replaces the world and forgets what came before.
+    /// Replaces the world and resets the state.
     public func load(_ world: Data) async throws(MockWorldError) {
         guard let json = EvergageJSON(parsing: world) else { throw MockWorldError("the world: not JSON") }
         self.world = try EvergageWorld(json)
@@ -149,7 +149,7 @@ public actor EvergageMock: MockVendor {
     }
 
     private func campaigns(for event: EvergageEvent, authenticated: Bool) -> [EvergageCampaign] {
-        // Statistics are about campaigns and never bring any.
+        // Statistics refer to campaigns and never trigger any.
         if event.flag("noCampaigns") || (event.action == nil && event.itemAction == nil) { return [] }
         let mayForce = authenticated || !world.options.strictTestAuth
         let options = world.options

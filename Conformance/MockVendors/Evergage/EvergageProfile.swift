@@ -1,4 +1,4 @@
-/// What the vendor knows of one user.
+/// What the vendor knows of a user.
 struct EvergageProfile: Sendable, Hashable {
     struct Order: Sendable, Hashable {
         var id: String?
@@ -10,21 +10,21 @@ struct EvergageProfile: Sendable, Hashable {
     var attributes: [String: EvergageJSON] = [:]
     var accountID: String?
     var accountAttributes: [String: EvergageJSON] = [:]
-    /// In the order in which items were first put in.
+    /// The cart's lines, in the order in which the items were first added.
     var cart: [EvergageLine] = []
     var orders: [Order] = []
     var stats: [EvergageEvent.Stat] = []
-    /// Milliseconds by `Type/id`.
+    /// View time in milliseconds, by `Type/id`.
     var viewTime: [String: Int] = [:]
     var actions: [String] = []
     var pushTokens: [String: String] = [:]
-    /// Attributes that came though nobody had declared them, by `user.name` and `account.name`.
+    /// Attributes that were received without being declared, as `user.name` and `account.name`.
     var undeclared: Set<String> = []
     var visits = 0
-    /// Epoch milliseconds of the last event that counts for visits.
+    /// When the last event that counts towards visits arrived, in milliseconds since 1970.
     var lastInteraction: Double?
 
-    /// A visit ends after half an hour without an event.
+    /// A visit ends after 30 minutes without an event.
     private static let visitTimeout: Double = 30 * 60 * 1000
 
     mutating func interacted(at time: Double) {
@@ -32,7 +32,7 @@ struct EvergageProfile: Sendable, Hashable {
         lastInteraction = max(lastInteraction ?? time, time)
     }
 
-    /// Takes attributes over: `null` deletes, everything else replaces; what isn't declared is left out.
+    /// Merges attributes: `null` deletes, anything else replaces; undeclared attributes are skipped.
     mutating func update(_ event: EvergageEvent, declared: EvergageWorld.Declared? = nil) {
         for (name, value) in event.json["user"]?["attributes"]?.object ?? [:] {
             guard declared?.user.contains(name) ?? true else {
@@ -90,7 +90,7 @@ struct EvergageProfile: Sendable, Hashable {
         }
     }
 
-    /// Records an order; the cart's lines if it has none of its own.
+    /// Records an order; one without lines takes those of the cart.
     mutating func buy(_ purchase: EvergagePurchase, defaultCurrency: String) {
         let lines = purchase.lines.isEmpty ? cart : purchase.lines
         let total = purchase.totalValue ?? 0
@@ -106,7 +106,7 @@ struct EvergageProfile: Sendable, Hashable {
         cart = []
     }
 
-    /// Takes over what was known of the same person before the name was known; what has a name wins.
+    /// Merges the same person's anonymous profile; the named profile's values win.
     mutating func absorb(_ anonymous: EvergageProfile) {
         attributes.merge(anonymous.attributes) { named, _ in named }
         accountID = accountID ?? anonymous.accountID

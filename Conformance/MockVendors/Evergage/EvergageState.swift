@@ -1,4 +1,4 @@
-/// One event as it came in, for whoever asks later.
+/// An event as received.
 public struct EvergageReceived: Sendable, Hashable {
     /// The path that it was sent to.
     public var route: String
@@ -10,11 +10,11 @@ public struct EvergageReceived: Sendable, Hashable {
     public var userKey: String?
     /// `action`, or the name of the interaction; `nil` for statistics and view time.
     public var action: String?
-    /// The event as JSON text with sorted names.
+    /// The event as JSON with sorted keys.
     public var text: String
     /// Whether an event with this id was processed before.
     public var isRepetition: Bool
-    /// Whether it was valid, so that it was processed now or before.
+    /// Whether it was valid, so that it was processed, now or earlier.
     public var isTaken = true
     fileprivate var event: EvergageJSON
     fileprivate var headers: [String: EvergageJSON]
@@ -29,7 +29,7 @@ extension EvergageReceived {
     }
 }
 
-/// What requests have changed.
+/// The state that requests change.
 struct EvergageState: Sendable {
     private struct Key: Hashable {
         var dataset: String
@@ -63,7 +63,7 @@ struct EvergageState: Sendable {
                 text: json.description,
                 isRepetition: isRepetition,
                 event: json,
-                // Credentials are nobody's business later.
+                // Recorded requests must not contain credentials.
                 headers: Dictionary(
                     request.headers.filter { $0.name.lowercased() != "authorization" }
                         .map { ($0.name, EvergageJSON.string($0.value)) },
@@ -73,13 +73,13 @@ struct EvergageState: Sendable {
         )
     }
 
-    /// Notes that the last event was refused.
+    /// Marks the last event as rejected.
     mutating func refuseLast() {
         guard !received.isEmpty else { return }
         received[received.count - 1].isTaken = false
     }
 
-    /// Lets an event change what is known of its user.
+    /// Applies an event to its user's profile.
     ///
     /// - Returns: The user's key.
     mutating func apply(
@@ -120,7 +120,7 @@ struct EvergageState: Sendable {
         return profiles.filter { $0.key.user == user }.min { $0.key.dataset < $1.key.dataset }?.value
     }
 
-    /// The user's key; an anonymous profile moves to the name as soon as both come together.
+    /// The user's key; an anonymous profile moves to the named one when an event carries both.
     private mutating func key(named: String?, anonymous: String?, dataset: String) -> String? {
         if let named, let anonymous, named != anonymous,
             let before = profiles.removeValue(forKey: Key(dataset: dataset, user: anonymous))
@@ -130,20 +130,20 @@ struct EvergageState: Sendable {
         return named ?? anonymous
     }
 
-    /// A type's name for its code; names stay as they are.
+    /// Returns the full type name for a code; names are returned unchanged.
     static func fullType(_ type: String) -> String {
         ["p": "Product", "a": "Article", "b": "Blog", "c": "Category", "t": "Tag", "P": "Promotion"][type] ?? type
     }
 }
 
-/// Something that goes wrong in the vendor itself, beside what the server's own script can do.
+/// A fault of the vendor itself, in addition to the server's own fault script.
 struct EvergageFault: Sendable, Hashable {
     var match: String
     var times: Int
     var delayMillis = 0
     var response: MockResponse?
 
-    /// Reads `[{"match":"/api2/event","times":2,"status":503,"retryAfter":1}, {"errorCode":3}, {"delayMillis":500},
+    /// Parses `[{"match":"/api2/event","times":2,"status":503,"retryAfter":1}, {"errorCode":3}, {"delayMillis":500},
     /// {"rawBody":"<html>"}, {"dropConnection":true}]`.
     static func list(_ json: EvergageJSON) throws(MockWorldError) -> [EvergageFault] {
         guard let list = json.array else { throw MockWorldError("faults: expected a list") }
@@ -153,7 +153,7 @@ struct EvergageFault: Sendable, Hashable {
             var fault = EvergageFault(match: one["match"]?.string ?? "/", times: one["times"]?.whole ?? 1)
             fault.delayMillis = min(max(one["delayMillis"]?.whole ?? 0, 0), 60_000)
             if one["dropConnection"]?.isTrue == true {
-                // Dropped before the event is taken: `/_mock/script` has the fault that drops it after.
+                // Dropped before the event is processed; `/_mock/script` has the fault that drops it afterwards.
                 fault.response = MockResponse(status: 500, fault: .reset)
             } else if let code = one["errorCode"]?.whole {
                 fault.response = .json(#"{"campaignResponses":[],"errorCode":\#(code)}"#)

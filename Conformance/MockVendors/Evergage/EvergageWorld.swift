@@ -1,6 +1,6 @@
-/// What the vendor's back end holds before anybody sends an event.
+/// The initial content of the vendor's back end.
 ///
-/// Written as one JSON object; every member may be missing:
+/// A JSON object whose members are all optional:
 ///
 /// ```json
 /// {"datasets": ["engage", "test"],
@@ -16,32 +16,33 @@
 ///                 "controlUserIds": ["u-2"], "controlPercent": 0, "state": "Published", "shape": "message"}]}
 /// ```
 ///
-/// Without `applications` every application is known and enabled; with it, others get 404. Without `attributes` all are
-/// declared; with it, others are left out. An empty `actions`,
-/// `applications` or `userIds` lets everything through. `controlPercent` of the users are in the control group, by the
-/// CRC-32 of the user's key, a colon and the campaign's id, beside those whom `controlUserIds` names. `shape` says whether the campaign comes as a server-side
-/// message or as a template's payload.
+/// Without `applications`, every application is known and enabled; with it, others get 404. Without `attributes`, all
+/// attributes are declared; with it, others are dropped. An empty `actions`, `applications` or `userIds` matches
+/// everything. `controlPercent` of the users are in the control group, by the CRC-32 of the user's key, a colon and the
+/// campaign's id, in addition to `controlUserIds`. `shape` says whether the campaign is sent as a server-side message
+/// or as a template's payload.
 struct EvergageWorld: Sendable, Hashable {
     struct Key: Sendable, Hashable {
         var key: String
         var secret: String
         var canSendEvents: Bool
     }
-    /// The attributes that a data set knows.
+    /// The attributes that a data set declares.
     struct Declared: Sendable, Hashable {
         var user: Set<String> = []
         var account: Set<String> = []
     }
     struct Options: Sendable, Hashable {
         var strictTestAuth = false
-        /// Whether messages come on the channel `Server` alone, and campaigns without a channel are for that one.
+        /// Whether messages are only sent on the channel `Server`, which is then also the channel of campaigns without
+        /// one.
         var strictChannels = false
-        /// Whether an item action without its item, line, cart or order is refused.
+        /// Whether an item action without its item, line, cart or order is rejected.
         var strictItems = true
         var defaultCurrency = "USD"
         var pipelineIdentity = false
         var busy = false
-        /// Whether a named user must be named by an encrypted id.
+        /// Whether a user id must be encrypted.
         var encryptedIds = false
     }
 
@@ -51,7 +52,7 @@ struct EvergageWorld: Sendable, Hashable {
     /// The configuration by application; `nil` if all are known.
     var applications: [String: EvergageJSON]?
     var campaigns: [EvergageCampaign] = []
-    /// The attributes that are kept; `nil` if all are.
+    /// The attributes that are stored; `nil` for all.
     var declared: Declared?
 
     init() {}
@@ -115,7 +116,7 @@ struct EvergageWorld: Sendable, Hashable {
 }
 
 extension EvergageWorld.Options {
-    /// Changes the options that are named.
+    /// Updates the options that are present.
     mutating func update(_ json: EvergageJSON) throws(MockWorldError) {
         guard let members = json.object else { throw MockWorldError("options: expected an object") }
         for (name, value) in members {

@@ -5,7 +5,7 @@ extension FlagshipMock {
             return Self.failure("Forbidden", status: 403)
         }
         let segments = request.segments
-        // The self-hosted server has the same paths without the environment.
+        // The self-hosted server's paths are the same without the environment.
         let isHosted = segments.count > 2 && segments[1] != "campaigns"
         if isHosted, segments[1] != environmentID {
             return Self.failure("Environment \(segments[1]) not found")
@@ -81,7 +81,7 @@ extension FlagshipMock {
         return .json(MockJSON.object(members).text)
     }
 
-    /// Records an exposure of every campaign given, as the vendor does for whoever doesn't forbid it.
+    /// Records an exposure of every given campaign, as the vendor does unless the request forbids it.
     private func trigger(_ results: [FlagshipMockResult], for visitor: FlagshipMockVisitor) {
         guard visitor.triggersHits else { return }
         for result in results {

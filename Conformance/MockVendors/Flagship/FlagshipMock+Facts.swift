@@ -1,5 +1,5 @@
 extension FlagshipMock {
-    /// How the ways of this mock are known that the vendor's documents leave open.
+    /// How each behavior that the vendor's documentation leaves open is known.
     public static let facts: [MockFact] = [
         MockFact(.documented, "keys of sibling variations are answered with null if exposeAllKeys is asked for"),
         MockFact(.documented, "an answer in panic has an empty list of campaigns"),

@@ -3,7 +3,7 @@ import Foundation
 extension FlagshipMock {
     // MARK: The file of campaigns
 
-    /// Gives out the file, or its settings alone, unless the application has the newest.
+    /// Answers with the file, or only its settings, unless the application has the latest version.
     func publish(_ request: MockRequest, operation: String) -> MockResponse {
         guard request.segments.first == environmentID else {
             return MockResponse(status: 403, type: "application/xml", text: "<Error><Code>AccessDenied</Code></Error>")
@@ -21,8 +21,9 @@ extension FlagshipMock {
         return MockResponse(status: 200, headers: headers, body: request.method == "HEAD" ? [] : body)
     }
 
-    /// The date of the file: it follows from the content, so that a client that kept another mock's file isn't told that it
-    /// is this one, and is a minute later with each change.
+    /// The file's date, derived from its content and version.
+    ///
+    /// Different mocks have different dates, so that a client holding another mock's file isn't told that it is current.
     public var lastModified: String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -35,30 +36,30 @@ extension FlagshipMock {
 
     // MARK: What a test switches
 
-    /// Switches the vendor's kill switch.
+    /// Turns the vendor's kill switch on or off.
     public func setPanic(_ isOn: Bool) {
         if isPanicking != isOn { version += 1 }
         isPanicking = isOn
     }
 
-    /// Chooses whose rules the Decision API goes by.
+    /// Chooses whose targeting rules the Decision API applies.
     public func setRules(_ rules: FlagshipMockRules) { self.rules = rules }
 
-    /// Chooses whether the Decision API remembers what it decided.
+    /// Chooses whether the Decision API remembers its decisions.
     public func setRemembers(_ remembers: Bool) { self.remembers = remembers }
 
-    /// Chooses whether a field that nobody knows is refused.
+    /// Chooses whether unknown fields are rejected.
     public func setStrict(_ isStrict: Bool) { self.isStrict = isStrict }
 
-    /// Chooses whether the CDN dates its files and heeds the dates that it is asked with.
+    /// Chooses whether the CDN sends `Last-Modified` dates and honors them in requests.
     public func setSendsValidators(_ sendsValidators: Bool) { self.sendsValidators = sendsValidators }
 
     // MARK: What a test asks
 
-    /// The exposures taken, in order.
+    /// The exposures accepted, in order.
     public var receivedActivations: [FlagshipMockActivation] { activations }
 
-    /// The hits taken, in order, each as JSON text with sorted names.
+    /// The hits accepted, in order, each as JSON with sorted keys.
     public var receivedHits: [String] { hits.map { MockJSON.object($0.fields).text } }
 
     /// Exposures and hits together, in the order of arrival.
@@ -73,16 +74,16 @@ extension FlagshipMock {
     /// Which request each hit came in, in the order of ``receivedHits``.
     public var requestsOfHits: [Int] { hits.map(\.request) }
 
-    /// The reports taken, troubleshooting and usage, each as JSON text.
+    /// The reports accepted, troubleshooting and usage, each as JSON.
     public var receivedReports: [String] { reports.map(\.text) }
 
-    /// What the Decision API remembers of a visitor: variation by group.
+    /// The assignments that the Decision API remembers for a visitor: variation by group.
     public func assignments(of visitor: String) -> [String: String] {
         memory[visitor, default: [:]].mapValues(\.variation)
     }
 
-    /// Answers what people ask: `GET hits`, `activations`, `contexts`, `reports`, `assignments`, `settings`, `world`;
-    /// `POST panic`, `rules`, `settings`, `world`.
+    /// Answers requests under `/_mock/`: `GET hits`, `activations`, `contexts`, `reports`, `assignments`, `settings`,
+    /// `world`; `POST panic`, `rules`, `settings`, `world`.
     public func control(_ request: MockRequest) async -> MockResponse? {
         let segments = request.segments
         guard segments.count == 1, let name = segments.first else { return nil }

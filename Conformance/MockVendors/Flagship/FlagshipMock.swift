@@ -1,21 +1,21 @@
 import Foundation
 
-/// The server side of Flagship: the Decision API, the file of all campaigns, and the collector of hits.
+/// The server side of Flagship: the Decision API, the bucketing file, and the collector of hits.
 ///
-/// The Decision API evaluates the same kind of file that the CDN gives out, by its own rules or, switched over, by those
-/// of the SDK for iOS. It remembers what it decided, and what of it was seen.
+/// The Decision API evaluates the file that the CDN serves, by its own targeting rules or by those of the SDK for iOS.
+/// It remembers its decisions and which of them were exposed.
 public actor FlagshipMock: MockVendor {
     /// The vendor's name.
     public static let name = "flagship"
 
-    /// The environment that there is; any other is unknown.
+    /// The only environment; any other is unknown.
     public nonisolated let environmentID: String
-    /// The key that the Decision API asks for.
+    /// The key that the Decision API requires.
     public nonisolated let apiKey: String
 
     var file: FlagshipMockFile
     var raw: [UInt8]
-    /// Counts the files; the date of the last change is made of it.
+    /// The file's version, from which its date is derived.
     var version = 1
     var isPanicking = false
     var rules: FlagshipMockRules = .server
@@ -40,7 +40,7 @@ public actor FlagshipMock: MockVendor {
         file = .empty
     }
 
-    /// What an application needs to be let in.
+    /// The credentials an application needs.
     public nonisolated var credentials: [String: String] { ["environmentID": environmentID, "apiKey": apiKey] }
 
     /// The three addresses that an application configures.
@@ -87,7 +87,7 @@ public actor FlagshipMock: MockVendor {
         }
     }
 
-    /// Forgets visitors, hits and reports; the file and the switches stay.
+    /// Forgets visitors, hits and reports; keeps the file and the switches.
     public func reset() {
         memory = [:]
         activations = []
@@ -99,7 +99,7 @@ public actor FlagshipMock: MockVendor {
         made = 0
     }
 
-    /// Replaces the file of campaigns; it has a new date then.
+    /// Replaces the bucketing file and changes its date.
     public func load(_ world: Data) throws(MockWorldError) {
         file = try FlagshipMockFile([UInt8](world))
         raw = [UInt8](world)

@@ -1,4 +1,4 @@
-/// The vendor's hash, and what it decides.
+/// Allocates visitors with the vendor's hash.
 enum FlagshipMockAllocation {
     /// MurmurHash3, the 32-bit variant for x86, with seed 0.
     static func murmur3(_ text: String) -> UInt32 {
@@ -24,12 +24,12 @@ enum FlagshipMockAllocation {
         return hash ^ hash >> 16
     }
 
-    /// Which of a group's variations an id falls to, or `nil` for the part that is left over.
+    /// The variation of a group that an id falls into; `nil` for the share that is not allocated.
     static func variation(of group: FlagshipMockFile.Group, for id: String) -> FlagshipMockFile.Variation? {
         let place = Int(murmur3(group.id + id) % 100)
         var sum = 0
         for variation in group.variations {
-            // A file that people bring may hold any number.
+            // A user-supplied file may contain any number.
             let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
             sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
             if place < sum { return variation }
@@ -37,7 +37,7 @@ enum FlagshipMockAllocation {
         return nil
     }
 
-    /// Whether a visitor is in the part of all visitors that a campaign is open to.
+    /// Whether a visitor is within the share of traffic that a campaign is open to.
     static func isOpen(_ campaign: FlagshipMockFile.Campaign, to visitorID: String) -> Bool {
         let place = Double(murmur3(visitorID) % 100)
         return campaign.bucketRanges.contains { $0.from <= place && place < $0.to }

@@ -1,4 +1,4 @@
-/// An exposure that the vendor was told of.
+/// An exposure reported to the vendor.
 public struct FlagshipMockActivation: Sendable, Hashable, Codable {
     /// The visitor, `vid`.
     public var visitor: String
@@ -8,23 +8,23 @@ public struct FlagshipMockActivation: Sendable, Hashable, Codable {
     public var group: String
     /// The variation, `vaid`.
     public var variation: String
-    /// The queue time as it was sent, `qt`.
+    /// The queue time as sent, `qt`.
     public var queueTime: Int?
-    /// The request that it came in, counting up from 1; the parts of one batch share it.
+    /// The request that carried it, counting from 1; exposures of one batch share it.
     public var request: Int
 }
 
-/// A hit or an exposure, with the body of the request that brought it.
+/// A hit or an exposure, with the body of the request that carried it.
 public struct FlagshipMockTaken: Sendable, Hashable {
     /// The exposure; `nil` for a hit.
     public var activation: FlagshipMockActivation?
-    /// The hit as JSON text with sorted names; `nil` for an exposure.
+    /// The hit as JSON with sorted keys; `nil` for an exposure.
     public var json: String?
-    /// The whole body that it came in.
+    /// The body of the whole request.
     public var body: [UInt8]
 }
 
-/// A hit that the collector took.
+/// A hit that the collector accepted.
 struct FlagshipMockHit: Sendable, Hashable {
     var request: Int
     var isBatched: Bool
@@ -35,14 +35,14 @@ struct FlagshipMockHit: Sendable, Hashable {
     }
 }
 
-/// What the collector takes, and what it refuses.
+/// Validates what the collector receives.
 enum FlagshipMockCollector {
     private enum Shape { case text, number, numberOrText, whole, context }
 
     private static let common: [String: Shape] = [
         "t": .text, "cid": .text, "ds": .text, "vid": .text, "cuid": .text, "qt": .number, "uip": .text, "sr": .text,
         "sd": .text, "ul": .text, "dl": .text, "dr": .text,
-        // The SDK for TypeScript takes it as a text, the others as a number.
+        // The SDK for TypeScript sends it as a string, the others as a number.
         "sn": .numberOrText,
     ]
 
@@ -65,9 +65,9 @@ enum FlagshipMockCollector {
         "CAMPAIGN": (["caid", "vaid"], ["caid": .text, "vaid": .text]),
     ]
 
-    /// Takes the hits of a request, bare or in a batch.
+    /// Parses the hits of a request, single or in a batch.
     ///
-    /// - Throws: What is wrong with the first hit that can't be taken; then none of them is.
+    /// - Throws: What is wrong with the first invalid hit; then none is accepted.
     static func hits(
         of body: [UInt8],
         environment: String,
@@ -108,7 +108,7 @@ enum FlagshipMockCollector {
         guard (fields["cid"]?.string ?? envelope) == environment else {
             throw MockWorldError("\(type): 'cid' is not this environment")
         }
-        // Only a batch of the SDK for TypeScript leaves the source to its envelope.
+        // Only batches of the SDK for TypeScript put the source into the envelope.
         guard fields["ds"]?.string == "APP" || (fields["ds"] == nil && envelope != nil) else {
             throw MockWorldError("\(type): 'ds' must be APP")
         }
@@ -119,7 +119,7 @@ enum FlagshipMockCollector {
             throw MockWorldError("\(type): '\(name)' is missing")
         }
         for (name, value) in fields where !value.isNull {
-            // Members that nobody knows are tolerated here, as a collector of analytics does.
+            // Unknown members are tolerated, as analytics collectors do.
             guard let wanted = shape.fields[name] ?? common[name] else { continue }
             guard fits(value, wanted) else {
                 throw MockWorldError("\(type): '\(name)' has the wrong type")
@@ -148,7 +148,7 @@ enum FlagshipMockCollector {
 
     // MARK: Reports
 
-    /// Takes a report of usage or of trouble.
+    /// Parses a usage or troubleshooting report.
     ///
     /// - Throws: What is wrong with it.
     static func report(
@@ -182,9 +182,9 @@ enum FlagshipMockCollector {
 
     // MARK: Activations
 
-    /// Takes the exposures of a request, one alone or several in a batch.
+    /// Parses the exposures of a request, single or in a batch.
     ///
-    /// - Throws: The vendor's message about all that is wrong; then none of them is taken.
+    /// - Throws: The vendor's message listing everything that is wrong; then none is accepted.
     static func activations(
         of body: [UInt8],
         environment: String,

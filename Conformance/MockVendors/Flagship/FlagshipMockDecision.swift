@@ -1,4 +1,4 @@
-/// What a visitor asks for, in either spelling of the fields.
+/// A visitor's request for campaigns, in either spelling of the fields.
 struct FlagshipMockVisitor: Sendable {
     var id: String
     var anonymousID: String?
@@ -21,12 +21,12 @@ struct FlagshipMockVisitor: Sendable {
         "context": "context",
     ]
 
-    /// Reads the body of a request for campaigns.
+    /// Parses the body of a request for campaigns.
     ///
     /// - Parameters:
-    ///   - body: The body, whatever its content type says.
-    ///   - isStrict: Whether a field that nobody knows is refused.
-    ///   - makeID: Names a visitor who has no id.
+    ///   - body: The body, regardless of its content type.
+    ///   - isStrict: Whether unknown fields are rejected.
+    ///   - makeID: Generates the id of a visitor who has none.
     /// - Throws: The message of the vendor's `400`.
     init(_ body: [UInt8], isStrict: Bool, makeID: () -> String) throws(MockWorldError) {
         guard let members = MockJSON.parse(body)?.object else {
@@ -38,7 +38,7 @@ struct FlagshipMockVisitor: Sendable {
                 if isStrict { throw MockWorldError("unknown field \"\(name)\"") }
                 continue
             }
-            // A field of its own that means the same; the other one counts where both are there.
+            // `activate` is an alternative to the trigger field, which takes precedence.
             if name == "activate", members["trigger_hit"] != nil || members["triggerHit"] != nil { continue }
             if isStrict, fields[field] != nil { throw MockWorldError("duplicate field \"\(name)\"") }
             fields[field] = value
@@ -69,29 +69,29 @@ struct FlagshipMockVisitor: Sendable {
     }
 }
 
-/// Which variation a visitor was given in a group, and whether they have seen it.
+/// A visitor's variation in a group, and whether it was exposed.
 struct FlagshipMockPlace: Sendable, Hashable {
     var variation: String
     var isActivated: Bool
 }
 
-/// What the vendor remembers: for each visitor, the variation of each group.
+/// The vendor's memory: each visitor's variation by group.
 typealias FlagshipMockMemory = [String: [String: FlagshipMockPlace]]
 
-/// One campaign as it falls to one visitor.
+/// A campaign with the variation that a visitor gets.
 struct FlagshipMockResult: Sendable {
     var campaign: FlagshipMockFile.Campaign
     var group: FlagshipMockFile.Group
     var variation: FlagshipMockFile.Variation
 }
 
-/// The Decision API's evaluation of all campaigns for one visitor.
+/// Evaluates all campaigns for a visitor as the Decision API does.
 struct FlagshipMockDecision {
     var file: FlagshipMockFile
     var rules: FlagshipMockRules
     var remembers: Bool
 
-    /// Decides, and writes down what was decided.
+    /// Decides, and records the decisions.
     func results(for visitor: FlagshipMockVisitor, memory: inout FlagshipMockMemory) -> [FlagshipMockResult] {
         switch rules {
         case .server: server(visitor, memory: &memory)
@@ -136,7 +136,7 @@ struct FlagshipMockDecision {
         before: [String: FlagshipMockPlace]
     ) -> FlagshipMockFile.Variation? {
         if let place = places[group.id] ?? before[group.id] {
-            // A variation that is gone takes its campaign away with it.
+            // A remembered variation that no longer exists removes its campaign from the answer.
             return group.variations.first { $0.id == place.variation }
         }
         return FlagshipMockAllocation.variation(of: group, for: visitor.decisionGroup ?? visitor.id)
@@ -156,7 +156,7 @@ struct FlagshipMockDecision {
 }
 
 extension FlagshipMockResult {
-    /// The flags, with or without those that only the other variations of the group have.
+    /// The flags, with or without those that only other variations of the group define.
     func flags(exposingAllKeys: Bool) -> [String: MockJSON] {
         guard exposingAllKeys else { return variation.flags.filter { !$1.isNull } }
         var flags = variation.flags
@@ -166,7 +166,7 @@ extension FlagshipMockResult {
         return flags
     }
 
-    /// The campaign as the answer has it.
+    /// The campaign as it appears in the answer.
     func json(exposingAllKeys: Bool) -> MockJSON {
         .object([
             "id": .string(campaign.id), "name": .string(campaign.name), "slug": campaign.slug,
@@ -182,7 +182,7 @@ extension FlagshipMockResult {
         ])
     }
 
-    /// What the answer by flag says of each flag's origin.
+    /// The origin of each flag, for the answer by flag.
     var metadata: MockJSON {
         .object([
             "campaignId": .string(campaign.id), "campaignName": .string(campaign.name), "slug": campaign.slug,

@@ -1,4 +1,4 @@
-/// What a bucketing file says, as the vendor's back end evaluates it.
+/// A bucketing file, as the vendor's back end evaluates it.
 struct FlagshipMockFile: Sendable {
     struct Campaign: Sendable {
         var id: String
@@ -12,7 +12,7 @@ struct FlagshipMockFile: Sendable {
     struct Group: Sendable {
         var id: String
         var name: String
-        /// `nil` where the member is missing: then nobody is meant.
+        /// `nil` where the member is missing: the group then matches no visitor.
         var targetingGroups: [[Targeting]?]?
         var variations: [Variation]
     }
@@ -28,7 +28,7 @@ struct FlagshipMockFile: Sendable {
         var name: String
         var allocation: Int
         var isReference: Bool
-        /// Null where the file has none: an SDK takes no flags from it then.
+        /// Null where the file has none; an SDK then ignores the flags.
         var type: MockJSON
         var flags: [String: MockJSON]
     }
@@ -40,9 +40,9 @@ struct FlagshipMockFile: Sendable {
     var isOneTestPerVisitor: Bool { settings["enabled1V1T"]?.bool ?? false }
     var keepsExperience: Bool { settings["enabledXPC"]?.bool ?? false }
 
-    /// Reads a file; what is missing in it counts as empty.
+    /// Parses a file; missing members count as empty.
     ///
-    /// - Throws: When the text isn't JSON, isn't an object, or has no list of campaigns and no panic.
+    /// - Throws: When the text isn't a JSON object, or has neither a list of campaigns nor `panic`.
     init(_ bytes: [UInt8]) throws(MockWorldError) {
         guard let json = MockJSON.parse(bytes) else {
             throw MockWorldError("the bucketing file is not JSON")

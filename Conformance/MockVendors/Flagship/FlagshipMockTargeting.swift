@@ -1,16 +1,16 @@
-/// Whose rules decide whom a campaign is meant for.
+/// Which implementation's targeting rules apply.
 public enum FlagshipMockRules: String, Sendable, Hashable, Codable {
-    /// The Decision API's own.
+    /// The Decision API's rules.
     case server
-    /// Those of the SDK for iOS.
+    /// The rules of the SDK for iOS.
     case sdk
 }
 
-/// Decides whether a visitor is one that a group of variations is meant for.
+/// Decides whether a variation group targets a visitor.
 enum FlagshipMockTargeting {
-    /// The Decision API's answer: lists of rules are alternatives, and the rules of a list must all hold.
+    /// The Decision API's rules: rule lists are alternatives, and all rules of a list must match.
     ///
-    /// A rule that can't be judged (an unknown operator, values of two types) spoils the whole group.
+    /// A rule that can't be evaluated (unknown operator, mixed types) disqualifies the whole group.
     static func server(
         _ group: FlagshipMockFile.Group,
         visitorID: String,
@@ -31,7 +31,7 @@ enum FlagshipMockTargeting {
         return matches
     }
 
-    /// Whether a rule holds; `nil` if it can't be judged.
+    /// Whether a rule matches; `nil` if it can't be evaluated.
     private static func serverRule(
         _ rule: FlagshipMockFile.Targeting,
         visitorID: String,
@@ -48,7 +48,7 @@ enum FlagshipMockTargeting {
         guard let value else { return false }
         let isNegative = rule.comparison.hasPrefix("NOT_")
         if case .array(let elements) = value {
-            // A list in the context: each of its values is asked in turn.
+            // A list in the context is tested value by value.
             var any = false
             var all = true
             for element in elements {
@@ -119,7 +119,7 @@ enum FlagshipMockTargeting {
         }
     }
 
-    /// The answer of the SDK for iOS: types must be the same, and what can't be judged is false for that rule alone.
+    /// The rules of the SDK for iOS: types must be equal, and a rule that can't be evaluated only fails itself.
     static func sdk(_ group: FlagshipMockFile.Group, visitorID: String, context: [String: MockJSON]) -> Bool {
         (group.targetingGroups ?? []).contains { list in
             (list ?? []).allSatisfy { sdkRule($0, visitorID: visitorID, context: context) }

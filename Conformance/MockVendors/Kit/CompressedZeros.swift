@@ -1,13 +1,13 @@
-/// A zlib stream that stands for very many zero bytes: 1 KiB of it for about each 1 MiB.
+/// A zlib stream that expands to zeros at about 1 KiB per 1 MiB.
 ///
-/// Written by hand (RFC 1950 and 1951), so that the server needs no compression library.
+/// Hand-written (RFC 1950 and 1951), so that the server needs no compression library.
 enum CompressedZeros {
-    /// A stream that expands to `count` zero bytes, rounded up to a whole number of 258 and one.
+    /// A stream that expands to `count` zero bytes, rounded up to a multiple of 258 plus one.
     static func stream(of count: Int) -> [UInt8] {
         let copies = max(0, (count - 1 + 257) / 258)
         var bits = BitWriter(bytes: [0x78, 0x01])
-        // One last block with its own codes. The longest copy (symbol 285: 258 bytes) and the distance of one byte
-        // get a single 0 bit each, so that a copy costs two bits.
+        // A single final block with dynamic codes. The longest copy (symbol 285: 258 bytes) and the distance of one
+        // byte get the single-bit code 0, so that a copy costs two bits.
         bits.write(1, count: 1)
         bits.write(2, count: 2)
         bits.write(29, count: 5)  // 286 literal and length codes
@@ -18,7 +18,7 @@ enum CompressedZeros {
         for symbol in [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1] {
             bits.write(lengths[symbol, default: 0], count: 3)
         }
-        // Canonical codes: 18 → 0, 1 → 10, 2 → 11; Huffman codes are written with their first bit first.
+        // Canonical codes: 18 → 0, 1 → 10, 2 → 11. Huffman codes are written from their most significant bit.
         func run(of zeros: Int) {
             bits.write(0, count: 1)
             bits.write(zeros - 11, count: 7)
@@ -37,12 +37,12 @@ enum CompressedZeros {
         bits.writeZeros(copies * 2)
         bits.write(0b11, count: 2)
         let length = copies * 258 + 1
-        // Adler-32 of zeros: the first sum stays one, the second counts the bytes.
+        // Adler-32 of zeros: the first sum stays 1, the second counts the bytes.
         let sum = UInt32(truncatingIfNeeded: length % 65_521) << 16 | 1
         return bits.finish() + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: sum >> UInt32($0)) }
     }
 
-    /// Writes bits from the lowest of each byte upwards.
+    /// Writes bits, starting with the least significant bit of each byte.
     private struct BitWriter {
         var bytes: [UInt8]
         var current: UInt8 = 0

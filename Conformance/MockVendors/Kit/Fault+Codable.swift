@@ -1,8 +1,8 @@
-/// The written form: an object whose `kind` names the case, its values beside it.
+/// The JSON format: an object whose `kind` names the case, with its associated values as further members.
 ///
 /// `{"kind":"status","status":503,"retryAfter":"1"}`, `{"kind":"delay","milliseconds":50}`, `{"kind":"stall"}`.
 extension Fault {
-    /// Reads a fault; an unknown kind, an unknown key or a value out of range is refused by name.
+    /// Decodes a fault; the error for an unknown kind, an unknown key or a value out of range names it.
     public init(from decoder: any Decoder) throws {
         var reader = try FieldReader(decoder)
         let kind: String = try reader.value("kind")
@@ -34,7 +34,7 @@ extension Fault {
         try reader.finish()
     }
 
-    /// Writes a fault.
+    /// Encodes a fault.
     public func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: FieldName.self)
         func put(_ kind: String) throws { try fields.encode(kind, forKey: FieldName("kind")) }
@@ -84,9 +84,9 @@ extension Fault {
         """
 }
 
-/// The written form: `{"on":"activate","after":1,"times":2,"fault":{…}}`; without `times` once, with `null` for ever.
+/// The JSON format: `{"on":"activate","after":1,"times":2,"fault":{…}}`; without `times` once, with `null` forever.
 extension ScriptedFault {
-    /// Reads a scripted fault; unknown keys are refused by name.
+    /// Decodes a scripted fault; the error for an unknown key names it.
     public init(from decoder: any Decoder) throws {
         var reader = try FieldReader(decoder)
         on = try reader.optional("on")
@@ -100,7 +100,7 @@ extension ScriptedFault {
         try reader.finish()
     }
 
-    /// Writes a scripted fault.
+    /// Encodes a scripted fault.
     public func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: FieldName.self)
         try fields.encodeIfPresent(on, forKey: FieldName("on"))
@@ -123,7 +123,7 @@ private struct FieldName: CodingKey {
     init?(intValue: Int) { nil }
 }
 
-/// Reads an object's fields and remembers which were asked for, so that others can be refused.
+/// Decodes an object's fields and tracks which were read, so that unknown ones can be rejected.
 private struct FieldReader {
     private let fields: KeyedDecodingContainer<FieldName>
     private var known: Set<String> = []

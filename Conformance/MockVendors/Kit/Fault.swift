@@ -1,8 +1,8 @@
-/// One thing that goes wrong, for as often as it is written in the script.
+/// A fault that a mock server injects into an exchange.
 ///
-/// Written as JSON: `{"on":"activate","times":2,"fault":{"kind":"status","status":503,"retryAfter":"1"}}`.
+/// In a script, as JSON: `{"on":"activate","times":2,"fault":{"kind":"status","status":503,"retryAfter":"1"}}`.
 public enum Fault: Sendable, Hashable, Codable {
-    /// Answers with this status, without asking the vendor; with a `Retry-After` field if one is given.
+    /// Answers with this status without asking the vendor; adds a `Retry-After` field if one is given.
     case status(Int, retryAfter: String? = nil, body: String? = nil, contentType: String? = nil)
     /// Asks the vendor, and waits this long before answering.
     case delay(milliseconds: Int)
@@ -12,33 +12,33 @@ public enum Fault: Sendable, Hashable, Codable {
     case reset
     /// Asks the vendor, so that its state changes, and resets the connection instead of answering.
     case resetAfterApplying
-    /// Sends the first bytes of the body, under the right length, and closes.
+    /// Sends the first bytes of the body under the full `Content-Length`, then closes.
     case truncate(after: Int)
-    /// Announces a body longer or shorter than the one that it sends, by this many bytes; closes after a longer one.
+    /// Announces a body longer or shorter than the one sent by this many bytes; closes after announcing a longer one.
     case wrongLength(by: Int)
     /// Sends bytes that are not HTTP.
     case garbage
     /// Redirects to an address without asking the vendor.
     case redirect(status: Int, to: String)
-    /// Sends the answer a byte at a time, this long apart.
+    /// Sends the answer byte by byte, at this interval.
     case drip(millisecondsPerByte: Int)
-    /// Sends this many bytes of zeros, compressed to almost none.
+    /// Sends this many zero bytes, compressed to almost nothing.
     case compressedBomb(bytes: Int)
-    /// Answers 200 with this text in place of the vendor's.
+    /// Answers 200 with this body instead of the vendor's.
     case body(String, contentType: String)
 }
 
-/// A fault, and the requests that it befalls.
+/// A fault, and the requests that it affects.
 public struct ScriptedFault: Sendable, Hashable, Codable {
-    /// The operation, by ``MockVendor/operation(of:)``, or several with `|` between them; `nil` for any.
+    /// The operation, as named by ``MockVendor/operation(of:)``, or several separated by `|`; `nil` for any.
     public var on: String?
-    /// How many matching requests go well before it begins.
+    /// How many matching requests succeed before it begins.
     public var after: Int
-    /// How many requests it befalls; `nil` for all that follow.
+    /// How many requests it affects; `nil` for all that follow.
     public var times: Int?
-    /// What a request must hold, by ``MockVendor/legible(_:)``; any if `nil`.
+    /// Text that a request must contain, as given by ``MockVendor/legible(_:)``; `nil` for any request.
     public var containing: String?
-    /// What goes wrong.
+    /// The fault.
     public var fault: Fault
 
     /// Creates a scripted fault.
@@ -50,37 +50,37 @@ public struct ScriptedFault: Sendable, Hashable, Codable {
         self.containing = containing
     }
 
-    /// Whether this fault is about a request.
+    /// Whether this fault applies to a request.
     ///
     /// - Parameters:
-    ///   - operation: What the request asks for.
-    ///   - text: What it holds; asked for only if that matters.
-    /// - Returns: Whether it is.
+    ///   - operation: The request's operation.
+    ///   - text: The request's content; evaluated only if needed.
+    /// - Returns: Whether it does.
     public func befalls(_ operation: String, text: @autoclosure () -> String = "") -> Bool {
         guard on.map({ $0.split(separator: "|").contains(Substring(operation)) }) ?? true else { return false }
         return containing.map { text().contains($0) } ?? true
     }
 }
 
-/// One exchange, as the journal keeps it.
+/// An exchange in the journal.
 public struct JournalEntry: Sendable, Hashable {
-    /// Counts up from 1.
+    /// The number, counting from 1.
     public var number: Int
-    /// The connection, counting up from 1.
+    /// The connection, counting from 1.
     public var connection: Int
-    /// Seconds since the server started, when the request was complete.
+    /// When the request was complete, in seconds since the server started.
     public var received: Double
-    /// The operation, by ``MockVendor/operation(of:)``.
+    /// The operation, as named by ``MockVendor/operation(of:)``.
     public var operation: String
     /// The request.
     public var request: MockRequest
-    /// What was answered; `nil` while, or if, nothing was.
+    /// The answer; `nil` if there is none, or not yet.
     public var response: MockResponse?
-    /// The fault that befell it, if any.
+    /// The fault that affected it, if any.
     public var fault: Fault?
-    /// How many bytes arrived, head and body.
+    /// The number of bytes received, head and body.
     public var bytesIn: Int
-    /// How many bytes were sent, head and body.
+    /// The number of bytes sent, head and body.
     public var bytesOut: Int
 
     /// Creates an entry.

@@ -1,16 +1,16 @@
-/// One way in which a mock vendor behaves, and how it is known that the vendor does.
+/// A behavior of a mock vendor, and how it is known to be the vendor's.
 ///
-/// What isn't in a vendor's list is documented.
+/// Behavior that isn't listed is documented by the vendor.
 public struct MockFact: Sendable, Hashable, Codable {
-    /// How a way of a vendor's is known.
+    /// How a vendor's behavior is known.
     public enum Provenance: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The vendor's documents say so.
+        /// The vendor documents it.
         case documented
-        /// It was read in the vendor's SDK, or in what else it publishes.
+        /// Read in the source of the vendor's SDK, or in other material that it publishes.
         case read = "read in the SDK"
-        /// It was seen in what the vendor answered.
+        /// Observed in the vendor's answers.
         case recorded
-        /// Nobody has seen it: it is this project's reading.
+        /// Not observed: inferred by this project.
         case inferred
     }
 
@@ -18,7 +18,7 @@ public struct MockFact: Sendable, Hashable, Codable {
     public let behavior: String
     /// How that is known.
     public let provenance: Provenance
-    /// The setting by which the mock does otherwise; `nil` if there is none.
+    /// The setting that changes the mock's behavior; `nil` if there is none.
     public let setting: String?
 
     /// Creates a fact.

@@ -2,7 +2,7 @@ import Foundation
 
 /// A JSON value, as the vendors' back ends read and write them.
 ///
-/// It is no part of the framework on purpose: a mock that shared an adapter's parser would agree with its mistakes.
+/// Deliberately not part of the framework: a mock that shared an adapter's parser would share its mistakes.
 indirect enum MockJSON: Sendable, Hashable, Codable {
     case null
     case bool(Bool)
@@ -44,15 +44,15 @@ indirect enum MockJSON: Sendable, Hashable, Codable {
         }
     }
 
-    /// Reads a text, or gives `nil` for one that isn't JSON.
+    /// Parses JSON; `nil` if it is invalid.
     static func parse(_ bytes: some Sequence<UInt8>) -> MockJSON? {
         try? JSONDecoder().decode(MockJSON.self, from: Data(bytes))
     }
 
-    /// The text, with sorted names.
+    /// The value as JSON with sorted keys.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The text's bytes.
+    /// The JSON encoded in UTF-8, with sorted keys.
     var bytes: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

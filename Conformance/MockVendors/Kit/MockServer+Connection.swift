@@ -3,7 +3,7 @@ import NIOPosix
 import Synchronization
 
 extension MockServer {
-    /// Answers one connection's requests in their order until either side closes.
+    /// Answers a connection's requests in order until either side closes.
     func serve(_ connection: NIOAsyncChannel<Arrival, ByteBuffer>, number: Int) async {
         let channel = connection.channel
         defer {
@@ -12,7 +12,7 @@ extension MockServer {
                 state.tasks[number] = nil
             }
         }
-        // A connection that breaks is the client's affair, or the script's.
+        // A broken connection is caused by the client or by the fault script.
         try? await connection.executeThenClose { requests, answers in
             var isNew = true
             for try await arrival in requests {
@@ -47,7 +47,7 @@ extension MockServer {
         {
             performance = Performance(.pieces(head: ResponseBytes.openHead(response), pieces), keepsConnection: false)
         }
-        // What a client can see it can also find in the journal, so this comes before the answer.
+        // Journaled before the answer is sent, so that whatever a client sees is already in the journal.
         note(performance.answers ? response : nil, ownFault: ownFault, bytes: performance.byteCount, for: number)
         return performance
     }
@@ -70,7 +70,7 @@ extension MockServer {
             try await answers.write(ByteBuffer(bytes: head))
             for await piece in pieces { try await answers.write(ByteBuffer(bytes: piece)) }
         case .silence:
-            // The connection stays open and mute until the client or ``stop()`` closes it.
+            // The connection stays open and silent until the client or ``stop()`` closes it.
             try await channel.closeFuture.get()
         case .reset:
             if let socket = channel as? any SocketOptionProvider {
@@ -81,7 +81,7 @@ extension MockServer {
     }
 }
 
-/// What is done with a connection to answer one request.
+/// How a connection answers a request.
 struct Performance: Sendable {
     enum Act: Sendable {
         case bytes([UInt8])
@@ -100,7 +100,7 @@ struct Performance: Sendable {
         self.keepsConnection = keepsConnection
     }
 
-    /// Whether the client gets to see something of the response.
+    /// Whether the client sees any of the response.
     var answers: Bool {
         switch act {
         case .bytes, .drip, .pieces: true
@@ -108,7 +108,7 @@ struct Performance: Sendable {
         }
     }
 
-    /// How many bytes are sent.
+    /// The number of bytes sent.
     var byteCount: Int {
         switch act {
         case .bytes(let bytes), .drip(let bytes, _), .pieces(let bytes, _): bytes.count
@@ -116,7 +116,7 @@ struct Performance: Sendable {
         }
     }
 
-    /// Spoils a response by a fault.
+    /// Applies a fault to a response.
     init(_ response: MockResponse?, to arrival: Arrival, fault: Fault?) {
         let keeps = arrival.keepsConnection
         let method = arrival.request.method
@@ -135,8 +135,8 @@ struct Performance: Sendable {
         case .wrongLength(let difference):
             let (length, overflow) = response.body.count.addingReportingOverflow(difference)
             let head = ResponseBytes.head(response, length: overflow ? Int.max : max(0, length))
-            // An announced length that is too long ends in a close; one that is too short leaves bytes behind, which
-            // stand where the next answer's head should.
+            // Too long a length ends in a close; too short a one leaves bytes where the next answer's head should
+            // begin.
             self.init(.bytes(head + response.body), keepsConnection: difference < 0 && keeps)
         case .garbage:
             self.init(.bytes(Array("\u{1}\u{2}not HTTP at all\r\n\r\n\u{0}\u{3}".utf8)), keepsConnection: false)
@@ -155,7 +155,7 @@ struct Performance: Sendable {
 }
 
 extension Fault {
-    /// The answer that is given in place of the vendor's, which is then not asked.
+    /// The answer that is sent without asking the vendor.
     var replacement: MockResponse? {
         switch self {
         case .status(let status, let retryAfter, let body, let contentType):

@@ -1,14 +1,14 @@
 import Foundation
 
 extension MockServer {
-    /// The part of a path below `/_mock`, or `nil` for a path of the vendor's.
+    /// The part of a path below `/_mock`; `nil` for the vendor's own paths.
     func controlPath(_ path: String) -> String? {
         guard path == "/_mock" || path.hasPrefix("/_mock/") else { return nil }
         let rest = String(path.dropFirst("/_mock".count))
         return rest.isEmpty ? "/" : rest
     }
 
-    /// Answers what tests and people ask of the server itself.
+    /// Answers requests of tests and people to the server itself.
     func control(_ path: String, _ request: MockRequest) async -> MockResponse {
         guard isOwnName(request) else {
             return problem(403, "only the machine's own names reach /_mock: 127.0.0.1, localhost or [::1]")
@@ -41,8 +41,7 @@ extension MockServer {
         }
     }
 
-    /// Whether a request was made to this machine by name: a page that somebody's browser shows is not, even where its
-    /// name leads here.
+    /// Whether the request's `Host` is a name of this machine: keeps web pages from reaching it by DNS rebinding.
     private func isOwnName(_ request: MockRequest) -> Bool {
         let names = request.headers.filter { $0.name.lowercased() == "host" }.map { header in
             let host = header.value.lowercased()
@@ -84,7 +83,7 @@ extension MockServer {
         return MockResponse(status: status, headers: answer.headers, body: answer.body)
     }
 
-    /// Names the place and the reason.
+    /// Describes the path and the reason.
     static func sentence(for error: DecodingError) -> String {
         switch error {
         case .keyNotFound(let key, let context): "\(place(context)): \"\(key.stringValue)\" is missing"
@@ -101,7 +100,7 @@ extension MockServer {
     }
 }
 
-/// A journal entry as `/_mock/requests` writes it.
+/// A journal entry in the format of `/_mock/requests`.
 private struct JournalLine: Encodable {
     var number: Int
     var connection: Int

@@ -1,22 +1,22 @@
 import Synchronization
 
 extension MockServer {
-    /// Every exchange since the last ``clearJournal()``, in the order in which requests were complete.
+    /// Every exchange since the last ``clearJournal()``, in the order in which requests were completed.
     public var journal: [JournalEntry] { state.withLock { $0.journal } }
 
-    /// How many exchanges there have been since the last ``clearJournal()``.
+    /// The number of exchanges since the last ``clearJournal()``.
     public var journalCount: Int { state.withLock { $0.journal.count + $0.forgotten } }
 
-    /// How many of them the journal has let go of, because it holds no more than ``journalLimit``.
+    /// The number of exchanges that the journal dropped to stay within ``journalLimit``.
     public var forgottenEntries: Int { state.withLock { $0.forgotten } }
 
-    /// How many exchanges the journal holds at most, the last ones; all of them unless a number is set.
+    /// The maximum number of exchanges in the journal, which drops the oldest; unlimited by default.
     public var journalLimit: Int {
         get { state.withLock { $0.journalLimit } }
         set { state.withLock { $0.journalLimit = max(1, newValue) } }
     }
 
-    /// The exchanges from the one with an index on, counted since the last ``clearJournal()``.
+    /// The exchanges from an index on, counted since the last ``clearJournal()``.
     public func journal(from index: Int) -> [JournalEntry] {
         state.withLock { Array($0.journal.dropFirst(max(0, index - $0.forgotten))) }
     }
@@ -24,7 +24,7 @@ extension MockServer {
     /// The exchanges of one operation.
     public func journal(of operation: String) -> [JournalEntry] { journal.filter { $0.operation == operation } }
 
-    /// Forgets the journal; numbers go on counting.
+    /// Clears the journal; numbering continues.
     public func clearJournal() { state.withLock { ($0.journal, $0.forgotten) = ([], 0) } }
 
     /// Forgets the exchanges that have been answered; numbers and ``journalCount`` go on counting.
@@ -41,20 +41,21 @@ extension MockServer {
 
     /// Replaces the fault script.
     ///
-    /// The first fault in the list that matches a request befalls it; faults whose `after` isn't used up let it pass.
+    /// The first fault in the list that matches a request is applied; faults that still count down `after` let it pass.
     public func setScript(_ faults: [ScriptedFault]) { state.withLock { $0.script = faults } }
 
     /// Adds a fault at the end of the script.
     public func addFault(_ fault: ScriptedFault) { state.withLock { $0.script.append(fault) } }
 
-    /// Waits until as many requests have arrived.
+    /// Waits until a number of requests have arrived.
     ///
-    /// A request counts when it is complete, before it is answered; ``wait(within:until:)`` can look at the answer.
+    /// A request counts as soon as it is complete, before it is answered; ``wait(within:until:)`` can examine the
+    /// answer.
     ///
     /// - Parameters:
-    ///   - count: How many requests the journal must hold.
-    ///   - operation: Which operation's requests to count; `nil` for all.
-    ///   - limit: How long to wait at most.
+    ///   - count: The number of requests that the journal must hold.
+    ///   - operation: The operation to count; `nil` for all.
+    ///   - limit: The maximum time to wait.
     /// - Returns: The requests that were counted.
     /// - Throws: ``MockServerError/timedOut(seconds:seen:)``, or `CancellationError`.
     @discardableResult
@@ -69,11 +70,11 @@ extension MockServer {
         return counted(try await wait(within: limit) { counted($0).count >= count })
     }
 
-    /// Waits until the journal meets a condition, which is tried at once and at each change.
+    /// Waits until the journal meets a condition, which is evaluated immediately and after each change.
     ///
     /// - Parameters:
-    ///   - limit: How long to wait at most.
-    ///   - condition: Looks at the journal; it must be quick and must not ask the server for anything.
+    ///   - limit: The maximum time to wait.
+    ///   - condition: Examines the journal; it must be quick and must not call the server.
     /// - Returns: The journal that met the condition.
     /// - Throws: ``MockServerError/timedOut(seconds:seen:)``, or `CancellationError`.
     @discardableResult
@@ -115,7 +116,7 @@ extension MockServer {
         return .timedOut(seconds: limit / .seconds(1), seen: seen)
     }
 
-    /// Enters a request that has arrived, and says which fault befalls it.
+    /// Enters a request in the journal and returns the fault that affects it.
     func enter(_ arrival: Arrival, operation: String, connection: Int) -> (number: Int, fault: Fault?) {
         let text = script.contains { $0.containing != nil } ? vendor.legible(arrival.request) : ""
         return changeJournal { state in
@@ -137,7 +138,7 @@ extension MockServer {
         }
     }
 
-    /// Notes what was answered to a request.
+    /// Records the answer to a request.
     func note(_ response: MockResponse?, ownFault: Fault?, bytes: Int, for number: Int) {
         changeJournal { state in
             guard let index = state.journal.lastIndex(where: { $0.number == number }) else { return }
@@ -168,7 +169,7 @@ extension MockServer {
 }
 
 extension MockServer.State {
-    /// Lets go of the oldest exchanges beyond the limit, many at a time.
+    /// Drops the oldest exchanges beyond the limit, in bulk.
     mutating func boundJournal() {
         guard journal.count >= journalLimit, journal.count - journalLimit >= journalLimit / 8 + 1 else { return }
         let surplus = journal.count - journalLimit
@@ -176,7 +177,7 @@ extension MockServer.State {
         forgotten += surplus
     }
 
-    /// Finds the fault for a request and counts it.
+    /// Finds the fault for a request and updates its count.
     static func takeFault(
         for operation: String,
         holding text: String,

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Serves a ``MockVendor`` on a socket, keeps a journal of every exchange, and misbehaves on script.
+/// Serves a ``MockVendor`` on a socket, keeps a journal of every exchange, and injects scripted faults.
 ///
 /// ```swift
 /// let server = MockServer(vendor)
@@ -14,12 +14,12 @@ import Synchronization
 /// await server.stop()
 /// ```
 ///
-/// The same socket answers `/_mock/requests`, `/_mock/reset`, `/_mock/script` and `/_mock/world`; what else lies under
-/// `/_mock` is the vendor's. Those requests are not in the journal and no fault befalls them.
+/// The same socket answers `/_mock/requests`, `/_mock/reset`, `/_mock/script` and `/_mock/world`; other paths under
+/// `/_mock` are passed to the vendor. These requests are not journaled, and faults don't affect them.
 public final class MockServer: Sendable {
     /// The vendor that answers.
     public let vendor: any MockVendor
-    /// The address that is listened on.
+    /// The address to listen on.
     public let host: String
 
     let state: Mutex<State>
@@ -27,27 +27,28 @@ public final class MockServer: Sendable {
     /// Creates a server that doesn't listen yet.
     ///
     /// - Parameters:
-    ///   - vendor: What answers.
+    ///   - vendor: The vendor that answers.
     ///   - host: The address to listen on.
-    ///   - port: The port to listen on; 0 for any that is free, which is then kept for the server's life.
+    ///   - port: The port to listen on; 0 for any free one, which is then reserved for the server's lifetime.
     public init(_ vendor: any MockVendor, host: String = "127.0.0.1", port: Int = 0) {
         self.vendor = vendor
         self.host = host
         state = Mutex(State(port: port))
     }
 
-    /// The port that is, was or will be listened on; 0 before the first ``start()`` if none was asked for.
+    /// The port that the server listens on, also before it starts and after it stops; 0 before the first ``start()``
+    /// unless one was requested.
     public var port: Int { state.withLock { $0.port } }
 
-    /// The base address, without a slash at its end: `http://127.0.0.1:40123`.
+    /// The base address, without a trailing slash: `http://127.0.0.1:40123`.
     public var url: String { "http://\(host):\(port)" }
 
     /// The named base addresses that an application configures for this vendor.
     public var endpoints: [String: String] { vendor.endpoints(at: url) }
 
-    /// Starts to listen; the second and later times on the same port as before.
+    /// Starts listening, always on the same port.
     ///
-    /// Does nothing while the server is running. The journal, the script and the vendor's state are kept.
+    /// Does nothing while the server is running. Keeps the journal, the script and the vendor's state.
     ///
     /// - Throws: ``MockServerError/portInUse(host:port:)`` or ``MockServerError/cannotListen(host:port:reason:)``.
     public func start() async throws(MockServerError) {
@@ -63,9 +64,9 @@ public final class MockServer: Sendable {
         }
     }
 
-    /// Stops listening and closes every connection; to a client the server has gone away.
+    /// Stops listening and closes every connection; clients see an unavailable server.
     ///
-    /// The port stays reserved for as long as this server lives, so that ``start()`` comes back on it.
+    /// The port stays reserved for the lifetime of this server, so that ``start()`` can reuse it.
     public func stop() async {
         let running = state.withLock { state -> Running? in
             defer { state.running = nil }
@@ -84,7 +85,7 @@ public final class MockServer: Sendable {
         for task in tasks + [running.task] { await task.value }
     }
 
-    /// Forgets the journal and the fault script, and has the vendor forget what requests changed.
+    /// Clears the journal and the fault script, and resets the vendor.
     public func reset() async {
         state.withLock { state in
             state.script = []
@@ -102,8 +103,8 @@ public final class MockServer: Sendable {
                 .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .bind(host: host, port: port) { channel in
-                    // Served from here and not from the list of accepted ones: that list is dropped when the server
-                    // stops, and a connection that is dropped without having been served traps.
+                    // Served here rather than from the listener's sequence: that sequence is dropped when the server
+                    // stops, and dropping a connection that was never served traps.
                     channel.eventLoop.makeCompletedFuture { self.admit(try RequestCollector.install(in: channel)) }
                 }
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
@@ -116,20 +117,20 @@ public final class MockServer: Sendable {
     }
 
     private func accept(on listener: Listener) async {
-        // Errors of the listening socket mean that it was closed; each connection deals with its own.
+        // An error of the listening socket means that it was closed; each connection handles its own errors.
         try? await listener.executeThenClose { connections in
             for try await _ in connections {}
         }
     }
 
-    /// Takes a connection in and serves it, or closes it at once when the server has stopped meanwhile.
+    /// Accepts and serves a connection, or closes it immediately if the server has stopped meanwhile.
     private func admit(_ connection: NIOAsyncChannel<Arrival, ByteBuffer>) {
         let channel = connection.channel
         let isStopped = state.withLock { state in
             state.lastConnection += 1
             let number = state.lastConnection
             state.connections[number] = channel
-            // Begun under the lock, so that it is here before its end can take it away again.
+            // Started under the lock, so that the task is registered before its completion can remove it.
             state.tasks[number] = Task { await self.serve(connection, number: number) }
             return state.isStopped
         }

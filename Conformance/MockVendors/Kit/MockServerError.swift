@@ -1,13 +1,13 @@
-/// Why a mock server couldn't do what was asked.
+/// Why a mock server operation failed.
 public enum MockServerError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Somebody else listens on this port.
+    /// Another process listens on this port.
     case portInUse(host: String, port: Int)
-    /// The address can't be listened on, for another reason.
+    /// The server can't listen on the address, for another reason.
     case cannotListen(host: String, port: Int, reason: String)
-    /// What was waited for didn't happen in time.
+    /// The awaited condition wasn't met in time.
     case timedOut(seconds: Double, seen: [String])
 
-    /// The reason and the remedy, for a person.
+    /// The reason and the remedy.
     public var description: String {
         switch self {
         case .portInUse(let host, let port):

@@ -2,90 +2,90 @@ import Foundation
 
 /// A vendor's server side: a value or an actor that answers requests as the vendor would.
 ///
-/// It validates what it receives as strictly as the vendor does and holds real state. It knows nothing of sockets:
-/// ``MockServer`` serves it, keeps the journal and plays the faults.
+/// It validates input as strictly as the vendor does and holds real state. It is independent of sockets: ``MockServer``
+/// serves it, keeps the journal and injects the faults.
 public protocol MockVendor: Sendable {
     /// The vendor's name, in lower case.
     static var name: String { get }
 
-    /// How the vendor's ways are known that its documents leave open, or that a setting changes.
+    /// How each behavior is known that the vendor's documentation leaves open or that a setting changes.
     static var facts: [MockFact] { get }
 
-    /// Names the operation that a request asks for, in the vendor's words: `campaigns`, `activate`, `token`.
+    /// Names a request's operation in the vendor's terms: `campaigns`, `activate`, `token`.
     ///
-    /// Fault scripts and the journal go by it. An unknown path is `unknown`.
+    /// Fault scripts and the journal use it. An unknown path is `unknown`.
     func operation(of request: MockRequest) -> String
 
-    /// What a request holds, as text: its query and body, without the compression that the vendor takes.
+    /// The request's query and body as text, decompressed if the vendor accepts compression.
     func legible(_ request: MockRequest) -> String
 
     /// Answers a request as the vendor would.
     func respond(to request: MockRequest) async -> MockResponse
 
-    /// What follows the head of an answer with status 200, piece by piece, for as long as the connection lasts; `nil` for
-    /// an answer that has its body with it.
+    /// The pieces that follow the head of an answer with status 200, for as long as the connection lasts; `nil` for an
+    /// answer with a complete body.
     func pieces(answering request: MockRequest) async -> AsyncStream<[UInt8]>?
 
-    /// Forgets everything that requests changed; what was configured stays.
+    /// Resets everything that requests changed; keeps the configuration.
     func reset() async
 
-    /// Answers what tests and people ask under `/_mock/`, beyond what the server answers itself; `nil` for the unknown.
+    /// Answers a request under `/_mock/` that the server doesn't answer itself.
     ///
     /// - Parameter request: The request, its path without the leading `/_mock`.
-    /// - Returns: The answer, or `nil`.
+    /// - Returns: The answer; `nil` if the path is unknown.
     func control(_ request: MockRequest) async -> MockResponse?
 
-    /// Replaces what the vendor's back end holds, from the vendor's own format.
+    /// Replaces the content of the vendor's back end, in the vendor's own format.
     ///
-    /// - Throws: ``MockWorldError`` when the text can't be used; then nothing has changed.
+    /// - Throws: ``MockWorldError`` when the text is invalid; nothing changes then.
     func load(_ world: Data) async throws(MockWorldError)
 
-    /// The named base addresses that an application configures, made from where the server listens.
+    /// The named base addresses that an application configures, derived from the server's address.
     func endpoints(at base: String) -> [String: String]
 
-    /// What an application needs to be let in.
+    /// The credentials an application needs.
     var credentials: [String: String] { get }
 }
 
 extension MockVendor {
-    /// Nothing is left open.
+    /// Empty: nothing is left open.
     public static var facts: [MockFact] { [] }
 
-    /// The query and the body as they came.
+    /// The query and the body as received.
     public func legible(_ request: MockRequest) -> String {
         FormEncoding.percentDecoded(request.query ?? "") + request.text
     }
 
-    /// Answers with whole bodies.
+    /// `nil`: every answer has a complete body.
     public func pieces(answering request: MockRequest) async -> AsyncStream<[UInt8]>? { nil }
-    /// Knows nothing more.
+    /// `nil`: there are no further paths.
     public func control(_ request: MockRequest) async -> MockResponse? { nil }
 }
 
 /// Why a world couldn't be loaded.
 public struct MockWorldError: Error, Sendable, CustomStringConvertible {
-    /// The place and the reason, for a person.
+    /// The path and the reason.
     public let description: String
     /// Creates an error.
     public init(_ description: String) { self.description = description }
 }
 
-/// A request as it arrived.
+/// A request as received.
 public struct MockRequest: Sendable, Hashable {
     /// The method, in capitals.
     public var method: String
-    /// The path as it was written, without the query.
+    /// The path as sent, without the query.
     public var path: String
-    /// The query as it was written, without the question mark; `nil` if there was none.
+    /// The query as sent, without the question mark; `nil` if there was none.
     public var query: String?
-    /// The header fields in the order of arrival, names as they were written.
+    /// The header fields in the order of arrival, with names as sent.
     public var headers: [Header]
     /// The body.
     public var body: [UInt8]
 
     /// A header field.
     public struct Header: Sendable, Hashable, Codable {
-        /// The name as it was written.
+        /// The name as sent.
         public var name: String
         /// The value.
         public var value: String
@@ -111,7 +111,7 @@ public struct MockRequest: Sendable, Hashable {
         self.body = body
     }
 
-    /// The first value of a header field, whatever the case of its name.
+    /// The first value of a header field, ignoring the case of its name.
     public func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
@@ -123,7 +123,7 @@ public struct MockRequest: Sendable, Hashable {
         }
     }
 
-    /// The query's items, percent-decoded, `+` being a space; in their order.
+    /// The query's items in order, percent-decoded, with `+` as a space.
     public var queryItems: [(name: String, value: String)] { FormEncoding.decode(query ?? "") }
 
     /// The first value of a query item.
@@ -133,15 +133,15 @@ public struct MockRequest: Sendable, Hashable {
     public var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// An answer, before any fault spoils it.
+/// An answer, before any fault is applied.
 public struct MockResponse: Sendable, Hashable {
     /// The status code.
     public var status: Int
-    /// The header fields; `Content-Length` is the server's.
+    /// The header fields; the server adds `Content-Length`.
     public var headers: [MockRequest.Header]
     /// The body.
     public var body: [UInt8]
-    /// How the vendor itself misbehaves with this answer; a fault of the script goes first.
+    /// A fault that the vendor itself injects into this answer; scripted faults take precedence.
     public var fault: Fault?
 
     /// Creates an answer.
@@ -157,12 +157,12 @@ public struct MockResponse: Sendable, Hashable {
         self.init(status: status, headers: [.init("Content-Type", type)], body: Array(text.utf8))
     }
 
-    /// Creates an answer with JSON text.
+    /// Creates an answer with JSON.
     public static func json(_ text: String, status: Int = 200) -> MockResponse {
         MockResponse(status: status, type: "application/json", text: text)
     }
 
-    /// Creates an answer with XML text.
+    /// Creates an answer with XML.
     public static func xml(_ text: String, status: Int = 200) -> MockResponse {
         MockResponse(status: status, type: "text/xml;charset=UTF-8", text: text)
     }
@@ -182,9 +182,9 @@ public enum FormEncoding {
         }
     }
 
-    /// Undoes percent-encoding; what isn't UTF-8 afterwards stays as it was, and a `%` without two digits is a `%`.
+    /// Decodes percent-encoding; the result stays encoded if it isn't UTF-8, and a `%` without two digits is kept.
     ///
-    /// Foundation's own drops a byte order mark, and refuses a text as a whole over one stray `%`.
+    /// Foundation's decoder drops a byte order mark and rejects a whole text because of one stray `%`.
     public static func percentDecoded(_ text: some StringProtocol) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []

@@ -6,14 +6,14 @@
     import Musl
 #endif
 
-/// Keeps a port while nothing listens on it, until it is released.
+/// Reserves a port while nothing listens on it.
 ///
-/// A socket that is bound but doesn't listen refuses connections as an absent server does, and the system gives the
-/// port to nobody else, so that a server can come back on it.
+/// A socket that is bound but doesn't listen refuses connections as an absent server does, and the system assigns the
+/// port to no other process, so that a server can return to it.
 final class PortKeeper: Sendable {
     private let descriptor: Int32
 
-    /// Binds a socket to the port; `nil` if it can't, and then the port is merely likely to be free later.
+    /// Binds a socket to the port; `nil` if that fails, in which case the port is merely likely to be free later.
     init?(host: String, port: Int) {
         guard let number = UInt16(exactly: port) else { return nil }
         #if canImport(Glibc)

@@ -4,26 +4,26 @@ import NIOHTTP1
 /// A complete request, with what the connection needs to know about it.
 struct Arrival: Sendable {
     var request: MockRequest
-    /// How many bytes arrived, head and body.
+    /// The number of bytes received, head and body.
     var bytes: Int
-    /// Whether the client keeps the connection for another request.
+    /// Whether the client keeps the connection open for another request.
     var keepsConnection: Bool
 }
 
-/// Puts the parts of a request together, and refuses what no vendor's front door lets in.
+/// Assembles requests from their parts and rejects those that any vendor's front end would reject.
 final class RequestCollector: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = Arrival
     typealias OutboundOut = ByteBuffer
 
-    /// How large a request's body may be.
+    /// The maximum size of a request's body, in bytes.
     static let largestBody = 32 << 20
 
     private let counter: ByteCounter
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var isRefused = false
-    /// Whether the client has said that nothing follows its last request.
+    /// Whether the client has announced that its last request was the final one.
     private var isOver = false
 
     init(counter: ByteCounter) { self.counter = counter }
@@ -79,13 +79,14 @@ final class RequestCollector: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is HTTPParserError, isOver {
-            // What follows nevertheless gets no answer, not even a refusal: the connection closes with the last one.
+            // Anything that follows regardless gets no answer, not even a rejection: the connection closes with the
+            // last one.
             return
         }
         if error is HTTPParserError, !isRefused {
             refuse(400, "not a valid HTTP request: \(error)", context)
         } else {
-            // A reset by the client ends the connection; there is nobody left to tell.
+            // A reset by the client ends the connection; there is no one left to answer.
             context.close(promise: nil)
         }
     }
@@ -93,7 +94,7 @@ final class RequestCollector: ChannelInboundHandler {
     private func arrival(_ head: HTTPRequestHead) -> Arrival {
         var target = head.uri[...]
         if !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") {
-            // In full, as a proxy is asked.
+            // The absolute form, as sent to a proxy.
             target = target[scheme.upperBound...].drop { $0 != "/" }
         }
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -113,15 +114,15 @@ final class RequestCollector: ChannelInboundHandler {
         let bytes = ResponseBytes.whole(answer, to: "GET", keepsConnection: false)
         let channel = context.channel
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes))).whenComplete { _ in
-            // A close with bytes unread is a reset, which can take the answer with it. So what else the client sends is
-            // taken and dropped, until it closes or has had its time.
+            // Closing with unread bytes sends a reset, which can destroy the answer. So further input is read and
+            // discarded until the client closes or its time is up.
             channel.close(mode: .output, promise: nil)
             channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
         }
     }
 }
 
-/// Counts the bytes that arrive.
+/// Counts the bytes received.
 final class ByteCounter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private var count = 0
@@ -131,7 +132,7 @@ final class ByteCounter: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// The count since the last time.
+    /// Returns the count since the last call.
     func take() -> Int {
         defer { count = 0 }
         return count

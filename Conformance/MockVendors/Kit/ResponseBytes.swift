@@ -1,4 +1,4 @@
-/// An answer as it stands on the wire.
+/// Encodes answers in HTTP/1.1.
 enum ResponseBytes {
     /// The head and the body in one piece.
     static func whole(_ response: MockResponse, to method: String, keepsConnection: Bool = true) -> [UInt8] {
@@ -16,7 +16,7 @@ enum ResponseBytes {
         return Array((text + "\r\n").utf8)
     }
 
-    /// The head of a body whose end is that of the connection.
+    /// The head of a body that ends with the connection.
     static func openHead(_ response: MockResponse) -> [UInt8] {
         var text = "HTTP/1.1 \(response.status) \(phrases[response.status] ?? "Status")\r\n"
         for field in response.headers { text += "\(field.name): \(field.value)\r\n" }

@@ -1,5 +1,5 @@
 extension OFREPMock {
-    /// How the ways of this mock are known that the protocol leaves open.
+    /// How each behavior that the protocol leaves open is known.
     public static let facts: [MockFact] = [
         MockFact(.documented, "an unchanged bulk evaluation is answered with 304 to the ETag that was sent"),
         MockFact(

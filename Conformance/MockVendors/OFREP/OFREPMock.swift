@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// A server that speaks OFREP: both evaluations, and an event stream that tells of each change of its flags.
+/// A server that speaks OFREP: both evaluations, and an event stream that announces each change of its flags.
 ///
-/// It asks for a token, and validates what it gets as the protocol's API document has it. Its `ETag` is made of the whole
-/// answer, so that it covers the user's attributes too.
+/// It requires a token and validates requests against the protocol's API document. Its `ETag` is derived from the whole
+/// answer and therefore covers the user's attributes.
 public final class OFREPMock: MockVendor {
     /// The vendor's name.
     public static let name = "ofrep"
-    /// The token that opens it, as `Authorization: Bearer …` or as `X-API-Key`.
+    /// The valid token, sent as `Authorization: Bearer …` or as `X-API-Key`.
     public static let token = "ofrep-mock-token"
-    /// A token that has used up what it may ask.
+    /// A token whose rate limit is exhausted.
     public static let exhaustedToken = "ofrep-mock-token-used-up"
-    /// The largest question that it reads, in bytes.
+    /// The maximum size of a request's body, in bytes.
     public static let largestQuestion = 1_000_000
 
     private struct State {
@@ -31,7 +31,7 @@ public final class OFREPMock: MockVendor {
     /// Creates a server without flags.
     public init() {}
 
-    /// The address of the server: whatever comes before `/ofrep`.
+    /// The server's address: everything before `/ofrep`.
     public func endpoints(at base: String) -> [String: String] { ["baseURL": base] }
 
     /// The token, under the name of an application's configuration.
@@ -49,7 +49,7 @@ public final class OFREPMock: MockVendor {
         }
     }
 
-    /// Answers a request as the protocol has it, or as the planted fault has it.
+    /// Answers a request by the protocol, or as the injected fault has it.
     public func respond(to request: MockRequest) async -> MockResponse {
         let (fault, turn, flags) = state.withLock { state in
             state.turn += 1
@@ -93,7 +93,7 @@ public final class OFREPMock: MockVendor {
         let (fault, serverFault) = state.withLock { ($0.fault, $0.serverFault) }
         if let own = fault?.pieces ?? serverFault?.pieces() { return own }
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
-        // A comment, so that a proxy in between sends the head on.
+        // A comment makes proxies in between forward the head.
         continuation.yield(Array(": here\n\n".utf8))
         state.withLock { state in
             state.lastListener += 1
@@ -106,10 +106,10 @@ public final class OFREPMock: MockVendor {
         return stream
     }
 
-    /// Ends all streams; flags and settings stay.
+    /// Ends all streams; keeps flags and settings.
     public func reset() async { endStreams() }
 
-    /// Replaces the flags, `{"flags":{key:{…}}}`, and tells of it.
+    /// Replaces the flags, `{"flags":{key:{…}}}`, and announces the change.
     public func load(_ world: Data) async throws(MockWorldError) {
         let flags = try OFREPMockFlag.read(world)
         state.withLock { state in
@@ -156,26 +156,26 @@ public final class OFREPMock: MockVendor {
 
     // MARK: In-process control
 
-    /// Plants a fault that a client is tried with, or takes it away.
+    /// Injects a fault that tests clients, or removes it.
     public func set(_ fault: OFREPMockFault?) { state.withLock { $0.fault = fault } }
 
-    /// Plants a fault that a suite for servers is tried with, or takes it away.
+    /// Injects a fault that tests a suite for servers, or removes it.
     public func set(server fault: OFREPServerFault?) { state.withLock { $0.serverFault = fault } }
 
-    /// Says whether answers name the event stream.
+    /// Sets whether answers offer the event stream.
     public func setOffersEvents(_ offers: Bool) { state.withLock { $0.offersEvents = offers } }
 
-    /// How many streams are open.
+    /// The number of open streams.
     public var listeners: Int { state.withLock { $0.listeners.count } }
 
-    /// Has everybody who listens ask again.
+    /// Tells all listeners to evaluate again.
     public func tellChange() {
         let (version, listeners) = state.withLock { ($0.version, $0.listeners.values) }
         let data = #"{"type":"refetchEvaluation","etag":"version-\#(version)"}"#
         tell(state.withLock { $0.serverFault }?.data(data) ?? data, listeners)
     }
 
-    /// Sends an event's data as it is.
+    /// Sends an event's data verbatim to all listeners.
     public func tell(_ data: String) { tell(data, state.withLock { $0.listeners.values }) }
 
     /// Ends all streams.
@@ -189,7 +189,7 @@ public final class OFREPMock: MockVendor {
 
     // MARK: Answers
 
-    /// The token that a request shows, in either of two fields.
+    /// The token of a request, from either of the two fields.
     private static func token(of request: MockRequest) -> String? {
         guard let field = request.header("Authorization"), !field.isEmpty else { return request.header("X-API-Key") }
         let parts = field.split(separator: " ")
@@ -237,7 +237,7 @@ public final class OFREPMock: MockVendor {
         return response
     }
 
-    /// The tags of a list: weak ones among them, which proxies make, and ones whose quotes a client has lost.
+    /// The tags of a list, including weak ones, which proxies produce, and ones whose quotes a client has dropped.
     private static func tags(_ list: String?) -> [String] {
         (list ?? "").split(separator: ",").map { tag in
             let tag = tag.trimmingCharacters(in: .whitespaces)

@@ -1,23 +1,23 @@
 import Foundation
 
-/// A way in which a server speaks the protocol half right.
+/// A way in which a server implements the protocol only half correctly.
 public enum OFREPMockFault: String, Sendable, Hashable, Codable, CaseIterable {
-    // The answer as a whole.
+    // The whole answer.
     case notJSON, emptyBody, listAtTop, noFlags, flagsAsObject, flagsNull, deepNesting, brokenText, byteOrderMark
     case plainText, created, noContent
-    // One flag, the first of them.
+    // One flag, the first.
     case itemIsNull, itemWithoutKey, keyIsNumber, keyIsEmpty, sameKeyTwice, valueIsNull, noValue, noVariant
     case variantIsNumber, noReason, strangeReason, reasonIsNumber, errorWithoutCode, strangeErrorCode
     case errorCodeBesideValue, errorCodeIsNumber, metadataIsList, nestedMetadata, hugeNumber
     // Validators.
     case confirmsUnasked, confirmsAnything, bareTag, weakTag, hugeTag, sameTagAlways
-    // Refusals.
+    // Rejections.
     case refusesWithoutReason, refusesStrangely, asksForPatienceByDate, asksForPatienceOddly, asksForPatienceForEver
     // Event streams.
     case streamsAsObject, uselessStreams, strangeStreams, streamIsJSON, streamEndsAtOnce, streamBabbles
     case streamIsGone, streamRefuses
 
-    /// An answer to a bulk evaluation, spoilt.
+    /// Applies the fault to the answer of a bulk evaluation.
     func spoil(_ answer: MockResponse, to request: MockRequest, version: Int) -> MockResponse {
         var answer = answer
         switch self {
@@ -86,7 +86,7 @@ public enum OFREPMockFault: String, Sendable, Hashable, Codable, CaseIterable {
 
     // MARK: Streams
 
-    /// The head of an event stream, if it is this that is wrong.
+    /// The head of an event stream; `nil` if the fault doesn't change it.
     var streamHead: MockResponse? {
         switch self {
         case .streamIsJSON: .json(#"{"type":"refetchEvaluation"}"#)
@@ -96,7 +96,7 @@ public enum OFREPMockFault: String, Sendable, Hashable, Codable, CaseIterable {
         }
     }
 
-    /// The pieces of an event stream, if it is these that are wrong.
+    /// The pieces of an event stream; `nil` if the fault doesn't change them.
     var pieces: AsyncStream<[UInt8]>? {
         let texts: [String]
         switch self {
@@ -112,7 +112,7 @@ public enum OFREPMockFault: String, Sendable, Hashable, Codable, CaseIterable {
         }
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         for text in texts { continuation.yield(Array(text.utf8)) }
-        // One that babbles stays open; whoever reads it ends it.
+        // A babbling stream stays open until its reader ends it.
         if self != .streamBabbles { continuation.finish() }
         return stream
     }
@@ -144,7 +144,7 @@ extension MockResponse {
         guard var members = MockJSON.parse(body)?.object else { return }
         change(&members)
         body = MockJSON.object(members).bytes
-        // What has been changed has another validator.
+        // A changed body needs a new validator.
         setTag("\"\(OFREPMockFlag.hash(body))\"")
     }
 }

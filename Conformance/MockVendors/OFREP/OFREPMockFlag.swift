@@ -1,8 +1,8 @@
 import Foundation
 
-/// A flag of the server, and what it gives whom.
+/// A flag of the server, with its targeting.
 struct OFREPMockFlag: Sendable {
-    /// Something that an attribute must meet.
+    /// A condition on an attribute.
     struct Condition: Sendable {
         var attribute: String
         var comparison: String
@@ -23,13 +23,13 @@ struct OFREPMockFlag: Sendable {
     /// Whether its numbers are written with a fraction.
     var isFloat: Bool
     var rules: [(when: [Condition], value: MockJSON)]
-    /// What the bucket of a user is drawn by; empty for a flag that splits nobody.
+    /// The salt of the bucketing hash; empty for a flag without a split.
     var salt: String
     var shares: [Share]
     var forced: [String: String]
     var audience: [Condition]
 
-    /// Reads a file of flags.
+    /// Parses a file of flags.
     static func read(_ data: Data) throws(MockWorldError) -> [OFREPMockFlag] {
         guard let flags = MockJSON.parse(data)?["flags"]?.object else {
             throw MockWorldError("flags: expected an object of flags by their keys")
@@ -66,14 +66,14 @@ struct OFREPMockFlag: Sendable {
         return read
     }
 
-    /// The flag as an answer has it for a user.
+    /// The flag as it appears in a user's answer.
     func item(for question: OFREPMockQuestion) -> MockJSON {
         if isBroken {
             return .object([
                 "key": .string(key), "errorCode": "PARSE_ERROR", "errorDetails": "the flag's definition can't be read",
             ])
         }
-        // Without a value: the caller's own default counts.
+        // Without a value, so that the caller's default applies.
         if isDisabled { return .object(["key": .string(key), "reason": "DISABLED", "variant": "off"]) }
         if let rule = rules.first(where: { $0.when.allSatisfy { $0.isMet(by: question) } }) {
             return item(rule.value, variant: "rule", reason: "TARGETING_MATCH")
@@ -102,7 +102,7 @@ struct OFREPMockFlag: Sendable {
         return nil
     }
 
-    /// A text that is another for other bytes.
+    /// A hash of the bytes, as text.
     static func hash(_ bytes: [UInt8]) -> String { String(number(bytes), radix: 16) }
 
     private static func number(_ bytes: [UInt8]) -> UInt64 {
@@ -150,6 +150,6 @@ extension OFREPMockFlag.Condition {
 }
 
 extension MockJSON: ExpressibleByStringLiteral {
-    /// A text.
+    /// Creates a string value.
     init(stringLiteral value: String) { self = .string(value) }
 }

@@ -1,11 +1,11 @@
-/// Why a question is refused.
+/// Why a request is rejected.
 struct OFREPMockRefusal: Error {
     var status: Int
     var code: String
     var details: String
 }
 
-/// A question as the protocol's API document has it.
+/// A request, as the protocol's API document defines it.
 struct OFREPMockQuestion: Sendable {
     let user: String
     let attributes: [String: MockJSON]

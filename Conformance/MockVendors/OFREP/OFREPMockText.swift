@@ -1,5 +1,5 @@
 extension MockJSON {
-    /// The text as the protocol's clients need it: with sorted names, and a number that isn't whole by type has a fraction.
+    /// JSON with sorted keys in which floating-point numbers always have a fraction, as the protocol's clients need it.
     var exact: [UInt8] {
         var text = ""
         write(to: &text)

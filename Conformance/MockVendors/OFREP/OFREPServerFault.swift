@@ -1,15 +1,15 @@
-/// A way in which a server breaks the protocol so that some client can't go on, or goes on with the wrong flags.
+/// A protocol violation of a server that makes some client fail or use the wrong flags.
 ///
-/// A suite that tries servers is tried with these; ``OFREPMockFault`` are those that a client is tried with.
+/// These test a suite for servers; ``OFREPMockFault`` tests clients.
 public enum OFREPServerFault: String, Sendable, Hashable, Codable, CaseIterable {
     // Validators.
     case tagOfTheUserAlone, newTagEachTime, tagWithoutQuotes, readsOneTag, takesNoWeakTag, takesNoBareTag
     case matchesPartOfATag, confirmsRefusals, trustsTheQuery
     // Values.
     case floatsWithoutFraction, integersWithFraction, hugeIntegers, nullForNoValue, ignoresAttributes, disagreesAlone
-    // What must stand in an answer.
+    // Required members of an answer.
     case noVariant, strangeReason, nestedMetadata, sameKeyTwice, textIsNoJSON
-    // Refusals.
+    // Rejections.
     case refusesWithoutKey, refusesWithoutWords, refusesInPlainText, ownCodes, absentIsGood, failsOnBadBodies
     case failsWithoutAContext
     // Keys.
@@ -21,7 +21,7 @@ public enum OFREPServerFault: String, Sendable, Hashable, Codable, CaseIterable 
 }
 
 extension OFREPServerFault {
-    /// The request as such a server reads it.
+    /// The request as such a server misreads it.
     func misread(_ request: MockRequest) -> MockRequest {
         var request = request
         switch self {
@@ -54,11 +54,11 @@ extension OFREPServerFault {
     /// The answer as such a server gives it.
     ///
     /// - Parameters:
-    ///   - answer: The answer of an honest one to the request as it was misread.
-    ///   - request: The request as it was.
+    ///   - answer: A correct server's answer to the misread request.
+    ///   - request: The original request.
     ///   - flags: The keys of the flags.
-    ///   - turn: Counts the answers.
-    /// - Returns: The answer, spoilt.
+    ///   - turn: The number of the answer.
+    /// - Returns: The spoiled answer.
     func spoil(_ answer: MockResponse, to request: MockRequest, flags: [String], turn: Int) -> MockResponse {
         var answer = answer
         let refused = (400..<500).contains(answer.status) && !answer.body.isEmpty
@@ -103,12 +103,12 @@ extension OFREPServerFault {
         return answer
     }
 
-    /// A flag as such a server gives it.
+    /// A flag as such a server answers it.
     ///
     /// - Parameters:
-    ///   - item: The flag as an honest one gives it.
-    ///   - isAlone: Whether it was asked for alone.
-    /// - Returns: What stands in its place.
+    ///   - item: The flag as a correct server answers it.
+    ///   - isAlone: Whether it was requested on its own.
+    /// - Returns: The items that replace it.
     func spoil(_ item: MockJSON, isAlone: Bool) -> [MockJSON] {
         guard var item = item.object else { return [item] }
         switch (self, item["value"]) {
@@ -127,13 +127,13 @@ extension OFREPServerFault {
         return [.object(item)]
     }
 
-    /// What an event stream of such a server carries; `nil` for what an honest one does.
+    /// The event stream of such a server; `nil` if it is correct.
     func pieces() -> AsyncStream<[UInt8]>? {
         guard self == .streamEndsAtOnce else { return nil }
         return AsyncStream { $0.finish() }
     }
 
-    /// The data of an event of such a server.
+    /// The data of an event as such a server sends it.
     func data(_ honest: String) -> String {
         self == .streamTellsValues ? #"{"type":"refetchEvaluation","flags":[{"key":"a","value":1}]}"# : honest
     }
@@ -162,7 +162,7 @@ extension MockResponse {
     fileprivate var code: String? { MockJSON.parse(body)?["errorCode"]?.string }
     fileprivate var isStream: Bool { headers.contains { $0.value == "text/event-stream" } }
 
-    /// Gives a bulk answer this tag, and makes it 304 if the request's field matches.
+    /// Sets the tag of a bulk answer, and turns it into a 304 if the request's field matches.
     fileprivate mutating func confirm(
         asOne tag: String,
         of request: MockRequest,

@@ -1,5 +1,5 @@
 extension SigmaMock {
-    /// How the ways of this mock are known that the vendor's documents leave open.
+    /// How each behavior that the vendor's documentation leaves open is known.
     public static let facts: [MockFact] = [
         MockFact(.documented, "everybody with a token gets the same configuration; nothing is evaluated there"),
         MockFact(.read, "the two paths, config.json and geo, and the names of the header fields"),

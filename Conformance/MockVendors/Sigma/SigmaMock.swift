@@ -1,31 +1,31 @@
 import Foundation
 import Synchronization
 
-/// The Sigma back end as an SDK meets it: a configuration for each project token, and a place for an address.
+/// The Sigma back end as an SDK sees it: a configuration for each project token, and a place for an address.
 ///
-/// It never evaluates anything: every user of a token gets the same configuration, and the `user-id` field is only
-/// kept in the journal. Answers carry `Cache-Control: no-store`, so that no cache between hides a request.
+/// It evaluates nothing: every user of a token gets the same configuration, and the `user-id` field is only recorded in
+/// the journal. Answers carry `Cache-Control: no-store`, so that no cache in between hides a request.
 public final class SigmaMock: MockVendor {
     /// The vendor's name.
     public static let name = "sigma"
 
-    /// The token that ``load(_:)`` fills and that ``credentials`` names.
+    /// The token whose project ``load(_:)`` fills and ``credentials`` names.
     public static let token = "sigma-project-token"
 
-    /// The place that is answered unless a project says otherwise.
+    /// The place that a project answers by default.
     public static let place =
         #"{"city":"Kazan","code":"RU","country":"Russia","ip":"203.0.113.20","state":"Tatarstan"}"#
 
     private let projects: Mutex<[String: SigmaMockProject]>
 
-    /// Creates a back end that knows one project.
+    /// Creates a back end with one project.
     ///
     /// - Parameter configuration: The body of that project's `config.json`.
     public init(configuration: String = #"{"use_geo":false,"feature_flags":[],"experiments":[]}"#) {
         projects = Mutex([Self.token: SigmaMockProject(configuration: Array(configuration.utf8))])
     }
 
-    /// What the SDK configures as `apiURL`.
+    /// The base address, which the SDK configures as `apiURL`.
     public func endpoints(at base: String) -> [String: String] {
         ["api": base + (base.hasSuffix("/") ? "" : "/") + "api/v1/"]
     }
@@ -62,14 +62,14 @@ public final class SigmaMock: MockVendor {
         return plan.response
     }
 
-    /// Forgets how many requests have failed; configurations and settings stay.
+    /// Resets the failure counts; keeps configurations and settings.
     public func reset() async {
         projects.withLock { projects in
             for token in projects.keys { projects[token]?.failed = [:] }
         }
     }
 
-    /// Replaces the configuration of ``token`` by a plain `config.json`, and puts its settings back.
+    /// Replaces the configuration of ``token`` with a plain `config.json`, and restores its default settings.
     public func load(_ world: Data) async throws(MockWorldError) {
         let configuration = Array(world)
         if let complaint = SigmaMockProject.complaint(about: configuration) { throw MockWorldError(complaint) }
@@ -78,9 +78,9 @@ public final class SigmaMock: MockVendor {
 
     /// Answers `GET /state`, and `GET`, `PUT` and `DELETE` of `/{token}`.
     ///
-    /// `PUT` takes an object of these, all optional: `config` (an object, or a text that is served as it is), `geo`
-    /// (likewise), `status`, `failFirst`, `delayMs`, `emptyBody`, `truncateBody`, `dropConnection`,
-    /// `requiresFields`. An unknown token becomes a project.
+    /// `PUT` takes an object of these members, all optional: `config` (an object, or a text that is served verbatim),
+    /// `geo` (likewise), `status`, `failFirst`, `delayMs`, `emptyBody`, `truncateBody`, `dropConnection`,
+    /// `requiresFields`. It creates a project for an unknown token.
     public func control(_ request: MockRequest) async -> MockResponse? {
         let segments = request.segments
         guard segments.count == 1, let token = segments.first else { return nil }
@@ -114,14 +114,14 @@ public final class SigmaMock: MockVendor {
 
     // MARK: In-process control
 
-    /// Serves a configuration for a token, which need not be known yet.
+    /// Serves a configuration for a token, creating the project if necessary.
     public func serve(_ configuration: String, for token: String = SigmaMock.token) {
         projects.withLock {
             $0[token, default: SigmaMockProject(configuration: [])].configuration = Array(configuration.utf8)
         }
     }
 
-    /// Serves a place for a token.
+    /// Serves a place for a known token; does nothing for others.
     public func servePlace(_ place: String, for token: String = SigmaMock.token) {
         projects.withLock { $0[token]?.place = Array(place.utf8) }
     }
@@ -134,7 +134,7 @@ public final class SigmaMock: MockVendor {
         }
     }
 
-    /// The fields that every request of the vendor's SDK has beside the token, with the values that are fixed.
+    /// The fields that every request of the vendor's SDK has besides the token, with their fixed values.
     private static let fields: [(name: String, value: String?)] = [
         ("user-id", nil), ("sdk-name", nil), ("sdk-version", nil), ("Content-Type", "application/json"),
     ]

@@ -1,23 +1,23 @@
 import Foundation
 
-/// How a project answers, beside what it answers.
+/// How a project answers, regardless of its content.
 public struct SigmaMockBehaviour: Sendable, Hashable {
     /// Answers everything with this status.
     public var status: Int?
-    /// Answers this many requests of each operation with 503, then normally.
+    /// Answers this many requests of each operation with 503 before it recovers.
     public var failFirst = 0
-    /// Waits this long before each answer.
+    /// The delay before each answer, in milliseconds.
     public var delayMilliseconds = 0
-    /// Leaves the body out.
+    /// Omits the body.
     public var emptyBody = false
-    /// Sends only the first half of the body, under the length of that half.
+    /// Sends only the first half of the body, with a matching length.
     public var truncateBody = false
-    /// Closes the connection in place of an answer.
+    /// Closes the connection instead of answering.
     public var dropConnection = false
-    /// Refuses requests that lack a field of the vendor's SDK with 400.
+    /// Rejects requests that lack a field of the vendor's SDK with 400.
     public var requiresFields = true
 
-    /// Creates the normal behaviour.
+    /// Creates the normal behavior.
     public init(
         status: Int? = nil,
         failFirst: Int = 0,
@@ -37,17 +37,17 @@ public struct SigmaMockBehaviour: Sendable, Hashable {
     }
 }
 
-/// One project of the back end: what it serves, and how.
+/// A project of the back end: what it serves, and how.
 struct SigmaMockProject: Sendable {
     var configuration: [UInt8]
     var place = Array(SigmaMock.place.utf8)
     var behaviour = SigmaMockBehaviour()
-    /// How many requests have been failed for the sake of `failFirst`, of each operation.
+    /// The number of requests failed because of `failFirst`, by operation.
     var failed: [String: Int] = [:]
 
     init(configuration: [UInt8]) { self.configuration = configuration }
 
-    /// What to answer to one request, and after how long; counts the failures that were asked for.
+    /// Returns the answer to a request and its delay; counts the failures injected.
     mutating func answer(to operation: String) -> (milliseconds: Int, response: MockResponse) {
         let wait = behaviour.delayMilliseconds
         if failed[operation, default: 0] < behaviour.failFirst {
@@ -62,7 +62,7 @@ struct SigmaMockProject: Sendable {
         return (wait, response)
     }
 
-    /// The project as `/_mock/` tells it.
+    /// The project as reported under `/_mock/`.
     var state: MockJSON {
         .object([
             "config": Self.readable(configuration), "geo": Self.readable(place),
@@ -91,9 +91,9 @@ struct SigmaMockProject: Sendable {
         )
     }
 
-    /// Says what keeps a text from being a `config.json`, or `nil`.
+    /// Returns why a text isn't a valid `config.json`, or `nil` if it is.
     ///
-    /// Only the outermost shape is looked at: the real service also hands out what the SDK then drops.
+    /// Only the outermost structure is checked: the real service also serves records that the SDK then drops.
     static func complaint(about configuration: [UInt8]) -> String? {
         guard let value = MockJSON.parse(configuration) else { return "config.json: not JSON" }
         guard case .object(let root) = value else { return "config.json: expected an object" }
@@ -114,7 +114,7 @@ struct SigmaMockProject: Sendable {
     }
 }
 
-/// What a `PUT` of a project changes.
+/// The changes that a `PUT` makes to a project.
 struct SigmaMockChange {
     let configuration: [UInt8]?
     let place: [UInt8]?

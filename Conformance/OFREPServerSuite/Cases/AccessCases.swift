@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 
 extension ServerCase {
-    /// Who is let in.
+    /// Authentication.
     static let access: [ServerCase] = [
         stranger("access/nobody", "who shows no token is turned away", .none),
         stranger(
@@ -80,7 +80,7 @@ extension ServerCase {
 }
 
 extension ServerProbe {
-    /// The server's token; the case is skipped if it lets everybody in.
+    /// The server's token; skips the case if the server requires none.
     @discardableResult
     func needToken() throws -> Secret {
         guard let token = server.token else { throw skip("the server lets everybody in") }

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ServerCase {
-    /// Bodies.
+    /// Request bodies.
     static let bodies: [ServerCase] =
         refused("not-json", "a body that isn't JSON", Array("flags, please".utf8))
         + refused("cut", "a body that is cut short", Array(#"{"context":{"targetingKey":"a"#.utf8))
@@ -21,7 +21,7 @@ extension ServerCase {
             ServerCase("body/deep", "20,000 levels are refused, and the server lives") { probe in
                 let deep = String(repeating: "[", count: 20_000) + String(repeating: "]", count: 20_000)
                 let reply = try await probe.ask(.saying(#"{"context":{"targetingKey":"a","deep":\#(deep)}}"#))
-                // A server that doesn't look into attributes may take them.
+                // A server that ignores attributes may accept them.
                 probe.expect([200, 400, 413].contains(reply.status), "20,000 levels: \(reply.status)")
                 try await probe.expectAlive()
             },
@@ -86,7 +86,7 @@ extension ServerCase {
 
     private static let chunkedFields = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// A body that can't be read; for all flags and for one.
+    /// A body that can't be parsed; one case for all flags, one for a single flag.
     private static func refused(_ name: String, _ summary: String, _ body: [UInt8]) -> [ServerCase] {
         let codes: Set<String> = ["PARSE_ERROR", "INVALID_CONTEXT", "GENERAL"]
         return [

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ServerCase {
-    /// All flags at once.
+    /// Bulk evaluation.
     static let bulk: [ServerCase] = [
         ServerCase("bulk/answers", "a context is answered with 200 and a list of flags") { probe in
             let reply = try await probe.ask(.all(probe.context))

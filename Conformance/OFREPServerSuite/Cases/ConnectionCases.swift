@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 
 extension ServerCase {
-    /// What a connection carries.
+    /// Reuse of connections.
     static let connections: [ServerCase] = [
         ServerCase("connection/kept", "a connection carries one question after another", writesBytes: true) { probe in
             let asks = [Ask.all(probe.context), .one(Survey.absent, probe.context), .saying("{"), .all(probe.context)]
@@ -13,7 +13,7 @@ extension ServerCase {
             let reply = try await probe.connect { connection in
                 try await connection.send(Ask.all(probe.context).bytes(to: probe.server))
                 let reply = try await connection.reply()
-                // Without a close this would wait until the time is up.
+                // If the server doesn't close, this waits until the time is up.
                 _ = try await connection.rest()
                 return reply
             }
@@ -78,7 +78,7 @@ extension ServerCase {
 }
 
 extension ServerProbe {
-    /// Asks several things on one connection, and gives the statuses.
+    /// Sends several requests on one connection, and returns the statuses.
     func converse(_ asks: [Ask], atOnce: Bool = false) async throws -> [Int] {
         let server = server
         let requests = asks.map { ask in

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ServerCase {
-    /// What a user is, and what is said of them.
+    /// The evaluation context: the targeting key and attributes.
     static let contexts: [ServerCase] =
         [
             taken(
@@ -78,7 +78,7 @@ extension ServerCase {
         }
     }
 
-    /// What a server may answer or refuse; twice, for all flags and for one.
+    /// A context that a server may evaluate or reject; one case for all flags, one for a single flag.
     private static func left(_ name: String, _ summary: String, _ body: String) -> [ServerCase] {
         let codes: Set<String> = ["TARGETING_KEY_MISSING", "INVALID_CONTEXT"]
         return [
@@ -97,7 +97,7 @@ extension ServerCase {
         ]
     }
 
-    /// What no server can make sense of; twice, for all flags and for one.
+    /// A context that every server must reject; one case for all flags, one for a single flag.
     private static func wrong(_ name: String, _ summary: String, _ body: String) -> [ServerCase] {
         let codes: Set<String> = ["INVALID_CONTEXT", "PARSE_ERROR", "TARGETING_KEY_MISSING"]
         return [

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 
 extension ServerCase {
-    /// Requests that two servers in a row could read as different ones: one refusal at most, and the connection ends.
+    /// Request smuggling: for an ambiguous request, the server sends at most one rejection and closes the connection.
     static let framing: [ServerCase] = [
         framed("no-host", "a request names a host", [400]) { probe in
             whole(probe).replacing("Host: \(probe.server.address.authority)\r\n", with: "")
@@ -60,12 +60,12 @@ extension ServerCase {
         },
     ]
 
-    /// A request in what follows one whose end is in doubt; it may not be answered.
+    /// A request hidden behind one whose end is ambiguous; it must not be answered.
     private static func inner(_ probe: ServerProbe) -> String {
         String(decoding: Ask.all(probe.context).bytes(to: probe.server), as: UTF8.self)
     }
 
-    /// A good request with more fields: whoever takes them answers 200.
+    /// A valid request with additional fields; a server that accepts them answers 200.
     private static func whole(_ probe: ServerProbe, _ fields: String = "") -> String {
         let body = String(decoding: Ask.body(probe.context), as: UTF8.self)
         let own = "Connection: close\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ServerCase {
-    /// Keys in the path: two clients write them in two ways.
+    /// Keys in the path, which two clients encode differently.
     static let keys: [ServerCase] =
         spellings + [
             echo("keys/absent-slash", "a slash as it is belongs to the key", "no/such", "no/such"),
@@ -47,7 +47,7 @@ extension ServerCase {
         },
     ]
 
-    /// A flag that is there, by a spelling of its key.
+    /// An existing flag, by a spelling of its key.
     private static func spelt(
         _ name: String,
         _ summary: String,
@@ -63,7 +63,7 @@ extension ServerCase {
         }
     }
 
-    /// A flag that isn't there: the refusal names the key as it was meant.
+    /// A missing flag: the rejection names the decoded key.
     private static func echo(_ name: String, _ summary: String, _ spelling: String, _ key: String) -> ServerCase {
         ServerCase(name, summary) { probe in
             let reply = try await probe.ask(.one(spelling, probe.context))
@@ -71,7 +71,7 @@ extension ServerCase {
         }
     }
 
-    /// A key that can't be one.
+    /// An invalid key.
     private static func odd(_ name: String, _ summary: String, _ spelling: String) -> ServerCase {
         ServerCase(name, summary) { probe in
             let reply = try await probe.ask(.one(spelling, probe.context))

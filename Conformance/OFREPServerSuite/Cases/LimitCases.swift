@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 
 extension ServerCase {
-    /// What is too much.
+    /// Size and rate limits.
     static let limits: [ServerCase] = [
         ServerCase("limits/patience", "who asks too often is told how long to wait, in whole seconds") { probe in
             guard let token = probe.declaration.exhaustedToken else {
@@ -36,14 +36,14 @@ extension ServerCase {
             guard probe.declaration.tooManyBodyBytes != nil else {
                 throw probe.skip("nobody has said how many bytes of a body are too many")
             }
-            // Nothing of it is sent: a server that waits for it would wait until its time is up.
+            // The body is never sent: a server that waits for it would wait until its time is up.
             let heard = try await probe.say(probe.head("POST", Ask.flags, "Content-Length: 99999999999\r\n\r\n"))
             probe.expectStatus(of: heard, [400, 413], to: "99,999,999,999 bytes")
             try await probe.expectAlive()
         },
     ]
 
-    /// How it ends; behind these the server is gone.
+    /// Shutdown; the server is unavailable afterwards.
     static let shutdown: [ServerCase] = [
         ServerCase("shutdown/under-way", "a question under way is answered, and is the last", writesBytes: true) {
             probe in
@@ -54,7 +54,7 @@ extension ServerCase {
             let fields = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
             let reply = try await probe.connect { connection in
                 try await connection.send(probe.head("POST", Ask.flags, fields) + body.dropLast())
-                // A whole question on another connection says that the first has arrived.
+                // A complete request on another connection shows that the first one has arrived.
                 try await probe.expectAlive()
                 try await shutDown.fire()
                 try await connection.send(String(body.suffix(1)))

@@ -11,7 +11,7 @@ extension FlagItem {
         "STATIC", "DEFAULT", "TARGETING_MATCH", "SPLIT", "CACHED", "DISABLED", "STALE", "UNKNOWN",
     ]
 
-    /// Whether metadata are absent, or an object of texts, numbers and Booleans.
+    /// Whether the metadata is absent, or an object of strings, numbers and Booleans.
     static func isFlat(_ metadata: FlagValue?) -> Bool {
         guard let metadata else { return true }
         guard case .object(let members) = metadata else { return false }
@@ -25,7 +25,7 @@ extension FlagItem {
 }
 
 extension Reply {
-    /// How many items there are, whatever they are.
+    /// The number of items, valid or not.
     var flagCount: Int {
         if case .array(let items)? = members["flags"] { items.count } else { -1 }
     }
@@ -34,7 +34,7 @@ extension Reply {
     var byKey: [String: FlagItem] { Dictionary(items.map { ($0.key, $0) }, uniquingKeysWith: { $1 }) }
 }
 
-/// JSON as a text.
+/// Formats JSON as text.
 enum AnyJSON {
     static func text(_ value: FlagValue) -> String {
         (try? JSON.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
@@ -42,19 +42,19 @@ enum AnyJSON {
 }
 
 extension ServerProbe {
-    /// The flags, failing ones too; the case is skipped if there are none.
+    /// The flags, including failed ones; skips the case if there are none.
     func someItems() throws -> [FlagItem] {
         guard !survey.items.isEmpty else { throw skip("the server has no flags for this context") }
         return survey.items
     }
 
-    /// The flags that don't fail.
+    /// The flags that didn't fail.
     func goodItems() throws -> [FlagItem] {
         guard !survey.good.isEmpty else { throw skip("the server has no flags for this context") }
         return survey.good
     }
 
-    /// A flag that doesn't fail and has a value.
+    /// A flag that didn't fail and has a value.
     func someFlag(where isMeant: (FlagItem) -> Bool = { _ in true }, _ otherwise: String = "with a value") throws
         -> FlagItem
     {
@@ -72,14 +72,14 @@ extension ServerProbe {
         )
     }
 
-    /// Looks at a refusal: the status, and a body that clients can read.
+    /// Expects a rejection: a status, and a body that clients can parse.
     ///
     /// - Parameters:
     ///   - reply: The answer.
-    ///   - statuses: The statuses that will do.
-    ///   - codes: The codes that may stand in it; any of the protocol's if none is named.
-    ///   - key: The flag that was asked for; `nil` for all.
-    ///   - question: What was asked, for people.
+    ///   - statuses: The accepted statuses.
+    ///   - codes: The accepted codes; any of the protocol's if empty.
+    ///   - key: The requested flag; `nil` for all.
+    ///   - question: The request, for messages.
     func expectRefusal(
         _ reply: Reply,
         _ statuses: Set<Int> = [400],
@@ -106,7 +106,7 @@ extension ServerProbe {
         )
     }
 
-    /// Looks at an answer where the protocol lets a server evaluate, or refuse with one of some codes.
+    /// Expects an evaluation or, where the protocol allows it, a rejection with one of some codes.
     func expectAnswer(_ reply: Reply, orRefusal codes: Set<String>, key: String? = nil, to question: String) {
         if reply.status == 200 {
             expect(reply.json != nil, "\(question): 200 without JSON")
@@ -115,7 +115,7 @@ extension ServerProbe {
         }
     }
 
-    /// Whether the server still answers.
+    /// Expects that the server still answers.
     func expectAlive() async throws {
         let reply = try await ask(.all(context))
         expect(reply, is: 200, to: "all flags, afterwards")

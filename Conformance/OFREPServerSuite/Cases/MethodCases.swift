@@ -36,7 +36,7 @@ extension ServerCase {
 }
 
 extension ServerProbe {
-    /// Looks at the first line of what a server said on a connection that it then closed.
+    /// Checks the status line of an answer on a connection that the server then closed.
     func expectStatus(of heard: String, _ statuses: Set<Int>, mayBeSilent: Bool = false, to question: String) {
         if heard.isEmpty {
             expect(mayBeSilent, "\(question): the connection was closed without a word")

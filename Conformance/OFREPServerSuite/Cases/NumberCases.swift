@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ServerCase {
-    /// Types on the wire: clients refuse one for another.
+    /// Number types on the wire: clients reject the wrong one.
     static let numbers: [ServerCase] =
         [
             typed("numbers/floats", "a float is written with a fraction", .float) { value in

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ServerCase {
-    /// One flag.
+    /// Single-flag evaluation.
     static let single: [ServerCase] = [
         ServerCase("single/answers", "a flag is answered with 200, its key and its value") { probe in
             let flag = try probe.someFlag()

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 
 extension ServerCase {
-    /// Server-sent events that say when to ask again.
+    /// Server-sent events that tell clients when to evaluate again.
     static let streams: [ServerCase] = [
         ServerCase("streams/named", "each stream has a type and one address", features: [.eventStreams]) { probe in
             for stream in probe.survey.streams {
@@ -126,7 +126,7 @@ extension ServerCase {
 }
 
 extension ServerProbe {
-    /// The path of the first stream that stands on the server itself.
+    /// The path of the first stream on the server itself.
     func streamPath() throws -> String {
         for case .object(let members) in survey.streams where members["type"] == "sse" {
             if case .object(let endpoint)? = members["endpoint"], endpoint["origin"] == nil,
@@ -140,7 +140,7 @@ extension ServerProbe {
         throw skip("its streams stand on another server")
     }
 
-    /// Opens the stream.
+    /// Opens the event stream.
     func listen<Value: Sendable>(
         _ fields: String = "",
         _ body: (Connection) async throws -> Value
@@ -156,12 +156,12 @@ extension ServerProbe {
     }
 }
 
-/// One server-sent event.
+/// A server-sent event.
 struct ServerSentEvent {
     var name: String?
     var data: String?
 
-    /// Reads the events of a text, whatever stands before the first.
+    /// Parses the events in a text, ignoring anything before the first.
     static func read(_ text: String) -> [ServerSentEvent] {
         var events: [ServerSentEvent] = []
         var event = ServerSentEvent()

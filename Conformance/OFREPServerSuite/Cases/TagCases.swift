@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ServerCase {
-    /// `ETag` and 304: never wrong, and never needless.
+    /// `ETag` and 304: never wrong, and never omitted.
     static let tags: [ServerCase] =
         [
             ServerCase("tags/form", "a tag has quotes, and perhaps W/ before them", features: [.entityTags]) { probe in
@@ -153,7 +153,7 @@ extension ServerCase {
 }
 
 extension ServerProbe {
-    /// The tag of the answer to the usual context.
+    /// The tag of the answer for the default context.
     func tag() async throws -> String {
         guard let tag = try await ask(.all(context)).field("ETag") else {
             throw Trouble.ended("an answer has no tag where an earlier one had")
@@ -163,6 +163,6 @@ extension ServerProbe {
 }
 
 extension String {
-    /// A tag without the mark of a weak one.
+    /// The tag without the prefix of weak tags.
     var strong: String { hasPrefix("W/") ? String(dropFirst(2)) : self }
 }

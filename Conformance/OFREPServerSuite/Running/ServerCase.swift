@@ -1,15 +1,15 @@
-/// One thing that a server must do, tried over the wire.
+/// A requirement for servers, tested over the wire.
 ///
-/// Where the protocol leaves something open, a case asks for no more than that a client can go on: any refusal that the protocol
-/// knows will do. What no client could read is never left open.
+/// Where the protocol leaves something open, a case accepts whatever lets a client go on, such as any rejection that
+/// the protocol defines. It never accepts what no client could parse.
 public struct ServerCase: Sendable {
-    /// The name: chapter, slash, case.
+    /// The name, as `chapter/case`.
     public let name: String
-    /// What it shows, in a sentence.
+    /// What it verifies, in a sentence.
     public let summary: String
     /// The optional features that it is about.
     public let features: Set<ServerFeature>
-    /// Whether it writes bytes of its own, which can't be done over TLS.
+    /// Whether it writes raw bytes, which can't be done over TLS.
     public let writesBytes: Bool
     let run: @Sendable (ServerProbe) async throws -> Void
 
@@ -27,12 +27,12 @@ public struct ServerCase: Sendable {
         self.run = run
     }
 
-    /// Every case, in order; the last ones end the server if it can be asked to.
+    /// Every case, in order; the last ones shut the server down if there is a way to.
     public static let all: [ServerCase] =
         bulk + single + keys + contexts + bodies + access + tags + numbers + streams + methods + connections + framing
         + limits + shutdown
 
-    /// Whether a name is meant by a pattern, in which `*` stands for any text.
+    /// Whether a name matches a pattern, in which `*` matches any text.
     public func matches(_ pattern: String) -> Bool {
         let parts = pattern.split(separator: "*", omittingEmptySubsequences: false)
         guard parts.count > 1 else { return name == pattern }

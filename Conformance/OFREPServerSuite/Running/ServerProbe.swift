@@ -3,9 +3,9 @@ import Experimentation
 import HTTPTypes
 import Synchronization
 
-/// What a case has in its hands: the server, what was found out about it, and a place for what isn't as it should be.
+/// The tools of a case: the server, what the survey found, and the failures.
 final class ServerProbe: Sendable {
-    /// A case that has nothing to see, and why.
+    /// Thrown when a case doesn't apply, with the reason.
     struct Skipped: Error {
         let reason: String
     }
@@ -33,12 +33,12 @@ final class ServerProbe: Sendable {
     var declaration: ServerDeclaration { server.declaration }
     var failures: [String] { state.withLock { $0.failures } }
     var exchanges: [String] { state.withLock { $0.exchanges } }
-    /// Whether nothing was looked at.
+    /// Whether no expectation was checked.
     var isIdle: Bool { state.withLock { $0.expectations == 0 } }
 
     // MARK: Asking
 
-    /// Asks on a connection of its own.
+    /// Sends a request on a connection of its own.
     @discardableResult
     func ask(_ ask: Ask) async throws -> Reply {
         let reply = server.takesBytes ? try await askInBytes(ask) : try await askByTransport(ask)
@@ -77,12 +77,12 @@ final class ServerProbe: Sendable {
         }
     }
 
-    /// Speaks on a connection in bytes.
+    /// Opens a connection for raw bytes.
     func connect<Value: Sendable>(_ body: (Connection) async throws -> Value) async throws -> Value {
         try await Connection.open(to: server, within: time, body)
     }
 
-    /// Sends a text on a connection of its own, and gives everything that comes until the server closes.
+    /// Sends a text on a connection of its own, and returns everything received until the server closes.
     func say(_ text: String) async throws -> String {
         let heard = try await connect { connection in
             try await connection.send(text)
@@ -92,7 +92,7 @@ final class ServerProbe: Sendable {
         return heard
     }
 
-    /// The first lines of a request that is written by hand: line, host and token.
+    /// The first lines of a hand-written request: request line, host and token.
     func head(_ method: String = "POST", _ path: String = Ask.flags, _ more: String = "") -> String {
         let access = Ask().accessFields(of: server).map { "\($0.name): \($0.value)\r\n" }.joined()
         return
@@ -101,7 +101,7 @@ final class ServerProbe: Sendable {
 
     // MARK: Expecting
 
-    /// Notes that something isn't as it should be, unless it is.
+    /// Notes a failure unless a condition is met.
     @discardableResult
     func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) -> Bool {
         state.withLock { $0.expectations += 1 }
@@ -109,7 +109,7 @@ final class ServerProbe: Sendable {
         return condition
     }
 
-    /// Notes that something isn't as it should be.
+    /// Notes a failure.
     func fail(_ failure: String) {
         state.withLock { state in
             state.expectations += 1
@@ -117,10 +117,10 @@ final class ServerProbe: Sendable {
         }
     }
 
-    /// Ends the case: it has nothing to see with this server.
+    /// Creates the error that ends a case which doesn't apply to this server.
     func skip(_ reason: String) -> Skipped { Skipped(reason: reason) }
 
-    /// Looks at a status.
+    /// Expects a status.
     @discardableResult
     func expect(_ reply: Reply, is statuses: Int..., to question: String) -> Bool {
         let expected = statuses.map { String($0) }.joined(separator: " or ")

@@ -2,18 +2,18 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// What came of a run: every case with one server.
+/// The results of a run: every case with one server.
 public struct ServerReport: Sendable, Hashable {
-    /// What came of one case.
+    /// The outcome of a case.
     public enum Outcome: Sendable, Hashable {
-        /// It is as it must be.
+        /// The requirement is met.
         case passed
-        /// It isn't, for these reasons.
+        /// It isn't met, for these reasons.
         case failed([String])
-        /// There was nothing to see, for this reason.
+        /// The case doesn't apply, for this reason.
         case skipped(String)
 
-        /// The outcome in one word.
+        /// The outcome as a word.
         public var word: String {
             switch self {
             case .passed: "passed"
@@ -23,20 +23,20 @@ public struct ServerReport: Sendable, Hashable {
         }
     }
 
-    /// One case's part.
+    /// The result of a case.
     public struct Result: Sendable, Hashable {
         /// The case's name.
         public var name: String
-        /// What the case shows.
+        /// What the case verifies.
         public var summary: String
-        /// What came of it.
+        /// The outcome.
         public var outcome: Outcome
-        /// How long it took.
+        /// The duration.
         public var duration: Duration
-        /// What went over the wire, tokens taken out; empty unless it failed.
+        /// The exchanges, without tokens; empty unless it failed.
         public var exchanges: [String]
 
-        /// Creates a case's part.
+        /// Creates a result.
         public init(name: String, summary: String, outcome: Outcome, duration: Duration, exchanges: [String] = []) {
             self.name = name
             self.summary = summary
@@ -57,7 +57,7 @@ public struct ServerReport: Sendable, Hashable {
 
     /// The server's name.
     public var server: String
-    /// The cases' parts, in their order.
+    /// The results, in the order of the cases.
     public var results: [Result]
 
     /// Creates a report.
@@ -66,7 +66,7 @@ public struct ServerReport: Sendable, Hashable {
         self.results = results
     }
 
-    /// Whether no case failed and one at least passed.
+    /// Whether no case failed and at least one passed.
     public var isSuccess: Bool {
         failed.isEmpty && results.contains { $0.outcome == .passed }
     }
@@ -78,7 +78,7 @@ public struct ServerReport: Sendable, Hashable {
 }
 
 extension ServerReport {
-    /// The report for people: one line a case, and what happened where one failed.
+    /// The report as text: a line per case, and the exchanges of failed ones.
     public func text() -> String {
         let counts = ["passed", "failed", "skipped"].map { "\(count($0)) \($0)" }.joined(separator: ", ")
         var lines = ["\(server.onOneLine): \(counts)"]
@@ -93,9 +93,9 @@ extension ServerReport {
         return lines.joined(separator: "\n")
     }
 
-    /// The report as a document, as `docs/schemas/ofrep-server-report.schema.json` describes it.
+    /// The report as a document, described by `docs/schemas/ofrep-server-report.schema.json`.
     ///
-    /// - Parameter timings: Whether to say how long each case took.
+    /// - Parameter timings: Whether to include the duration of each case.
     /// - Returns: The document.
     public func document(timings: Bool = true) -> FlagValue {
         let words = ["passed", "failed", "skipped"].map { ($0, FlagValue.int(count($0))) }
@@ -126,7 +126,7 @@ extension ServerReport {
         return Array(try encoder.encode(document(timings: timings)))
     }
 
-    /// The report as JUnit's XML.
+    /// The report as JUnit XML.
     public func junit() -> String {
         let name = server.escaped
         let counts =

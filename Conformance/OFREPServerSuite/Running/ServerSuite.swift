@@ -3,12 +3,12 @@ import Experimentation
 
 /// Runs cases against a server, one after another.
 public struct ServerSuite: Sendable {
-    /// How long one connection may take.
+    /// The time limit of a connection.
     public var time: Duration
 
     /// Creates a suite.
     ///
-    /// - Parameter time: How long one connection may take.
+    /// - Parameter time: The time limit of a connection.
     public init(time: Duration = .seconds(10)) { self.time = time }
 
     /// Runs cases against a server.
@@ -16,9 +16,9 @@ public struct ServerSuite: Sendable {
     /// - Parameters:
     ///   - cases: The cases.
     ///   - server: The server.
-    ///   - progress: Told of each result as it comes.
-    /// - Returns: What came of each case, in their order.
-    /// - Throws: `ErrorCode.transport` if nobody answers at the address.
+    ///   - progress: Receives each result as soon as it is available.
+    /// - Returns: The results, in the order of the cases.
+    /// - Throws: `ErrorCode.transport` if no server answers at the address.
     public func run(
         _ cases: [ServerCase] = ServerCase.all,
         against server: OFREPServer,
@@ -65,7 +65,7 @@ public struct ServerSuite: Sendable {
         return probe.failures.isEmpty ? (.passed, []) : (.failed(probe.failures), probe.exchanges)
     }
 
-    /// What can be said of a case without trying it.
+    /// The outcome of a case that is known without running it; `nil` otherwise.
     private func judge(_ serverCase: ServerCase, _ server: OFREPServer, _ survey: Survey) -> ServerReport.Outcome? {
         if serverCase.writesBytes, !server.takesBytes {
             return .skipped("over TLS no bytes of one's own can be written")

@@ -1,20 +1,20 @@
 import AdapterKit
 import Experimentation
 
-/// What was found out about a server before the first case.
+/// What is known of a server before the first case.
 struct Survey: Sendable {
-    /// The flags that the server gives for the context.
+    /// The flags that the server returns for the context.
     var items: [FlagItem] = []
     /// The raw bulk answer.
     var bulk: Reply?
-    /// What was seen of optional features.
+    /// The optional features that were detected.
     var features: Set<ServerFeature> = []
 
-    /// The flags that are no failures.
+    /// The flags that didn't fail.
     var good: [FlagItem] { items.filter { !$0.isFailure && !$0.key.isEmpty } }
     /// The tag of the bulk answer.
     var tag: String? { bulk?.field("ETag") }
-    /// The paths of the event streams, as they stand in the bulk answer.
+    /// The paths of the event streams, as given in the bulk answer.
     var streams: [FlagValue] {
         guard case .array(let streams)? = bulk?.members["eventStreams"] else { return [] }
         return streams
@@ -23,9 +23,9 @@ struct Survey: Sendable {
     /// A key that no flag has.
     static let absent = "no-such-flag-7f3a"
 
-    /// Asks a server for what can be found out.
+    /// Surveys a server.
     ///
-    /// - Throws: ``Trouble``, if nobody answers.
+    /// - Throws: ``Trouble``, if it doesn't answer.
     static func of(_ server: OFREPServer, time: Duration, transport: any HTTPTransport) async throws -> Survey {
         var survey = Survey()
         let probe = ServerProbe(server, survey: survey, time: time, transport: transport)

@@ -1,24 +1,24 @@
 import AdapterKit
 import Experimentation
 
-/// A server to be tried: where it listens, what opens it, and what is said of it.
+/// A server to test: its address, its token, and what is declared about it.
 public struct OFREPServer: Sendable {
     /// The name in reports.
     public var name: String
-    /// The address: whatever comes before `/ofrep`.
+    /// The address: everything before `/ofrep`.
     public var address: Endpoint
-    /// The bearer token; `nil` for a server that lets everybody in.
+    /// The bearer token; `nil` for a server that requires none.
     public var token: Secret?
-    /// What the server has, as whoever runs it says.
+    /// What its operator declares about it.
     public var declaration: ServerDeclaration
 
-    /// Creates a server to be tried.
+    /// Creates a server to test.
     ///
     /// - Parameters:
-    ///   - address: The address: whatever comes before `/ofrep`. Over `https` cases that write bytes of their own are skipped.
-    ///   - token: The bearer token; `nil` for a server that lets everybody in.
-    ///   - name: The name in reports; the address unless named.
-    ///   - declaration: What the server has; found out as far as it can be where nothing is said.
+    ///   - address: The address: everything before `/ofrep`. With `https`, cases that write raw bytes are skipped.
+    ///   - token: The bearer token; `nil` for a server that requires none.
+    ///   - name: The name in reports; the address by default.
+    ///   - declaration: What its operator declares; anything missing is detected as far as possible.
     public init(
         _ address: Endpoint,
         token: Secret? = nil,
@@ -31,7 +31,7 @@ public struct OFREPServer: Sendable {
         self.declaration = declaration
     }
 
-    /// Whether bytes can be written to it as they are.
+    /// Whether raw bytes can be sent to it.
     var takesBytes: Bool { address.scheme == "http" }
 
     /// The host and port to connect to.

@@ -5,7 +5,7 @@ import HTTPTypes
 extension ServerDeclaration {
     /// Reads a declaration from a file's settings.
     ///
-    /// - Parameter settings: The settings, as `docs/schemas/ofrep-server.schema.json` has them.
+    /// - Parameter settings: The settings, described by `docs/schemas/ofrep-server.schema.json`.
     /// - Throws: `ErrorCode.configuration`, naming file and key.
     public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         self.init()
@@ -41,7 +41,7 @@ extension ServerDeclaration {
 }
 
 extension ServerDeclaration.Trigger {
-    /// A trigger that is a `POST` without a body to an address.
+    /// Creates a trigger that sends a `POST` without a body to an address.
     fileprivate init?(reading settings: inout SettingsReader, _ key: String) throws(ExperimentationError) {
         guard let endpoint = try settings.optionalEndpoint(key) else { return nil }
         self.init {

@@ -1,15 +1,15 @@
 import AdapterKit
 import Experimentation
 
-/// What a server has, as whoever runs it says: what can't be found out by asking.
+/// What a server's operator declares about it because it can't be detected.
 ///
-/// Everything may be left out; cases that need it are skipped with the reason.
+/// Everything is optional; cases that need a missing declaration are skipped with the reason.
 public struct ServerDeclaration: Sendable {
-    /// The type of a flag, which the wire doesn't tell.
+    /// The type of a flag, which the wire doesn't carry.
     public enum DeclaredType: String, Sendable, Hashable, CaseIterable {
         /// `true` or `false`.
         case boolean
-        /// A text.
+        /// A string.
         case string
         /// A number that is written without a fraction.
         case integer
@@ -27,23 +27,23 @@ public struct ServerDeclaration: Sendable {
         public init(_ fire: @escaping @Sendable () async throws -> Void) { self.fire = fire }
     }
 
-    /// The features that it must show; `nil` to find out, and to skip what isn't there.
+    /// The features that it must have; `nil` to detect them and skip the missing ones.
     public var features: Set<ServerFeature>?
-    /// The context that is asked with; a targeting key alone unless named.
+    /// The context of requests; by default only a targeting key.
     public var context: [String: FlagValue] = ["targetingKey": "suite-user"]
-    /// Attributes that make another bulk answer for the same targeting key.
+    /// Attributes that change the bulk answer for the same targeting key.
     public var otherAttributes: [String: FlagValue] = [:]
-    /// The types of flags.
+    /// The types of flags, by key.
     public var types: [String: DeclaredType] = [:]
-    /// A token of somebody who sees other flags.
+    /// The token of a client that sees other flags.
     public var otherToken: Secret?
-    /// A token that has used up what it may ask.
+    /// A token whose rate limit is exhausted.
     public var exhaustedToken: Secret?
-    /// The bytes of a body that are too many.
+    /// A body size, in bytes, that exceeds the server's limit.
     public var tooManyBodyBytes: Int?
-    /// Has the server tell its event streams of a change.
+    /// Makes the server announce a change on its event streams.
     public var change: Trigger?
-    /// Has the server end in order; the last case uses it.
+    /// Makes the server shut down gracefully; used by the last case.
     public var shutDown: Trigger?
 
     /// Creates an empty declaration.

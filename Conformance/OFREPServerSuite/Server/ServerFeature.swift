@@ -1,9 +1,9 @@
-/// What a server may have or not without breaking the protocol.
+/// An optional feature of the protocol.
 public enum ServerFeature: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Bulk answers have an `ETag`, and 304 follows from it.
+    /// Bulk answers have an `ETag`, and the server answers 304.
     case entityTags
-    /// Bulk answers name an event stream.
+    /// Bulk answers offer an event stream.
     case eventStreams
-    /// `X-API-Key` opens it as well.
+    /// The server also accepts the token in `X-API-Key`.
     case apiKeys
 }

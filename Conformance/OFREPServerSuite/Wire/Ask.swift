@@ -1,13 +1,13 @@
 import AdapterKit
 import Experimentation
 
-/// A request, as a case says it.
+/// A request of a case.
 struct Ask: Sendable {
-    /// What opens the server.
+    /// How a request authenticates.
     enum Access: Sendable {
         /// The server's own token, if it has one.
         case usual
-        /// Nothing.
+        /// Without a token.
         case none
         /// This value of `Authorization`.
         case authorization(Secret)
@@ -18,15 +18,15 @@ struct Ask: Sendable {
     static let flags = "/ofrep/v1/evaluate/flags"
 
     var method = "POST"
-    /// The path below the server's address, encoded as it is to be sent, and perhaps a query.
+    /// The path below the server's address with an optional query, encoded as sent.
     var path = Self.flags
     var fields: [(name: String, value: String)] = []
     var body: [UInt8] = []
     var access = Access.usual
-    /// Whether the connection is to end with the answer.
+    /// Whether the connection closes after the answer.
     var closes = true
 
-    /// All flags for a context.
+    /// Requests all flags for a context.
     static func all(_ context: [String: FlagValue], ifNoneMatch: String? = nil, query: String = "") -> Ask {
         var ask = Ask(path: flags + query, body: body(context))
         ask.fields = [("Content-Type", "application/json")]
@@ -34,10 +34,10 @@ struct Ask: Sendable {
         return ask
     }
 
-    /// One flag for a context.
+    /// Requests one flag for a context.
     ///
     /// - Parameters:
-    ///   - key: The key, encoded as it is to be sent.
+    ///   - key: The key, encoded as sent.
     ///   - context: The context.
     /// - Returns: The request.
     static func one(_ key: String, _ context: [String: FlagValue]) -> Ask {
@@ -46,20 +46,20 @@ struct Ask: Sendable {
         return ask
     }
 
-    /// A body as it is.
+    /// Sends a body verbatim.
     static func saying(_ body: String, to path: String = Self.flags) -> Ask { saying(Array(body.utf8), to: path) }
 
-    /// A body as it is.
+    /// Sends a body verbatim.
     static func saying(_ body: [UInt8], to path: String = Self.flags) -> Ask {
         Ask(path: path, fields: [("Content-Type", "application/json")], body: body)
     }
 
-    /// The body of an evaluation.
+    /// The body of an evaluation request.
     static func body(_ context: [String: FlagValue]) -> [UInt8] {
         (try? JSON.encode(["context": .object(context)])) ?? []
     }
 
-    /// A key, every byte of it encoded that isn't a letter, a digit or one of `-._~`.
+    /// Percent-encodes a key, except letters, digits and `-._~`.
     static func encoded(_ key: String) -> String {
         let digits = Array("0123456789ABCDEF")
         return key.utf8.reduce(into: "") { text, byte in
@@ -76,7 +76,7 @@ struct Ask: Sendable {
 }
 
 extension Ask {
-    /// The fields that open a server.
+    /// The header fields that authenticate at a server.
     func accessFields(of server: OFREPServer) -> [(name: String, value: String)] {
         switch access {
         case .usual: server.token.map { [("Authorization", "Bearer \($0.reveal())")] } ?? []
@@ -86,7 +86,7 @@ extension Ask {
         }
     }
 
-    /// The request as bytes of HTTP/1.1.
+    /// The request encoded in HTTP/1.1.
     func bytes(to server: OFREPServer) -> [UInt8] {
         var lines = ["\(method) \(server.address.path)\(path) HTTP/1.1", "Host: \(server.address.authority)"]
         if closes { lines.append("Connection: close") }

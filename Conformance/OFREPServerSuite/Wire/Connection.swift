@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// One connection to a server, in bytes: a case can say on it what no client would.
+/// A raw connection to a server, for bytes that no client would send.
 final class Connection {
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
@@ -11,7 +11,7 @@ final class Connection {
     /// Whether the server has closed it.
     private(set) var isEnded = false
 
-    /// Closes a connection whose time is up.
+    /// Closes a connection when its time is up.
     private final class Alarm: Sendable {
         private let state = Mutex<(hasRung: Bool, scheduled: Scheduled<Void>?)>((false, nil))
         private let channel: any Channel
@@ -44,7 +44,7 @@ final class Connection {
         self.alarm = alarm
     }
 
-    /// Opens a connection for as long as `body` takes, but for no longer than its time.
+    /// Opens a connection for the duration of `body`, limited by its time.
     ///
     /// - Throws: ``Trouble``, and what `body` throws.
     static func open<Value: Sendable>(
@@ -76,12 +76,12 @@ final class Connection {
         }
     }
 
-    /// Sends bytes; a server that has closed already isn't told.
+    /// Sends bytes; does nothing if the server has already closed the connection.
     func send(_ bytes: [UInt8]) async throws {
         do { try await outbound.write(ByteBuffer(bytes: bytes)) } catch is CancellationError {
             throw CancellationError()
         } catch {
-            // What it said before it closed can still be read.
+            // Anything sent before the close can still be read.
         }
     }
 
@@ -99,7 +99,7 @@ final class Connection {
         }
     }
 
-    /// Waits for the head of the next answer; its body stays.
+    /// Waits for the head of the next answer; leaves its body unread.
     func head() async throws -> Reply? {
         while true {
             if let (reply, _) = try reader.head() { return reply }
@@ -107,7 +107,7 @@ final class Connection {
         }
     }
 
-    /// Waits until what has come holds a text.
+    /// Waits until the received text contains another text.
     func waitFor(_ text: String) async throws -> String {
         while true {
             let now = String(decoding: reader.bytes, as: UTF8.self)
@@ -116,13 +116,13 @@ final class Connection {
         }
     }
 
-    /// What comes until the server closes.
+    /// Returns everything received until the server closes.
     func rest() async throws -> String {
         while try await readMore() {}
         return String(decoding: reader.bytes, as: UTF8.self)
     }
 
-    /// Whether it stays open for a while.
+    /// Whether it stays open for a time.
     func staysOpen(for time: Duration) async throws -> Bool {
         alarm.set(time)
         do { while try await readMore() {} } catch Trouble.timeIsUp { return true }
@@ -137,7 +137,7 @@ final class Connection {
                 return true
             }
         } catch is IOError {
-            // A reset ends it as a close does.
+            // A reset ends the connection like a close.
         }
         if alarm.hasRung { throw Trouble.timeIsUp }
         try Task.checkCancellation()
@@ -146,7 +146,7 @@ final class Connection {
     }
 }
 
-/// What a connection came to.
+/// What went wrong on a connection.
 enum Trouble: Error, Equatable, CustomStringConvertible {
     case unreachable(String)
     case timeIsUp

@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// An answer, as it came.
+/// An answer as received.
 struct Reply: Sendable, Equatable {
     var status: Int
     var fields: [Field] = []
@@ -12,16 +12,16 @@ struct Reply: Sendable, Equatable {
         var value: String
     }
 
-    /// The first value of a field, whatever the case of its name.
+    /// The first value of a field, ignoring the case of its name.
     func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
     /// The body as text.
     var text: String { String(decoding: body, as: UTF8.self) }
-    /// The body as JSON; `nil` if it isn't.
+    /// The body as JSON; `nil` if it is invalid.
     var json: FlagValue? { try? JSON.parse(body) }
-    /// The members of the body; empty if it is no object.
+    /// The members of the body; empty if it isn't an object.
     var members: [String: FlagValue] {
         if case .object(let members)? = json { members } else { [:] }
     }
@@ -30,12 +30,12 @@ struct Reply: Sendable, Equatable {
         guard case .array(let items)? = members["flags"] else { return [] }
         return items.compactMap(FlagItem.init)
     }
-    /// Whether the body is said to be JSON.
+    /// Whether the content type is JSON.
     var isJSON: Bool {
         guard let type = field("Content-Type")?.lowercased().split(separator: ";").first else { return false }
         return type.hasPrefix("application/") && type.trimmedSuffix.hasSuffix("json")
     }
-    /// Whether the connection ends with it.
+    /// Whether the connection closes after it.
     var closes: Bool { field("Connection")?.lowercased().contains("close") == true }
 }
 
@@ -47,7 +47,7 @@ extension Substring {
     }
 }
 
-/// One flag of an answer.
+/// A flag of an answer.
 struct FlagItem: Sendable, Equatable {
     let members: [String: FlagValue]
 

@@ -1,6 +1,6 @@
-/// Takes answers of HTTP/1.1 out of bytes, strictly: what it refuses, some client refuses.
+/// A strict parser of HTTP/1.1 answers: whatever it rejects, some client rejects.
 struct ReplyReader {
-    /// How an answer isn't one.
+    /// Why an answer is malformed.
     struct Malformed: Error, CustomStringConvertible {
         let description: String
     }
@@ -9,10 +9,10 @@ struct ReplyReader {
 
     mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 
-    /// The next answer; `nil` if there isn't all of it yet.
+    /// Parses the next answer; `nil` if it is incomplete.
     ///
     /// - Parameters:
-    ///   - method: The method that it answers.
+    ///   - method: The method of the request.
     ///   - isAtEnd: Whether nothing follows.
     /// - Returns: The answer.
     /// - Throws: ``Malformed``.
@@ -43,7 +43,7 @@ struct ReplyReader {
         return complete
     }
 
-    /// The head of the next answer, once it is there; the answer stays.
+    /// Parses the head of the next answer without consuming it; `nil` if it is incomplete.
     mutating func head() throws(Malformed) -> (Reply, Int)? {
         guard let end = Self.index(of: Array("\r\n\r\n".utf8), in: bytes[...]) else { return nil }
         var lines = String(decoding: bytes[..<end], as: UTF8.self).split(

@@ -10,7 +10,7 @@ extension EvergageSubject {
             of: EvergageMock.self,
             [
                 .tracking: .documented, .commerce: .documented, .campaigns: .documented, .controlGroups: .documented,
-                // That the vendor heeds the header field is this project's reading.
+                // That the vendor honors the header field is this project's inference.
                 .eventIDs: .inferred,
             ],
             fixtures: [

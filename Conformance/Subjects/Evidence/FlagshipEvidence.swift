@@ -11,7 +11,7 @@ extension FlagshipSubject {
             [
                 .flags: .documented, .objectFlags: .documented, .flagMetadata: .read, .targeting: .documented,
                 .localEvaluation: .read, .offlineStart: .read, .experiments: .documented,
-                // Asked, the server remembers; in the other mode the SDK does.
+                // In Decision API mode the server remembers; in bucketing mode the SDK does.
                 .stickyAssignments: .read, .controlGroups: .read, .exposures: .documented, .tracking: .documented,
                 .batching: .read, .consentSignal: .read, .killSwitch: .documented,
             ],

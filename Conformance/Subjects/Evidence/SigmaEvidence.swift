@@ -4,7 +4,7 @@ import Experimentation
 import MockVendors
 
 extension SigmaSubject {
-    /// From the vendor's pages and the interface of its framework; its formula of buckets isn't published.
+    /// From the vendor's pages and the interface of its framework; its bucketing formula isn't published.
     public var evidence: Evidence {
         let framework = "names and types in the framework of the SDK for iOS 1.8.1; value ranges are this project's"
         return Evidence(

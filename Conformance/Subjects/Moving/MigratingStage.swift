@@ -3,7 +3,8 @@ import Experimentation
 import ExperimentationMigration
 import Synchronization
 
-/// The stages of two vendors with a move between them: what the leader was asked and took is what is seen.
+/// The stages of two vendors with a move between them, observed from the leader's side: its exchanges and what it
+/// accepted.
 final class MigratingStage: SubjectStage {
     private struct State {
         var world: World
@@ -29,10 +30,10 @@ final class MigratingStage: SubjectStage {
     }
     private var seen: [any SubjectStage] { subject.isToldByLeader ? [leader] : [leader, teller] }
     private var both: [any SubjectStage] { [old, new] }
-    /// Added to the numbers of exchanges with one who only takes events.
+    /// Added to the exchange numbers of a vendor that only takes events.
     private static let further = 1_000_000
 
-    /// What those can't hold by whom users may be answered.
+    /// The gaps of the vendors that may answer users.
     var gaps: [WorldGap] {
         get async {
             let gaps = await leader.gaps
@@ -59,9 +60,9 @@ final class MigratingStage: SubjectStage {
             return state.world
         }
         var plan = MigrationPlan(stage: subject.stage, share: 1, mapping: world.ownMapping)
-        // The suite is about one vendor's promises; which variation the other one had given is another story.
+        // The suite tests one vendor's promises, regardless of which variation the other one had assigned.
         plan.reassignment = .accepted
-        // Nor is a second look, for which the leader would be asked once more.
+        // A second look would be an additional request to the leader.
         plan.shadow.moment = .seconds(86_400)
         plan.shadow.isInBackground = false
         return MigratingProvider(from: one, to: two, plan: plan)

@@ -2,16 +2,16 @@ import ConformanceKit
 import Experimentation
 import ExperimentationMigration
 
-/// Two vendors with their mocks, between which a move stands at one stage: the suite sees what an application sees meanwhile.
+/// Two vendors with their mocks and a move at one of its stages: the suite sees what an application sees during a move.
 ///
-/// It promises what whoever leads there promises. While it is live every user of the suite is the new vendor's, and the old
-/// one is asked in the shadow.
+/// It promises what the leader of that stage promises. In the live stage the new vendor answers every user of the
+/// suite, and the old one is the shadow.
 public struct MigratingSubject: ConformanceSubject {
-    /// The vendor that is left.
+    /// The old vendor.
     public let old: any ConformanceSubject
-    /// The vendor that is moved to.
+    /// The new vendor.
     public let new: any ConformanceSubject
-    /// Where the move stands.
+    /// The stage of the move.
     public let stage: MigrationStage
 
     /// Creates a subject.
@@ -21,25 +21,25 @@ public struct MigratingSubject: ConformanceSubject {
         self.stage = stage
     }
 
-    /// Both names and the stage, as `flagship-bucketing>sigma@live`.
+    /// Both names and the stage, such as `flagship-bucketing>sigma@live`.
     public var name: String { "\(old.name)>\(new.name)@\(stage.rawValue)" }
 
-    /// The one whose answers and exposures are seen.
+    /// The vendor whose answers and exposures count.
     var leader: any ConformanceSubject { stage.leader == .old ? old : new }
 
-    /// The one whose word of events counts: the leader, unless it takes none and the other one is told as well.
+    /// Whether the leader's events count: unless it takes none and both vendors are sent events.
     var isToldByLeader: Bool {
         leader.capabilities.contains(.tracking) || !(stage.sendsEvents(to: .old) && stage.sendsEvents(to: .new))
     }
 
     private var teller: any ConformanceSubject { isToldByLeader ? leader : stage.leader == .old ? new : old }
 
-    /// What follows from both, by the stage.
+    /// The capabilities that follow from both vendors and the stage.
     public var capabilities: Set<Capability> {
         MigratingProvider.capabilities(at: stage, old: old.capabilities, new: new.capabilities)
     }
 
-    /// Why the rest isn't there.
+    /// Why the other capabilities are missing.
     public var reasons: [Capability: String] {
         var reasons = stage.leader == nil ? old.reasons.merging(new.reasons) { "\($0); \($1)" } : leader.reasons
         if stage.leader == nil {
@@ -49,30 +49,30 @@ public struct MigratingSubject: ConformanceSubject {
         return reasons
     }
 
-    /// What only the other one can do, or either of them by itself.
+    /// The capabilities that only the other vendor has, or that each has only on its own.
     public var capabilitiesOfOthers: Set<Capability> {
         old.capabilities.union(new.capabilities).subtracting(capabilities)
     }
 
-    /// What the wire of whoever takes events tells.
+    /// The fields carried by the wire of the vendor whose events count.
     public var wireFields: Set<Received.Field> { teller.wireFields }
 
-    /// Why the rest isn't told.
+    /// Why the other fields aren't carried.
     public var wireReasons: [Received.Field: String] { teller.wireReasons }
 
-    /// What the wire of the vendor that takes events can't tell apart.
+    /// The event types that the wire of the vendor whose events count can't distinguish.
     public var wireTypes: [String: String] { teller.wireTypes }
 
-    /// How the leader's claims are known.
+    /// How the leader's declarations are known.
     public var evidence: Evidence { leader.evidence }
 
-    /// What is known of the leader, and of events where the other one takes them.
+    /// The leader's known deviations, and those about events of the other vendor if its events count.
     public var knownDeviations: [KnownDeviation] {
         leader.knownDeviations
             + (isToldByLeader ? [] : teller.knownDeviations.filter { $0.caseName.hasPrefix("outages/not-delivered") })
     }
 
-    /// What isn't sure about the leader's variations.
+    /// The caveat about the leader's variations.
     public var variationCaveat: String? { leader.variationCaveat }
 
     /// Opens both vendors with the same world.

@@ -2,7 +2,7 @@ import ConformanceKit
 import ExperimentationMigration
 
 extension MigratingSubject {
-    /// Every move that the suite knows, at each of its stages: between the vendors that decide on this device, from one that is
+    /// Every move that the suite tests, at each stage: between the vendors that decide on this device, from one that is
     /// asked to one that computes, and from the in-memory provider to each vendor.
     public static let all: [MigratingSubject] = {
         let pairs =
@@ -15,7 +15,7 @@ extension MigratingSubject {
         }
     }()
 
-    /// A few of them that have everything at least once: each leader, each stage that asks in the shadow, both kinds of vendors.
+    /// A selection that covers each leader, each stage with a shadow, and both kinds of vendors at least once.
     public static let few: [MigratingSubject] = {
         let names: Set = [
             "flagship-bucketing>sigma@shadow", "sigma>flagship-bucketing@live", "in-memory>flagship@rampDown",
@@ -23,12 +23,12 @@ extension MigratingSubject {
         return all.filter { names.contains($0.name) }
     }()
 
-    /// The one that plain `xp conform` plays beside the vendors.
+    /// The one that `xp conform` runs by default, alongside the vendors.
     public static let one = few.filter { $0.name == "sigma>flagship-bucketing@live" }
 }
 
 extension Vendor {
-    /// The subject with a name: a vendor's, the in-memory provider, or a move at one of its stages.
+    /// Returns the subject with a name: a vendor, the in-memory provider, or a move at one of its stages.
     public static func played(_ name: String) -> (any ConformanceSubject)? {
         if let subject = everySubject.first(where: { $0.name == name }) { return subject }
         return name.contains("@") ? MigratingSubject.all.first { $0.name == name } : nil

@@ -2,16 +2,16 @@ import ConformanceKit
 import Experimentation
 import ExperimentationMigration
 
-/// Something that goes wrong at a vendor while a move is played.
+/// A fault at a vendor during a simulated move.
 ///
-/// A fault of a scenario (`{"operation":"events","fault":"status","status":503,"times":2}`), with `"vendor"` (`"old"` or `"new"`; both if
-/// it isn't there) and `"step"` (from 1; in each step if it isn't there).
+/// A scenario's fault (`{"operation":"events","fault":"status","status":503,"times":2}`) with the optional members
+/// `"vendor"` (`"old"` or `"new"`; both if missing) and `"step"` (from 1; every step if missing).
 public struct MoveFault: Sendable, Hashable {
-    /// What goes wrong.
+    /// The fault.
     public var fault: WorldFault
-    /// At which vendor; both if `nil`.
+    /// The vendor that it affects; both if `nil`.
     public var side: MigrationSide?
-    /// In which step, from 1; in each if `nil`.
+    /// The step that it affects, from 1; every step if `nil`.
     public var step: Int?
 
     /// Creates a fault.
@@ -21,12 +21,12 @@ public struct MoveFault: Sendable, Hashable {
         self.step = step
     }
 
-    /// Reads a file of faults: `{"faults": […]}`, in JSON or what was read from YAML.
+    /// Parses a file of faults, `{"faults": […]}`, from JSON or YAML.
     ///
     /// - Parameters:
     ///   - document: The document.
     ///   - name: Its name, for errors.
-    ///   - steps: How many steps there are.
+    ///   - steps: The number of steps.
     /// - Returns: The faults; at least one.
     /// - Throws: What is wrong, and where.
     public static func all(
@@ -51,7 +51,7 @@ public struct MoveFault: Sendable, Hashable {
         return faults
     }
 
-    /// Whether it befalls a vendor in a step, counted from 0.
+    /// Whether it affects a vendor in a step, counted from 0.
     func befalls(_ side: MigrationSide, inStep step: Int) -> Bool {
         (self.side ?? side) == side && (self.step ?? step + 1) == step + 1
     }

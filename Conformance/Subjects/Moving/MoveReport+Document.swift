@@ -3,7 +3,7 @@ import ExperimentationMigration
 import Foundation
 
 extension MoveReport {
-    /// The report for programs, as `docs/schemas/move-report.schema.json` has it.
+    /// The report as a document, described by `docs/schemas/move-report.schema.json`.
     public var document: FlagValue {
         [
             "from": .string(old), "to": .string(new), "users": .int(users),

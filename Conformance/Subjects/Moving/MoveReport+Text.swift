@@ -3,19 +3,19 @@ import Experimentation
 import ExperimentationMigration
 
 extension MoveReport {
-    /// How a report is written.
+    /// The format of a report.
     public enum Format: String, Sendable, CaseIterable {
-        /// For a terminal.
+        /// Plain text for a terminal.
         case text
-        /// For a pull request.
+        /// Markdown for a pull request.
         case markdown
-        /// For programs.
+        /// JSON for programs.
         case json
-        /// For everybody else.
+        /// HTML for a browser.
         case html
     }
 
-    /// One table of the report.
+    /// A table of the report.
     private struct Table {
         var title: String
         var columns: [String]
@@ -96,7 +96,7 @@ extension MoveReport {
 
     private func percent(_ share: Double) -> String { share > 0 ? "\(Int((share * 100).rounded())) %" : "" }
 
-    /// The report as text.
+    /// The report in a format.
     public func text(as format: Format) -> String {
         switch format {
         case .text: plain

@@ -1,31 +1,31 @@
 import Experimentation
 import ExperimentationMigration
 
-/// What came of a simulated move.
+/// The result of a simulated move.
 public struct MoveReport: Sendable {
-    /// What happened in one step.
+    /// The result of one step.
     public struct Stage: Sendable {
-        /// What is told of it.
+        /// The step's title.
         public var title: String
-        /// Where the move was to go.
+        /// The requested stage.
         public var stage: MigrationStage
-        /// The share of users.
+        /// The requested share of users.
         public var share: Double
-        /// Where it was then.
+        /// The stage that was reached.
         public var reached: MigrationStage
-        /// Why it couldn't go on, if it couldn't.
+        /// Why the move was held; empty if it wasn't.
         public var held: [String] = []
-        /// How many users came.
+        /// The number of users who visited.
         public var users = 0
-        /// How many users each vendor answered.
+        /// The number of users answered, by vendor.
         public var ledBy: [String: Int] = [:]
-        /// How many users got no answer, and so kept what they had or saw the default.
+        /// The number of users without an answer, who kept their decisions or got the default.
         public var failed = 0
-        /// How often a user saw another variation than before.
+        /// How often a user saw a different variation than before.
         public var changedVariant = 0
-        /// Who was away.
+        /// The vendor that was unreachable, if any.
         public var away: String?
-        /// Whether the process was killed before.
+        /// Whether the process was killed before the step.
         public var isKilled = false
 
         init(title: String, stage: MigrationStage, share: Double) {
@@ -36,59 +36,59 @@ public struct MoveReport: Sendable {
         }
     }
 
-    /// What became of the exposures at one vendor.
+    /// The exposures at one vendor.
     public struct Exposures: Sendable {
-        /// How many there should be: one for each visit and experiment that this vendor answered.
+        /// The expected number: one per visit and experiment that this vendor answered.
         public var expected: Int
-        /// How many the vendor took.
+        /// The number that the vendor accepted.
         public var received: Int
-        /// How many belonged to a vendor that takes none.
+        /// The number owed to a vendor that doesn't support exposures.
         public var unsupported: Int
-        /// How many were counted more than once.
+        /// The number that were counted twice.
         public var twice: Int { max(received - expected, 0) }
-        /// How many weren't counted.
+        /// The number that weren't counted.
         public var missing: Int { max(expected - received, 0) }
     }
 
-    /// What became of the events at one vendor.
+    /// The events at one vendor.
     public struct Accounts: Sendable {
-        /// What waits.
+        /// The waiting events.
         public var status: OutboxStatus
-        /// The accounts.
+        /// The ledger.
         public var ledger: Ledger
     }
 
-    /// The vendor that was left.
+    /// The old vendor.
     public var old: String
-    /// The vendor that was moved to.
+    /// The new vendor.
     public var new: String
-    /// How many users there were.
+    /// The number of users.
     public var users: Int
-    /// The experiments that ran.
+    /// The experiments that were running.
     public var experiments: [String] = []
-    /// What wasn't played, and why.
+    /// What wasn't simulated, and why.
     public var leftOut: [String] = []
-    /// How often a user saw another variation than before.
+    /// How often a user saw a different variation than before.
     public var changedVariant = 0
-    /// How often a user who had had a place in an experiment had none.
+    /// How often a user lost their place in an experiment.
     public var unassigned = 0
-    /// The first of those changes, for a person.
+    /// Descriptions of the first of those changes.
     public var changes: [String] = []
-    /// How many flags of users were compared in the shadow.
+    /// The number of flag values compared with the shadow.
     public var compared = 0
-    /// How many comparisons were dropped because too many waited.
+    /// The number of comparisons dropped because too many were waiting.
     public var dropped = 0
     /// Confirmed mismatches by class.
     public var mismatches: [Mismatch.Kind: Int] = [:]
-    /// The sample-ratio test of first places, by experiment.
+    /// The sample-ratio test of first assignments, by experiment.
     public var ratios: [String: MigrationReport.Ratio] = [:]
     /// Exposures by vendor.
     public var exposures: [String: Exposures] = [:]
     /// Ledgers by vendor.
     public var ledgers: [String: Accounts] = [:]
-    /// Events that the other vendor took and this one has no word for.
+    /// Events that the other vendor accepted and this one doesn't support, by vendor.
     public var unsupported: [String: Int] = [:]
-    /// What happened, step by step.
+    /// The results of the steps, in order.
     public var stages: [Stage] = []
 
     init(old: String, new: String, users: Int) {
@@ -97,7 +97,8 @@ public struct MoveReport: Sendable {
         self.users = users
     }
 
-    /// Whether nobody saw another variation, no exposure was lost, none was counted twice but by a kill, and both books balance.
+    /// Whether no variation or place was lost, no exposure was missed or, except for kills, counted twice, both ledgers
+    /// balance, and no sample ratio is alarming.
     public var isGood: Bool {
         let isKilled = stages.contains(where: \.isKilled)
         return changedVariant == 0 && unassigned == 0

@@ -13,10 +13,10 @@ struct MoveRun {
     private var reports: [MigrationReport] = []
     private var leftOut: [String] = []
     private var destinations: [Destination] = []
-    /// Runs as it does, and is pushed on where somebody waits for minutes.
+    /// Runs at normal speed, and is pushed forward where a task would wait for minutes.
     private let time = SuiteTime()
 
-    /// A client with its cut from the store.
+    /// A simulated process: a client, and the cut between it and the store.
     private struct Process {
         var client: ExperimentationClient
         var migration: Migration
@@ -76,13 +76,13 @@ struct MoveRun {
         }
     }
 
-    /// Waits until every shadow that was asked for is compared, and everything is delivered.
+    /// Waits until all comparisons with the shadow are finished and everything is delivered.
     private func settle(_ process: Process) async {
         for _ in 0..<500 where process.migration.isComparing { try? await time.sleep(for: .milliseconds(20)) }
         for _ in 0..<20 {
             _ = try? await process.client.flush(within: .seconds(15))
             if let ledger = try? await process.client.ledger(), ledger.pending == 0 { return }
-            // A killed process's lease, or a vendor's wish to be left alone, has to end first.
+            // A killed process's lease, or a pause that a vendor asked for, has to end first.
             time.push(by: .seconds(600))
         }
     }
@@ -94,7 +94,7 @@ struct MoveRun {
         destinations = [old.destination, new.destination]
         let cut = CutStore(simulation.store)
         var plan = simulation.plan
-        // A later process finds the stage in the store; the first one begins where the story does.
+        // Later processes find the stage in the store; the first one starts where the story does.
         (plan.stage, plan.share) = (.off, 0)
         // The story waits for every comparison; in the background a busy machine would let it wait for minutes.
         plan.shadow.isInBackground = false
@@ -118,20 +118,20 @@ struct MoveRun {
 
     private mutating func kill() async {
         guard let process else { return }
-        // An exposure is recorded in a moment; one that isn't yet would be lost with any process.
+        // Recording an exposure takes a moment; one not yet recorded would be lost in any kill.
         _ = try? await process.client.ledger()
         reports.append(process.migration.report)
         process.cut.cut()
-        // What is left of it ends by itself; nothing that it does reaches the store any more.
+        // The rest of the process ends by itself, and nothing it does reaches the store any more.
         await process.client.shutdown(within: .zero)
         self.process = nil
-        // The next one starts a while later, when what the dead one had leased is free again.
+        // Starts the next one later, once the dead process's lease has expired.
         time.push(by: .seconds(600))
     }
 
     private func stage(_ side: MigrationSide) -> any SubjectStage { stages[side == .old ? 0 : 1] }
 
-    /// Lets users into the shop, a crowd at a time, until all who come in this step have been there.
+    /// Lets a step's users visit the shop, with a limited number at a time.
     private func visit(
         _ step: Int,
         _ process: Process,
@@ -140,7 +140,8 @@ struct MoveRun {
         var visitors = 0
         var next = 0
         let (watch, client, world) = (watch, process.client, simulation.worlds[.old] ?? .movingShop)
-        // A vendor that decides by itself and can't be told deals anew when a user signs in, whoever is moved where.
+        // A vendor that decides by itself and can't be told a user's place reassigns it at each log-in, with or without
+        // a move.
         let signsIn = process.migration.canTell(.old)
         await withTaskGroup(of: Void.self) { group in
             var inside = 0

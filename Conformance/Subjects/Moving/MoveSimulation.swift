@@ -3,18 +3,18 @@ import Experimentation
 import ExperimentationMigration
 import Synchronization
 
-/// A whole move on embedded mocks: users come and go, the stages go forth and back, a vendor is away for a while, the process is
-/// killed and starts again.
+/// A complete move on embedded mocks: users come and go, stages advance and roll back, a vendor is unreachable for a
+/// while, and the process is killed and restarted.
 public struct MoveSimulation: Sendable {
-    /// One step of the story.
+    /// A step of the simulation.
     public struct Step: Sendable {
-        /// What is told of it.
+        /// The step's title.
         public var title: String
-        /// Where the move goes.
+        /// The stage that the move goes to.
         public var stage: MigrationStage
-        /// The share of users whom the new vendor answers while the move is live.
+        /// The share of users that the new vendor answers in the live stage.
         public var share: Double
-        /// The vendor that is away meanwhile.
+        /// The vendor that is unreachable during the step.
         public var away: MigrationSide?
         /// Whether the process is killed before the step.
         public var isKilled = false
@@ -35,26 +35,26 @@ public struct MoveSimulation: Sendable {
         }
     }
 
-    /// The vendor that is left.
+    /// The old vendor.
     public var old: any ConformanceSubject
-    /// The vendor that is moved to.
+    /// The new vendor.
     public var new: any ConformanceSubject
-    /// What each vendor holds.
+    /// The world of each vendor.
     public var worlds: [MigrationSide: World]
-    /// How the move is to go; its stage and share are those of the steps.
+    /// The plan of the move; steps override its stage and share.
     public var plan: MigrationPlan
-    /// How many users there are.
+    /// The number of users.
     public var users: Int
-    /// The story.
+    /// The steps, in order.
     public var steps: [Step]
-    /// What goes wrong besides.
+    /// Further faults.
     public var faults: [MoveFault] = []
     /// The store that outlives the processes.
     public var store: ClientStore
-    /// How many users are in the shop at once.
+    /// The maximum number of concurrent users.
     public var crowd = 16
 
-    /// Creates a simulation over the shop's world, with all that is assigned carried along.
+    /// Creates a simulation of the shop's world that carries all assignments.
     public init(from old: any ConformanceSubject, to new: any ConformanceSubject, users: Int = 1_000) {
         self.old = old
         self.new = new
@@ -65,8 +65,7 @@ public struct MoveSimulation: Sendable {
         store = .inMemory()
     }
 
-    /// Has a plan of one's own played: its experiments under the names that each vendor has for them, or those of the shop if
-    /// it maps none.
+    /// Uses a custom plan, with its experiments under each vendor's names, or those of the shop if it maps none.
     public mutating func play(_ plan: MigrationPlan) {
         self.plan = plan
         self.plan.mapping = plan.mapping.playable
@@ -74,7 +73,7 @@ public struct MoveSimulation: Sendable {
         for side in MigrationSide.allCases { worlds[side] = plan.mapping.world(at: side) }
     }
 
-    /// Forth, back, forth again, and out.
+    /// The default steps: forward, back, forward again, and finished.
     public static let story: [Step] = [
         Step("The old vendor alone", .off),
         Step("Events to both", .dualWrite),
@@ -91,21 +90,21 @@ public struct MoveSimulation: Sendable {
         Step("The new vendor alone", .complete, share: 1),
     ]
 
-    /// What is told while it runs.
+    /// The progress of a run.
     public struct Progress: Sendable {
-        /// The step.
+        /// The current step.
         public var step: Int
-        /// How many steps there are.
+        /// The number of steps.
         public var steps: Int
-        /// How many users have been in the shop in this step.
+        /// The number of users who have visited in this step.
         public var users: Int
     }
 
-    /// Plays the move.
+    /// Runs the simulation.
     ///
-    /// - Parameter progress: Called now and then.
-    /// - Returns: What came of it.
-    /// - Throws: When a mock can't be started, or the plan can't work at all.
+    /// - Parameter progress: Called from time to time.
+    /// - Returns: The result.
+    /// - Throws: When a mock can't be started, or the plan is invalid.
     public func run(_ progress: @Sendable (Progress) -> Void = { _ in }) async throws -> MoveReport {
         let stages = [
             try await old.open(worlds[.old] ?? .movingShop), try await new.open(worlds[.new] ?? .movingShop),

@@ -3,7 +3,7 @@ import Experimentation
 import ExperimentationMigration
 import Synchronization
 
-/// What users of a simulation have seen: a byte for each user and experiment, and a few counts.
+/// Records what the users of a simulation see: a byte per user and experiment, and some counts.
 final class MoveWatch: Sendable {
     struct Counts: Sendable {
         var changed = 0
@@ -21,7 +21,7 @@ final class MoveWatch: Sendable {
         var tests: [SampleRatioTest?]
     }
 
-    /// How many changes are told one by one.
+    /// The maximum number of changes described individually.
     private static let mostTold = 20
 
     private let mapping: Mapping
@@ -39,7 +39,7 @@ final class MoveWatch: Sendable {
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// The tests of first places, by experiment.
+    /// The sample-ratio tests of first assignments, by experiment.
     var ratios: [String: MigrationReport.Ratio] {
         let tests = state.withLock { $0.tests }
         var ratios: [String: MigrationReport.Ratio] = [:]

@@ -3,7 +3,7 @@ import Experimentation
 import ExperimentationMigration
 
 extension World {
-    /// The shop with two experiments that split its users, so that a move has something to keep.
+    /// The shop with two experiments that split its users, so that a move has something to preserve.
     public static let movingShop = World.shop.changing { world in
         world.name = "moving-shop"
         world.summary = "The shop, with two experiments that split its users in halves"
@@ -28,7 +28,7 @@ extension World {
         )
     }
 
-    /// The mapping of this world onto itself: both vendors have its experiments under its ids.
+    /// The identity mapping of this world: both vendors have its experiments under its ids.
     public var ownMapping: Mapping {
         Mapping(
             experiments.filter(\.isRunning).map { experiment in
@@ -48,7 +48,7 @@ extension World {
 }
 
 extension Mapping {
-    /// The mapping as mock vendors can hold it: there an experiment's group is the experiment itself.
+    /// The mapping adapted to mock vendors, where an experiment's group is the experiment itself.
     var playable: Mapping {
         Mapping(
             experiments.map { experiment in
@@ -60,7 +60,7 @@ extension Mapping {
         )
     }
 
-    /// A world with this mapping's experiments under the names that one vendor has for them, each with a flag of its own.
+    /// A world with this mapping's experiments under one vendor's names, each with a flag of its own.
     func world(at side: MigrationSide) -> World {
         World.shop.changing { world in
             world.name = "plan-\(side.rawValue)"
@@ -96,7 +96,7 @@ extension Mapping {
         }
     }
 
-    /// Weights as whole shares of a hundred, equal ones where none are given; what rounding leaves goes to the first.
+    /// Converts weights to integer percentages, equal ones by default; the first gets the rounding remainder.
     private static func percent(_ experiment: ExperimentMapping, _ arms: [String]) -> [Int] {
         let weights = arms.map { experiment.weights.isEmpty ? 1 : experiment.weights[$0] ?? 0 }
         let sum = weights.reduce(0, +)

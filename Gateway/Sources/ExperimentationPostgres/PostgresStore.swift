@@ -2,28 +2,28 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Events and state in PostgreSQL, shared by any number of machines.
+/// A store for events and state in PostgreSQL, shared by any number of machines.
 ///
 /// ```swift
 /// let store = try await PostgresStore.open("postgresql://app@db.example/app?sslmode=verify-full&sslrootcert=system")
 /// let client = try await ExperimentationClient(provider: provider, store: store.clientStore)
 /// ```
 ///
-/// Passwords belong into libpq's password file or a client certificate's place; one in the URL works, and is never shown. A
-/// database on another machine must be asked for encryption (`sslmode=require` or more). Nothing of a session is used,
-/// so a pooler that gives each transaction another connection does no harm.
+/// Use libpq's password file or a client certificate; a password in the URL works too, and is never shown. A database
+/// on another machine must be accessed with encryption (`sslmode=require` or stricter). The store uses no session
+/// state, so transaction-level connection poolers work.
 ///
-/// The machines' clocks must agree within a minute: leases are compared with each machine's own.
+/// The machines' clocks must agree within a minute, because each compares leases with its own.
 public final class PostgresStore: Sendable {
     let pool: ConnectionPool
     private let events: PostgresOutboxStore
     private let watches = Mutex<[DatabaseWatch]>([])
 
-    /// Where events wait.
+    /// The events.
     public var outbox: any OutboxStore { events }
-    /// Where the rest is kept.
+    /// Everything else that is stored.
     public let state: any StateStore
-    /// Both, for a client.
+    /// Both stores, for a client.
     public var clientStore: ClientStore { ClientStore(outbox: outbox, state: state) }
 
     private init(_ pool: ConnectionPool, _ opened: StoreSchema.Opened, _ options: PostgresStoreOptions) {
@@ -32,14 +32,14 @@ public final class PostgresStore: Sendable {
         state = PostgresStateStore(pool)
     }
 
-    /// Opens a store, and makes its tables or brings them to this version.
+    /// Opens a store, creating or migrating its tables.
     ///
     /// - Parameters:
-    ///   - url: The database, as libpq takes it.
-    ///   - options: How it is used.
+    ///   - url: The database, in libpq's format.
+    ///   - options: The options.
     /// - Returns: The store.
-    /// - Throws: `ErrorCode.configuration` for a URL or options that make no sense; `ErrorCode.store` if the database can't be
-    ///   reached, or was written by a newer version.
+    /// - Throws: `ErrorCode.configuration` for an invalid URL or invalid options; `ErrorCode.store` if the database
+    ///   can't be reached, or was written by a newer version.
     public static func open(
         _ url: String,
         options: PostgresStoreOptions = PostgresStoreOptions()
@@ -60,14 +60,14 @@ public final class PostgresStore: Sendable {
         }
     }
 
-    /// Whether events of before a moment wait that could be delivered and that no machine holds.
+    /// Whether deliverable events older than a date are waiting in lanes that no machine holds.
     ///
-    /// One that is gone may have left them; whoever has time can have its client flush. Costs one look at an index for each
-    /// lane.
+    /// A machine that is gone may have left them; any other can flush its client to deliver them. Costs one index
+    /// lookup per lane.
     ///
     /// - Parameters:
-    ///   - date: Younger ones may wait for others, to be sent with them.
-    ///   - now: The time.
+    ///   - date: Younger events are ignored: they may be waiting to fill a batch.
+    ///   - now: The current time.
     /// - Returns: Whether there are any.
     /// - Throws: `ErrorCode.store`.
     public func hasUnclaimedEvents(before date: Date, now: Date) async throws(ExperimentationError) -> Bool {
@@ -101,7 +101,7 @@ public final class PostgresStore: Sendable {
 
     /// Lets go of the lanes that were taken through this store, and of the connections.
     ///
-    /// What is under way is finished, everything later fails.
+    /// Operations under way are completed; later ones fail.
     public func close() async {
         for watch in watches.withLock({ $0 }) { watch.stop() }
         await events.letGo()

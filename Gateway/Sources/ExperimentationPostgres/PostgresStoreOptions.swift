@@ -1,29 +1,29 @@
 import Experimentation
 
-/// How a store in PostgreSQL is used.
+/// Options of a store in PostgreSQL.
 public struct PostgresStoreOptions: Sendable, Hashable {
-    /// The schema that holds the tables; made if it isn't there.
+    /// The schema for the tables; created if it doesn't exist.
     ///
-    /// Of `a` to `z`, `0` to `9` and `_`.
+    /// May contain `a` to `z`, `0` to `9` and `_`.
     public var schema: String
-    /// How many connections at most, each with a thread of its own.
+    /// The maximum number of connections, each with a thread of its own.
     public var connections: Int
-    /// How long an operation may take, the wait for a connection included.
+    /// The time limit of an operation, including the wait for a connection.
     public var patience: Duration
-    /// Into how many parts the users are divided; `nil` for what the store has, 16 for a new one.
+    /// The number of shards that users are distributed over; `nil` for the existing number, or 16 in a new store.
     ///
-    /// Each part is delivered to a destination by one machine at a time. The number can't be changed.
+    /// Each shard is delivered to a destination by one machine at a time. The number can't be changed later.
     public var shards: Int?
-    /// How long a lane stays with a deliverer that says nothing more, if that asks for longer; `nil` for as long as it asks.
+    /// The maximum duration of a lease without renewal; `nil` for the duration that the deliverer asks for.
     ///
-    /// What a machine held that is gone is delivered by others after this time. A request that takes longer may be
-    /// repeated by another machine, under the same ids.
+    /// After this time, other machines deliver what a machine that is gone had leased. A request that takes longer may
+    /// be repeated by another machine, under the same ids.
     public var longestLease: Duration?
-    /// How many events wait at most, all machines together; each shard has its part.
+    /// The maximum number of waiting events on all machines together, split evenly between the shards.
     public var maximumCount: Int
-    /// How many bytes their written forms take at most.
+    /// The maximum total size of waiting events, in encoded bytes.
     public var maximumBytes: Int
-    /// How large one event may be.
+    /// The maximum size of an event, in bytes.
     public var maximumEventBytes: Int
 
     /// Creates options.
@@ -47,10 +47,10 @@ public struct PostgresStoreOptions: Sendable, Hashable {
         self.maximumEventBytes = maximumEventBytes
     }
 
-    /// A shard's part of the events.
+    /// The maximum number of events per shard.
     func count(for shards: Int) -> Int64 { Int64(max(1, maximumCount / shards)) }
 
-    /// A shard's part of the bytes.
+    /// The maximum number of bytes per shard.
     func bytes(for shards: Int) -> Int64 { Int64(max(1, maximumBytes / shards)) }
 
     func check() throws(ExperimentationError) {

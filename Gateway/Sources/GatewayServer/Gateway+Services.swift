@@ -6,15 +6,16 @@ import NIOPosix
 import ServiceLifecycle
 
 extension Gateway {
-    /// What to run, in the order of starting; they end in the opposite one.
+    /// The services to run, in starting order; they stop in reverse.
     ///
-    /// On shutdown `/ready` says no at once, streams end, and every answer is the last of its connection; after
-    /// ``GatewayConfiguration/drain`` nothing new is taken and what is under way is finished; then the tenants deliver what
-    /// they can.
+    /// On shutdown `/ready` fails immediately, streams end, and every answer closes its connection; after
+    /// ``GatewayConfiguration/drain`` no new requests are accepted and running ones are finished; then the tenants
+    /// deliver what they can.
     ///
     /// - Parameters:
-    ///   - logger: Where the server's own messages go.
-    ///   - running: Told the address once it is listened on.
+    ///   - logger: Receives the server's own messages.
+    ///   - running: Called with the address once the server listens.
+    /// - Returns: The services.
     public func services(
         logger: Logger = Logger(label: "xp-gateway") { _ in SwiftLogNoOpLogHandler() },
         running: @escaping @Sendable (_ address: String) async -> Void
@@ -45,7 +46,7 @@ extension Gateway {
     }
 }
 
-/// Keeps the tenants open until the server has ended.
+/// Closes the tenants after the server has stopped.
 private struct TenantClosing: Service {
     let responder: Responder
 
@@ -57,7 +58,7 @@ private struct TenantClosing: Service {
     }
 }
 
-/// Keeps streams alive while nothing happens.
+/// Sends heartbeats on idle streams.
 private struct Beating: Service {
     let responder: Responder
     let time: any TimeSource
@@ -73,7 +74,7 @@ private struct Beating: Service {
     }
 }
 
-/// Delivers what an instance has left that is gone.
+/// Delivers events left behind by instances that are gone.
 private struct LookingAfterOthers: Service {
     let responder: Responder
     let time: any TimeSource
@@ -89,7 +90,7 @@ private struct LookingAfterOthers: Service {
     }
 }
 
-/// Ends first: says that nothing more should come, and leaves time for that to be heard.
+/// Stops first: announces the shutdown, and leaves time for load balancers to notice.
 private struct Draining: Service {
     let responder: Responder
     let readiness: Readiness

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// The gateway: tenants behind one address that speaks OFREP.
+/// A gateway that serves tenants over OFREP at one address.
 ///
 /// ```swift
 /// let gateway = try await Gateway(configuration)
@@ -13,7 +13,7 @@ import Synchronization
 /// ).run()
 /// ```
 public final class Gateway: Sendable {
-    /// Makes a tenant's vendor.
+    /// Creates a tenant's provider.
     typealias ProviderMaker =
         @Sendable (_ tenant: TenantConfiguration) throws(ExperimentationError) -> any ExperimentationProvider
 
@@ -23,12 +23,12 @@ public final class Gateway: Sendable {
     let readiness = Readiness()
     private let makeProvider: ProviderMaker
 
-    /// Opens every tenant, without waiting for any vendor.
+    /// Opens every tenant without waiting for vendors.
     ///
     /// - Parameters:
     ///   - configuration: Tenants, address and limits.
-    ///   - variables: The environment variables that secrets may name.
-    ///   - environment: Time, chance and a place for messages.
+    ///   - variables: The environment variables that secrets may refer to.
+    ///   - environment: Clock, randomness and log.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
     public convenience init(
         _ configuration: GatewayConfiguration,
@@ -70,13 +70,13 @@ public final class Gateway: Sendable {
         try await reload(configuration.tenants)
     }
 
-    /// Serves other tenants from now on.
+    /// Replaces the tenants.
     ///
-    /// A tenant whose vendor and store are the same goes on with its connection, whatever its tokens and limits; what isn't
-    /// needed any more is closed once it has delivered what it can.
+    /// A tenant with the same vendor and store keeps its connection, even if its tokens and limits change; connections
+    /// no longer needed deliver what they can and are closed.
     ///
     /// - Parameter configurations: The tenants.
-    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing has changed then.
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then.
     public func reload(_ configurations: [TenantConfiguration]) async throws(ExperimentationError) {
         let old = responder.tenants.tenants.map(\.connection)
         var opened: [TenantConnection] = []

@@ -3,9 +3,9 @@ import ExperimentationPostgres
 import Foundation
 import PostgresServers
 
-// Measures the store on PostgreSQL against a server of its own, with the server's usual settings: a commit survives the power.
+// Benchmarks the store on PostgreSQL against its own server with default settings: commits survive a power failure.
 
-/// How long calls took.
+/// Latency figures.
 struct Figures {
     var seconds: [Double] = []
     var total = 0.0
@@ -20,7 +20,7 @@ struct Figures {
     }
 }
 
-/// Has callers do something again and again.
+/// Measures concurrent callers that repeat an operation.
 func measure(
     callers: Int,
     rounds: Int,
@@ -74,7 +74,7 @@ func newStore(_ server: PostgresServer, connections: Int, shards: Int) async thr
     )
 }
 
-/// Fills a store, and has deliverers empty it.
+/// Fills a store, and measures how fast deliverers empty it.
 func deliver(_ server: PostgresServer, deliverers: Int, events: Int) async throws {
     let store = try await newStore(server, connections: 8, shards: 16)
     for start in stride(from: 0, to: events, by: 1_000) {

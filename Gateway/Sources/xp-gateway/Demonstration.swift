@@ -6,8 +6,8 @@ import GatewayServer
 import MockVendors
 import ServiceLifecycle
 
-/// What is served without a configuration: a mock of Flagship with the shop of the default scenario, and a store that goes
-/// with the process.
+/// The default without a configuration: a mock of Flagship with the shop of the default scenario, and a store in
+/// memory.
 final class Demonstration: Service {
     let configuration: GatewayConfiguration
     private let mock: MockServer
@@ -45,14 +45,14 @@ final class Demonstration: Service {
         self.configuration = configuration
     }
 
-    /// Ends last: until then tenants may have something to deliver.
+    /// Stops last: until then, tenants may have events to deliver.
     func run() async throws {
         try? await gracefulShutdown()
         await mock.stop()
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Says where it can be reached: to programs on standard output, to people on standard error.
+    /// Prints the address: for programs to standard output, for people to standard error.
     func announce(_ address: String) {
         let head: FlagValue = [
             "url": .string(address), "tenant": .string(Self.tenant), "credentials": ["token": .string(token)],

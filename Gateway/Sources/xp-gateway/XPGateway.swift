@@ -5,7 +5,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// The gateway as a program.
+/// The gateway's command-line program.
 @main
 enum XPGateway {
     static func main() async {
@@ -63,13 +63,13 @@ enum XPGateway {
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: quiet
         )
-        // What a client doesn't finish sending isn't waited for longer than this.
+        // Requests that clients don't finish sending are cut off after this time.
         configuration.maximumGracefulShutdownDuration = patience
         try await ServiceGroup(configuration: configuration).run()
     }
 }
 
-/// Reads the configuration again on SIGHUP; one that is wrong changes nothing.
+/// Reloads the configuration on SIGHUP; an invalid one changes nothing.
 private struct Reloading: Service {
     let file: ConfigurationFile
     let gateway: Gateway
@@ -89,14 +89,14 @@ private struct Reloading: Service {
     }
 }
 
-/// What the program is told on its command line.
+/// The command-line arguments.
 enum Arguments: Equatable {
     case help
     case settings
     case demonstration
     case file(String)
 
-    /// A complaint.
+    /// An invalid argument.
     struct Unknown: Error {
         let message: String
     }
@@ -129,11 +129,11 @@ enum Arguments: Equatable {
         """
 }
 
-/// The two streams.
+/// The output streams.
 enum Output {
     /// Writes to standard output.
     static func print(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 
-    /// Writes a line for a person to standard error.
+    /// Writes a line for people to standard error.
     static func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }

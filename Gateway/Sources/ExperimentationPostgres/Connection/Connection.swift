@@ -1,15 +1,15 @@
 import CPostgres
 import Foundation
 
-/// One connection, used by one thread at a time; every answer has a deadline.
+/// A connection, used by one thread at a time; every call has a deadline.
 ///
-/// libpq's own blocking calls know none: a server that is stopped holds them for as long as it is. So everything goes by
-/// the calls that don't block, and by `poll`.
+/// libpq's blocking calls have none: a stopped server would block them indefinitely. So only nonblocking calls and
+/// `poll` are used.
 final class Connection {
     private let handle: OpaquePointer
     private var isUsable = true
 
-    /// Whether the connection may be used again.
+    /// Whether the connection can be used again.
     var isOpen: Bool { isUsable && PQstatus(handle) == CONNECTION_OK }
     /// The socket, to wait for notifications.
     var socket: Int32 { PQsocket(handle) }
@@ -18,7 +18,7 @@ final class Connection {
     init(to address: PostgresAddress, by deadline: Deadline) throws(ConnectionFailure) {
         guard let handle = PQconnectStart(address.url) else { throw .lost("libpq has no memory") }
         self.handle = handle
-        // From here on `deinit` lets go of it.
+        // From here on `deinit` closes it.
         guard PQstatus(handle) != CONNECTION_BAD else { throw lost() }
         var wanted = PGRES_POLLING_WRITING
         while wanted != PGRES_POLLING_OK {
@@ -32,7 +32,7 @@ final class Connection {
 
     deinit { PQfinish(handle) }
 
-    /// Sends statements at once and reads what comes of each; after one that is refused none is carried out.
+    /// Pipelines statements and returns the rows of each; after a failed one, none is executed.
     func run(_ statements: [Statement], by deadline: Deadline) throws(ConnectionFailure) -> [[Row]] {
         for statement in statements { try send(statement) }
         guard PQpipelineSync(handle) == 1 else { throw lost() }
@@ -41,7 +41,7 @@ final class Connection {
             guard rest >= 0 else { throw lost() }
             if rest == 0 { break }
             try wait(for: Int16(POLLIN | POLLOUT), by: deadline)
-            // A server that waits for us to read takes nothing more.
+            // A server that waits for its output to be read accepts no more input.
             guard PQconsumeInput(handle) == 1 else { throw lost() }
         }
         var answers: [[Row]] = []
@@ -61,9 +61,9 @@ final class Connection {
         }
     }
 
-    /// Waits for a notification, or until a moment.
+    /// Waits for notifications until a deadline.
     ///
-    /// - Returns: The channels that something came from.
+    /// - Returns: The channels that were notified.
     func notifications(until deadline: Deadline) throws(ConnectionFailure) -> [String] {
         var channels: [String] = []
         while true {
@@ -87,7 +87,7 @@ final class Connection {
         let types = statement.values.map(\.type)
         let lengths = wires.map { Int32($0?.count ?? 0) }
         let formats = [Int32](repeating: 1, count: wires.count)
-        // A value of no bytes must not look like none.
+        // An empty value must not look like NULL.
         var joined: [UInt8] = []
         for wire in wires { joined += (wire ?? []) + [0] }
         let sent = joined.withUnsafeBufferPointer { buffer -> Int32 in
@@ -141,7 +141,7 @@ final class Connection {
             PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
         }
         let state = field("C")
-        // Without a state it is libpq's own word about the connection.
+        // Without an SQLSTATE, the error is libpq's own about the connection.
         return state.isEmpty ? lost() : .refused(state: state, message: field("M"))
     }
 
@@ -160,7 +160,7 @@ final class Connection {
     }
 }
 
-/// Until when something is waited for.
+/// The time at which waiting ends.
 struct Deadline: Sendable {
     let patience: Duration
     private let end: ContinuousClock.Instant
@@ -172,7 +172,7 @@ struct Deadline: Sendable {
 
     var isOver: Bool { ContinuousClock.now >= end }
 
-    /// What is left, for `poll`.
+    /// The remaining time, for `poll`.
     var milliseconds: Int32 {
         let left = ContinuousClock.now.duration(to: end)
         return Int32(clamping: max(0, Int((left / .milliseconds(1)).rounded(.up))))

@@ -1,23 +1,23 @@
 import Experimentation
 
-/// Why a transaction wasn't carried out.
+/// Why a transaction failed.
 enum ConnectionFailure: Error, Sendable {
-    /// The server refused a statement.
+    /// The server rejected a statement.
     case refused(state: String, message: String)
-    /// The connection was lost, or none could be made.
+    /// The connection was lost or couldn't be established.
     case lost(String)
-    /// There was no answer in time; the connection is given up.
+    /// The server didn't answer in time; the connection is closed.
     case late(Duration)
-    /// The store says no.
+    /// The store itself rejected the operation.
     case store(ExperimentationError)
 
-    /// Whether the same transaction may well succeed at once: it was in another's way.
+    /// Whether an immediate retry may succeed: the transaction conflicted with another one.
     var isCollision: Bool {
         if case .refused(let state, _) = self { return state == "40001" || state == "40P01" }
         return false
     }
 
-    /// Whether the server ended the connection: it restarts, or was told to.
+    /// Whether the server closed the connection because it is restarting or was told to.
     var isLoss: Bool {
         switch self {
         case .lost: true
@@ -26,7 +26,7 @@ enum ConnectionFailure: Error, Sendable {
         }
     }
 
-    /// The error as callers see it, without any value that was sent.
+    /// The error for callers, without any values that were sent.
     var error: ExperimentationError {
         switch self {
         case .refused(let state, let message):

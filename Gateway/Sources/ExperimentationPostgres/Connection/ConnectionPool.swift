@@ -2,14 +2,14 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// A few connections, each with a thread of its own: nothing here blocks a thread of Swift's concurrency.
+/// Some connections, each with a thread of its own, so that no thread of Swift's cooperative pool is blocked.
 final class ConnectionPool: Sendable {
     let address: PostgresAddress
     let schema: String
     let patience: Duration
     private let queue = JobQueue()
 
-    /// Begins without a connection; each thread makes one when it is first needed.
+    /// Creates a pool without connections; each thread connects on first use.
     init(to address: PostgresAddress, schema: String, connections: Int, patience: Duration) {
         self.address = address
         self.schema = schema
@@ -27,17 +27,17 @@ final class ConnectionPool: Sendable {
 
     deinit { queue.close() }
 
-    /// Ends the threads, each after what it is doing; whoever waits is told.
+    /// Stops each thread after its current job; waiting callers get an error.
     func close() { queue.close() }
 
-    /// Carries out a transaction.
+    /// Runs a transaction.
     ///
-    /// A task that is cancelled while it waits for a connection stops waiting; what has begun is carried out.
+    /// Cancelling a task that waits for a connection ends the wait; a transaction that has begun is completed.
     ///
     /// - Parameters:
-    ///   - mode: What it is for.
-    ///   - body: The transaction; carried out again if it was in another's way, or the server has restarted.
-    /// - Returns: What it gives.
+    ///   - mode: The mode of the transaction.
+    ///   - body: The transaction; repeated after a conflict or a restart of the server.
+    /// - Returns: The result of `body`.
     /// - Throws: `ErrorCode.store`.
     func transaction<Value: Sendable>(
         _ mode: Transaction.Mode = .writing,
@@ -63,12 +63,12 @@ final class ConnectionPool: Sendable {
     }
 }
 
-/// What waits for a thread with a connection.
+/// The jobs that wait for a thread with a connection.
 final class JobQueue: Sendable {
-    /// What a thread is to do with its connection; told so if there is to be none.
+    /// A job for a thread and its connection; gets `nil` if there will be none.
     typealias Job = @Sendable (Worker?) -> Void
 
-    /// Where a job waits.
+    /// The identity of a job, by which it can be removed.
     final class Place: Sendable {
         fileprivate let isCancelled = Mutex(false)
     }
@@ -82,10 +82,10 @@ final class JobQueue: Sendable {
     private let state = Mutex(State())
     private let signal = DispatchSemaphore(value: 0)
 
-    /// So many threads ask for jobs.
+    /// Sets the number of threads that take jobs.
     func expect(_ threads: Int) { state.withLock { $0.threads = threads } }
 
-    /// The next job, as soon as there is one; none at the end.
+    /// Waits for the next job; `nil` once the queue is closed.
     func next() -> Job? {
         while true {
             signal.wait()
@@ -97,7 +97,7 @@ final class JobQueue: Sendable {
         }
     }
 
-    /// Adds a job, or tells it at once that there is no connection for it.
+    /// Adds a job; calls it immediately with `nil` if the queue is closed or the place was removed.
     func add(at place: Place, _ job: @escaping Job) {
         let isTaken = state.withLock { state in
             guard !state.isClosed, !place.isCancelled.withLock({ $0 }) else { return false }
@@ -107,7 +107,7 @@ final class JobQueue: Sendable {
         if isTaken { signal.signal() } else { job(nil) }
     }
 
-    /// Takes a job back, if it still waits.
+    /// Removes a place: calls its waiting job with `nil`, and rejects one that is added later.
     func remove(at place: Place) {
         let job = state.withLock { state -> Job? in
             place.isCancelled.withLock { $0 = true }
@@ -116,7 +116,7 @@ final class JobQueue: Sendable {
         job?(nil)
     }
 
-    /// Ends the threads; whoever waits is told.
+    /// Stops the threads; waiting callers get an error.
     func close() {
         let (left, threads) = state.withLock { state in
             state.isClosed = true

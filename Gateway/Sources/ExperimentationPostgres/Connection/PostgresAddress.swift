@@ -1,23 +1,23 @@
 import CPostgres
 import Experimentation
 
-/// Where a database is, checked: a password goes over no network in the clear.
+/// The validated address of a database; rules out unencrypted passwords on a network.
 struct PostgresAddress: Sendable {
-    /// What libpq is given; it may hold a password, so it is shown nowhere.
+    /// The URL for libpq; it may contain a password and is never shown.
     let url: String
-    /// What may be shown: host, port and database.
+    /// The host, port and database, which may be shown.
     let shown: String
 
-    /// Checks a connection URL, as libpq takes it.
+    /// Validates a connection URL in libpq's format.
     ///
-    /// - Throws: `ErrorCode.configuration`; the message never repeats the URL.
+    /// - Throws: `ErrorCode.configuration`; the message never contains the URL.
     init(_ url: String) throws(ExperimentationError) {
         guard let said = Self.options(PQconninfoParse(url, nil)) else {
             throw Self.error("expected a URL such as postgresql://user@host/database?sslmode=verify-full")
         }
-        // A file of services may name any host, and nobody sees it here.
+        // A service file may name any host, which can't be checked here.
         guard said["service"] == nil else { throw Self.error("a service can't be named, only its host") }
-        // The environment fills in what the URL leaves out.
+        // Environment variables supply what the URL omits.
         let options = (Self.options(PQconndefaults()) ?? [:]).merging(said) { $1 }
         let hosts = (options["hostaddr"] ?? options["host"] ?? "").split(separator: ",").map(String.init)
         let mode = options["sslmode"] ?? "prefer"
@@ -44,7 +44,7 @@ struct PostgresAddress: Sendable {
 
     private static let encrypting: Set = ["require", "verify-ca", "verify-full"]
 
-    /// A socket's folder, or loopback.
+    /// Whether the host is a socket folder or loopback.
     private static func isLocal(_ host: String) -> Bool {
         host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
             || host.hasPrefix("127.")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A statement with its values: what comes from outside is never part of the text.
+/// A statement with its parameters; values from outside are never part of the SQL text.
 struct Statement: Sendable {
     let text: String
     let values: [Parameter]
@@ -11,9 +11,9 @@ struct Statement: Sendable {
     }
 }
 
-/// A value of a statement, in PostgreSQL's binary form.
+/// A parameter in PostgreSQL's binary format.
 ///
-/// Texts from outside go as bytes: PostgreSQL's own texts can't hold U+0000, and compare by the rules of a language.
+/// Text from outside is sent as bytes: PostgreSQL's text can't contain U+0000, and is compared by a collation.
 enum Parameter: Sendable {
     case whole(Int64)
     case real(Double?)
@@ -25,7 +25,7 @@ enum Parameter: Sendable {
     case flags([Bool])
     case blobs([[UInt8]?])
 
-    /// The number by which PostgreSQL knows the type.
+    /// The type's OID.
     var type: UInt32 {
         switch self {
         case .whole: 20
@@ -40,7 +40,7 @@ enum Parameter: Sendable {
         }
     }
 
-    /// The value on the wire; `nil` for none.
+    /// The encoded value; `nil` for NULL.
     var wire: [UInt8]? {
         switch self {
         case .whole(let number): Self.bigEndian(number)
@@ -59,7 +59,7 @@ enum Parameter: Sendable {
         withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 
-    /// One dimension that begins at 1.
+    /// Encodes a one-dimensional array whose index starts at 1.
     private static func array(of type: UInt32, _ elements: [[UInt8]?]) -> [UInt8] {
         var bytes = bigEndian(Int32(elements.isEmpty ? 0 : 1))
         bytes += bigEndian(Int32(elements.contains { $0 == nil } ? 1 : 0)) + bigEndian(type)
@@ -74,19 +74,19 @@ enum Parameter: Sendable {
 }
 
 extension Parameter {
-    /// A moment, as seconds since 2001, which is how `Date` holds it: nothing is lost.
+    /// A date in seconds since 2001, as `Date` stores it, so that no precision is lost.
     static func date(_ date: Date) -> Parameter { .real(date.timeIntervalSinceReferenceDate) }
-    /// A text from outside.
+    /// Text from outside, as bytes.
     static func outside(_ text: String) -> Parameter { .bytes(Array(text.utf8)) }
 }
 
-/// A row of an answer.
+/// A row of a result.
 struct Row: Sendable {
     let cells: [[UInt8]?]
 
     func isNull(_ column: Int) -> Bool { cells[column] == nil }
 
-    /// A whole number of any width; 0 for none.
+    /// An integer of any width; 0 for NULL.
     func whole(_ column: Int) -> Int64 {
         guard let bytes = cells[column] else { return 0 }
         let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -1,13 +1,13 @@
-/// A transaction under way, on the thread that has the connection.
+/// An open transaction, on the thread that owns the connection.
 ///
-/// Every statement sees what was committed before it began, and no earlier: a check is a statement of its own behind the
-/// one that takes the lock.
+/// Each statement sees what was committed before it started, so a check must be a separate statement after the one that
+/// takes the lock.
 final class Transaction {
     private let connection: Connection
     private let deadline: Deadline
     private var ahead: [Statement]
     private(set) var isCommitting = false
-    /// The number by which the server can tell later whether this was committed; `nil` for one that only reads.
+    /// The transaction id, by which the server can later tell whether it was committed; `nil` for a read-only one.
     private(set) var number: Int64?
     private let isWriting: Bool
 
@@ -19,17 +19,17 @@ final class Transaction {
         ahead.append(Self.settings(schema: schema, patience: deadline.patience))
     }
 
-    /// What a transaction is for.
+    /// The mode of a transaction.
     enum Mode: String, Sendable {
-        /// Changes something, and learns of a lost commit whether it was one.
+        /// Read-write; if the answer to a commit is lost, its outcome is looked up.
         case writing = "BEGIN ISOLATION LEVEL READ COMMITTED"
-        /// Sees one moment of the whole.
+        /// Read-only, on a single snapshot.
         case reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     }
 
-    /// Settings for this transaction alone, so that a pooler between us and the server does no harm.
+    /// Settings for this transaction only, so that a connection pooler in between does no harm.
     ///
-    /// Every statement finds its rows by an index; a plan that doesn't comes of statistics that are out of date.
+    /// Every statement finds its rows by an index; any other plan results from outdated statistics.
     private static func settings(schema: String, patience: Duration) -> Statement {
         let limit = String(Int(patience / .milliseconds(1)))
         return Statement(
@@ -44,10 +44,10 @@ final class Transaction {
         )
     }
 
-    /// Sends a statement with those that follow.
+    /// Queues a statement, to be sent with the next ones.
     func later(_ statement: Statement) { ahead.append(statement) }
 
-    /// Sends statements and gives what comes of each.
+    /// Sends statements and returns the rows of each.
     func ask(_ statements: Statement...) throws(ConnectionFailure) -> [[Row]] {
         var all = ahead
         let asksNumber = isWriting && number == nil
@@ -60,17 +60,17 @@ final class Transaction {
         return Array(answers[skipped...])
     }
 
-    /// Asks one statement.
+    /// Sends a statement and returns its rows.
     func rows(_ statement: Statement) throws(ConnectionFailure) -> [Row] { try ask(statement)[0] }
 
-    /// Commits, with what was to be sent later.
+    /// Commits, sending queued statements first.
     func commit() throws(ConnectionFailure) {
         isCommitting = number != nil
         _ = try connection.run(ahead + [Statement("COMMIT")], by: deadline)
         ahead = []
     }
 
-    /// Gives up what was begun, so that the connection can be used again.
+    /// Rolls back, so that the connection can be used again.
     func rollback() {
         guard connection.isOpen else { return }
         _ = try? connection.run([Statement("ROLLBACK")], by: deadline)

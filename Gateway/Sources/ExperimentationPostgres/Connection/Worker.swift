@@ -1,12 +1,12 @@
 import Foundation
 
-/// A thread's connection, and what it does with it.
+/// A thread's connection, and the transactions on it.
 final class Worker {
     private let address: PostgresAddress
     private let schema: String
     private var connection: Connection?
 
-    /// How often a transaction is begun at most.
+    /// The maximum number of attempts at a transaction.
     private static let attempts = 5
 
     init(to address: PostgresAddress, schema: String) {
@@ -14,7 +14,7 @@ final class Worker {
         self.schema = schema
     }
 
-    /// Carries out a transaction by a deadline.
+    /// Runs a transaction by a deadline.
     func transaction<Value>(
         _ mode: Transaction.Mode,
         by deadline: Deadline,
@@ -31,7 +31,7 @@ final class Worker {
                 let value = try body(begun)
                 do throws(ConnectionFailure) { try begun.commit() } catch {
                     guard begun.isCommitting, let number = begun.number, !connection.isOpen else { throw error }
-                    // Nobody knows yet whether it was carried out; the server does.
+                    // The outcome is unknown here, but the server knows it.
                     guard try isCommitted(number, by: deadline) else { throw .lost("at the end of a transaction") }
                 }
                 return .success(value)
@@ -40,7 +40,8 @@ final class Worker {
                 guard error.isCollision || error.isLoss, attempt < Self.attempts, !deadline.isOver else {
                     return .failure(error)
                 }
-                // A server that restarts refuses at once; one that is there says so at once.
+                // A restarting server rejects connections immediately, so retries are delayed; the first one isn't, as
+                // the server may be up already.
                 if error.isLoss, attempt > 1 { Thread.sleep(forTimeInterval: 0.05 * Double(attempt)) }
                 attempt += 1
             }
@@ -54,7 +55,7 @@ final class Worker {
         return new
     }
 
-    /// Asks on a new connection what became of a transaction of which the end wasn't heard.
+    /// Looks up on a new connection whether a transaction was committed.
     private func isCommitted(_ number: Int64, by deadline: Deadline) throws(ConnectionFailure) -> Bool {
         connection = nil
         while true {

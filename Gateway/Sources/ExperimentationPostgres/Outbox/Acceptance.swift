@@ -1,7 +1,7 @@
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// One acceptance: the shards are locked, consent is asked behind that, and what comes in is written.
+/// Accepts events: locks their shards, then checks consent, then writes the events.
 struct Acceptance {
     private struct NewDelivery {
         var number: Int64
@@ -18,7 +18,7 @@ struct Acceptance {
         var next: Int64
         var count: Int64
         var bytes: Int64
-        /// What lanes say that has gone since; perhaps more by now.
+        /// The number freed according to the lanes when they were read; it may have grown since.
         var freedCount: Int64 = 0
         var freedBytes: Int64 = 0
     }
@@ -40,7 +40,8 @@ struct Acceptance {
         refusals = arrivals.refusals
     }
 
-    /// - Returns: Why each event was refused that was, and how many deliveries made room.
+    /// - Returns: The error for each event that was refused and `nil` for the others, and the number of deliveries
+    ///   dropped to make room.
     mutating func carryOut() throws(ConnectionFailure) -> ([ExperimentationError?], Int) {
         let denied = try lock()
         decide(denied)
@@ -64,7 +65,7 @@ struct Acceptance {
         return (refusals, overflowed)
     }
 
-    /// Locks the shards, and asks who denies: not in the same statement, which would see what was so before.
+    /// Locks the shards, then looks up denials: one statement for both would see the state before the lock.
     private mutating func lock() throws(ConnectionFailure) -> Set<[UInt8]> {
         let answers = try transaction.ask(
             Statement(
@@ -89,7 +90,7 @@ struct Acceptance {
         return Set(answers[1].map { $0.bytes(0) })
     }
 
-    /// Says of each event whether it is accepted, in their order.
+    /// Decides for each event whether it is accepted, in order.
     private mutating func decide(_ denials: Set<[UInt8]>) {
         var denied = denials
         for arrival in arrivals.all {
@@ -179,9 +180,9 @@ struct Acceptance {
             || shard.bytes - shard.freedBytes > store.limits.bytes(for: store.shards)
     }
 
-    /// Drops the oldest of the least important events of shards that hold too many.
+    /// Drops the oldest of the least important events from overfull shards.
     ///
-    /// - Returns: How many deliveries.
+    /// - Returns: The number of deliveries.
     private mutating func makeRoom(_ full: [Int64]) throws(ConnectionFailure) -> Int {
         var lanes = try store.destinationTable.lanes(
             try transaction.rows(LaneRow.locking(shards: full)),
@@ -229,7 +230,7 @@ struct Acceptance {
         return overflowed
     }
 
-    /// The least important that no live lease has, a page of them.
+    /// Selects a page of the least important deliveries that no active lease covers.
     private static func leastImportant(_ shard: Int64, _ lanes: [LaneRow], _ now: Date) -> Statement {
         Statement(
             """
@@ -248,6 +249,6 @@ struct Acceptance {
 }
 
 extension Envelope {
-    /// Whether this is the consent signal itself, which may be sent without consent.
+    /// Whether this is a consent signal, which may be sent without consent.
     fileprivate var isConsentSignal: Bool { if case .consentChanged = event.kind { true } else { false } }
 }

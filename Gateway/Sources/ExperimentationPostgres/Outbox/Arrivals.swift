@@ -1,8 +1,8 @@
 @_spi(StoredForm) import Experimentation
 
-/// Events on their way in, written out, with those that are refused whatever the store holds.
+/// Encoded events to be accepted, and those that are refused whatever the store contains.
 struct Arrivals: Sendable {
-    /// One that may be accepted.
+    /// An event that may be accepted.
     struct Arrival: Sendable {
         var place: Int
         var event: NewEvent
@@ -30,7 +30,7 @@ struct Arrivals: Sendable {
         }
     }
 
-    /// The destinations, each once, in the order in which they are named.
+    /// The distinct destinations, in order of first mention.
     var destinations: [Destination] {
         var seen: Set<Destination> = []
         return all.flatMap { $0.event.deliveries.map(\.destination) }.filter { seen.insert($0).inserted }

@@ -2,7 +2,7 @@
 import Foundation
 import Synchronization
 
-/// The destinations by their numbers; they are never forgotten, so what was once read stays true.
+/// The destinations by number; a cache that never goes stale, because destinations are never deleted.
 final class DestinationTable: Sendable {
     private struct Known {
         var numbers: [Destination: Int64] = [:]
@@ -14,10 +14,10 @@ final class DestinationTable: Sendable {
 
     init(_ pool: ConnectionPool) { self.pool = pool }
 
-    /// The number of a destination, if there is one that has been seen.
+    /// The number of a destination, if it is cached.
     func number(of destination: Destination) -> Int64? { known.withLock { $0.numbers[destination] } }
 
-    /// The destination of a number, read anew if it isn't known.
+    /// The destination with a number, read from the database if it isn't cached.
     func destination(_ number: Int64, _ transaction: Transaction) throws(ConnectionFailure) -> Destination {
         if let destination = known.withLock({ $0.destinations[number] }) { return destination }
         _ = try all(transaction)
@@ -27,25 +27,25 @@ final class DestinationTable: Sendable {
         return destination
     }
 
-    /// Lanes that were read, with their destinations.
+    /// Converts rows to lanes with their destinations.
     func lanes(_ rows: [Row], _ transaction: Transaction) throws(ConnectionFailure) -> [LaneRow] {
         var lanes: [LaneRow] = []
         for row in rows { lanes.append(LaneRow(row, of: try destination(row.whole(1), transaction))) }
         return lanes
     }
 
-    /// All destinations, in the order in which they were first named.
+    /// All destinations, in the order in which they were created.
     func all(_ transaction: Transaction) throws(ConnectionFailure) -> [Destination] {
         note(try transaction.rows(Statement("SELECT id, provider, account FROM destination ORDER BY id")))
     }
 
-    /// Makes destinations known that aren't, with their lanes, in this order.
+    /// Creates missing destinations and their lanes, in this order.
     func name(_ destinations: [Destination]) async throws(ExperimentationError) {
         let missing = known.withLock { known in destinations.filter { known.numbers[$0] == nil } }
         guard !missing.isEmpty else { return }
         let name = pool.schema
         try await pool.transaction { transaction throws(ConnectionFailure) in
-            // One after another: two that name the same in different orders would wait for each other.
+            // One transaction at a time: two that create the same destinations in different orders would deadlock.
             transaction.later(Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 5552))", .text(name)))
             for destination in missing {
                 try self.insert(destination, transaction)

@@ -1,9 +1,9 @@
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// A destination's lane for one part of the users, as it is written down.
+/// A destination's lane in one shard, as stored.
 struct LaneRow: Sendable {
-    /// Names a lane.
+    /// Identifies a lane.
     struct Name: Sendable, Hashable {
         var shard: Int64
         var destination: Int64
@@ -11,9 +11,9 @@ struct LaneRow: Sendable {
 
     let name: Name
     var lane: OutboxLane
-    /// Nothing that may be given out lies at or before this; what was deleted there is never looked at again.
+    /// Nothing at or before this sequence number can be leased, so deleted rows there are never scanned again.
     var low: Int64
-    /// How many events, and how many of their bytes, went when this lane was done with them.
+    /// The number of events whose bodies were deleted by this lane, and the bytes freed.
     var freedCount: Int64
     var freedBytes: Int64
     var dropped: [Ledger.DropReason: Int64] = [:]
@@ -23,7 +23,7 @@ struct LaneRow: Sendable {
         delivered, purged, freed_count, freed_bytes
         """
 
-    /// Reads a row of `columns`.
+    /// Decodes a row of `columns`.
     init(_ row: Row, of destination: Destination) {
         name = Name(shard: row.whole(0), destination: row.whole(1))
         lane = OutboxLane(of: destination)
@@ -42,10 +42,10 @@ struct LaneRow: Sendable {
         freedBytes = row.whole(16)
     }
 
-    /// What may have been given out under a live lease: nothing behind it.
+    /// The highest sequence number that an active lease may cover.
     func givenOut(at now: Date) -> Int64 { lane.isHeld(at: now) ? lane.out : 0 }
 
-    /// Notes that events are given up.
+    /// Counts dropped events.
     mutating func drop(_ count: Int = 1, for reason: Ledger.DropReason) { dropped[reason, default: 0] += Int64(count) }
 
     // MARK: Statements
@@ -59,7 +59,7 @@ struct LaneRow: Sendable {
         )
     }
 
-    /// Locks all lanes of some shards, in the order that everybody keeps.
+    /// Locks all lanes of some shards, in the global lock order.
     static func locking(shards: [Int64]) -> Statement {
         Statement(
             "SELECT \(columns) FROM lane WHERE shard = ANY($1) ORDER BY shard, destination FOR UPDATE",
@@ -67,7 +67,7 @@ struct LaneRow: Sendable {
         )
     }
 
-    /// Locks all lanes of a destination, in the order that everybody keeps.
+    /// Locks all lanes of a destination, in the global lock order.
     static func locking(destination: Int64) -> Statement {
         Statement(
             "SELECT \(columns) FROM lane WHERE destination = $1 ORDER BY shard FOR UPDATE",
@@ -75,7 +75,7 @@ struct LaneRow: Sendable {
         )
     }
 
-    /// Locks all lanes that some hold, in the order that everybody keeps.
+    /// Locks all lanes held by some owners, in the global lock order.
     static func locking(owners: [Int64]) -> Statement {
         Statement(
             "SELECT \(columns) FROM lane WHERE owner = ANY($1) ORDER BY shard, destination FOR UPDATE",
@@ -83,7 +83,7 @@ struct LaneRow: Sendable {
         )
     }
 
-    /// Reads lanes; all of them without a destination.
+    /// Reads the lanes of a destination; all lanes if `nil`.
     static func reading(_ destination: Int64?) -> Statement {
         Statement(
             "SELECT \(columns) FROM lane WHERE $1 = 0 OR destination = $1 ORDER BY shard, destination",
@@ -91,7 +91,7 @@ struct LaneRow: Sendable {
         )
     }
 
-    /// Writes the lane, and what was dropped at it.
+    /// Writes the lane and its drop counts.
     var writing: [Statement] {
         let row = Statement(
             """
@@ -137,10 +137,10 @@ struct LaneRow: Sendable {
 
     // MARK: Tokens
 
-    /// The parts of the users that a token can tell apart.
+    /// The maximum number of shards that a token can distinguish.
     static let mostShards = 256
 
-    /// A token as callers have it: which lane it is stands in its epoch.
+    /// The token for callers, whose epoch encodes the lane's shard.
     var token: LeaseToken { Self.outer(lane.token, shard: name.shard) }
 
     static func outer(_ token: LeaseToken, shard: Int64) -> LeaseToken {
@@ -151,7 +151,7 @@ struct LaneRow: Sendable {
         )
     }
 
-    /// A token as the lane has it, and the shard.
+    /// Decodes a caller's token into the lane's token and the shard.
     static func inner(_ token: LeaseToken) -> (token: LeaseToken, shard: Int64) {
         let (epoch, shard) = token.epoch.quotientAndRemainder(dividingBy: Int64(mostShards))
         return (LeaseToken(destination: token.destination, epoch: epoch, revision: token.revision), shard)

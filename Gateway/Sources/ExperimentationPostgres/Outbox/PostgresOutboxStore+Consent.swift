@@ -1,19 +1,19 @@
 @_spi(StoredForm) import Experimentation
 
-/// What several users say, sorted by what is to be done.
+/// Consent statements of several users, grouped by what they require.
 struct ConsentStatements: Sendable {
     private struct Said {
         var mark: [UInt8]
         var changes: [Bool] = []
     }
 
-    /// Those who grant before they deny, if they deny at all: what is held is released first.
+    /// Users who grant before they first deny, if they deny at all: their held events are released first.
     private(set) var grantedFirst: [[UInt8]] = []
-    /// Those who deny.
+    /// Users who deny.
     private(set) var denied: [[UInt8]] = []
-    /// Those who grant after they have denied.
+    /// Users who grant after having denied.
     private(set) var grantedAgain: [[UInt8]] = []
-    /// Those who deny in the end, and those who grant.
+    /// Users whose last statement is a denial, and those whose last is a grant.
     private(set) var finallyDenied: [[UInt8]] = []
     private(set) var finallyGranted: [[UInt8]] = []
     private(set) var shards: [Int64] = []
@@ -42,7 +42,7 @@ struct ConsentStatements: Sendable {
 }
 
 extension PostgresOutboxStore {
-    /// Carries out what users say; everything is asked behind the locks, in statements of its own.
+    /// Applies consent statements; all lookups are separate statements after the locks.
     func carryOut(
         _ said: ConsentStatements,
         _ transaction: Transaction
@@ -72,7 +72,7 @@ extension PostgresOutboxStore {
         return outcome
     }
 
-    /// Ends denials and releases what is held, for users whose shards are locked.
+    /// Ends denials and releases held events, for users whose shards are locked.
     func release(_ people: Set<[UInt8]>, _ transaction: Transaction) throws(ConnectionFailure) {
         let marks = Array(people)
         let shards = Set(marks.map { Int64((Int($0[0]) << 8 | Int($0[1])) % self.shards) }).sorted()
@@ -84,16 +84,16 @@ extension PostgresOutboxStore {
                 .blobs(marks)
             )
         )
-        // Nothing is held, and nothing can come to be: the shards are locked. So the lanes needn't be.
+        // Nothing is held, and nothing can be while the shards are locked, so the lanes need no lock.
         if held.isEmpty { return }
         var lanes = try destinationTable.lanes(try transaction.rows(LaneRow.locking(shards: shards)), transaction)
         _ = try release(marks, of: &lanes, transaction)
         for lane in lanes { for statement in lane.writing { transaction.later(statement) } }
     }
 
-    /// Releases what is held for users.
+    /// Releases the held events of users.
     ///
-    /// - Returns: How many deliveries.
+    /// - Returns: The number of deliveries.
     private func release(
         _ people: [[UInt8]],
         of lanes: inout [LaneRow],
@@ -119,9 +119,9 @@ extension PostgresOutboxStore {
         return rows.count
     }
 
-    /// Removes what is owed of users, but for their signals of consent.
+    /// Removes the deliveries of users, except their consent signals.
     ///
-    /// - Returns: How many deliveries.
+    /// - Returns: The number of deliveries.
     private func remove(
         _ people: [[UInt8]],
         of lanes: inout [LaneRow],

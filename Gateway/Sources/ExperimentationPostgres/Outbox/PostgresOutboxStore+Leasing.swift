@@ -1,7 +1,7 @@
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// Takes lanes and what is next in them.
+/// Leases lanes with their next events.
 extension PostgresOutboxStore {
     func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
         let number = try await number(of: request.destination)
@@ -24,7 +24,7 @@ extension PostgresOutboxStore {
         return Self.joined(answers)
     }
 
-    /// What several lanes answer together that have nothing to give.
+    /// Combines the answers of several lanes without a lease.
     static func joined(_ answers: [LeaseAnswer]) -> LeaseAnswer {
         var (next, busy, paused): (Date?, Date?, Date?)
         for answer in answers {
@@ -36,14 +36,14 @@ extension PostgresOutboxStore {
             }
         }
         if let paused { return .paused(until: paused) }
-        // Whoever holds a lane may let go of it at any time, so that is looked at first.
+        // A lane's holder may release it at any time, so waiting for that comes first.
         if let busy { return .busy(until: busy) }
         return .nothing(until: next)
     }
 
-    /// The lanes that hold something, one's own before those that are free, and those before others'.
+    /// The lanes with events: the caller's own, then free ones, then those of others.
     ///
-    /// Each deliverer begins at another place, so that several don't all ask for the same.
+    /// Each deliverer starts at a different lane, so that several don't compete for the same one.
     private func candidates(_ request: LeaseRequest, _ number: Int64) async throws(ExperimentationError) -> [Int64] {
         let lanes = try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
             try transaction.rows(
@@ -72,7 +72,7 @@ extension PostgresOutboxStore {
             + others.filter { $0.lane.isHeld(at: request.now) }).map(\.shard)
     }
 
-    /// Whether a lane without a holder or a pause has something that nothing keeps back.
+    /// Whether a lane without holder or pause has events that nothing holds back.
     func hasUnclaimedEvents(before date: Date, now: Date) async throws(ExperimentationError) -> Bool {
         try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
             let lanes = try self.destinationTable.lanes(
@@ -98,7 +98,7 @@ extension PostgresOutboxStore {
         }
     }
 
-    /// Takes one lane; the token in the request is as the lane has it.
+    /// Leases one lane; the request's token is that of the lane.
     private func lease(
         _ request: LeaseRequest,
         _ name: LaneRow.Name

@@ -1,7 +1,7 @@
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// Says what waits, all of it as at one moment.
+/// Reports what waits, from a single snapshot.
 extension PostgresOutboxStore {
     func status(of destination: Destination?, now: Date) async throws(ExperimentationError) -> OutboxStatus {
         try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
@@ -28,7 +28,7 @@ extension PostgresOutboxStore {
     ) throws(ConnectionFailure) -> ([LaneRow], [Row], [Row]) {
         let answers = try transaction.ask(
             LaneRow.reading(number),
-            // As `OutboxLane.Wait.isOn` has it; what a lane gives out is asked of the lane.
+            // The same condition as in `OutboxLane.Wait.isOn`; what is leased follows from the lane.
             Statement(
                 """
                 SELECT d.shard, d.destination, d.held, w.waits, d.seq <= l.out, d.seq <= l.tried, d.reason, count(*), min(d.due)
@@ -154,7 +154,7 @@ extension PostgresOutboxStore {
         }
     }
 
-    /// The number of a destination, 0 for all; `nil` for one that was never named.
+    /// The number of a destination, 0 for all; `nil` for an unknown one.
     private func number(
         of destination: Destination?,
         _ transaction: Transaction

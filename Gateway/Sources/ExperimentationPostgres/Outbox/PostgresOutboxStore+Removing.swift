@@ -1,7 +1,7 @@
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// Removes what is too old, or owed to a destination that is given up.
+/// Removes events that have expired or whose destination is abandoned.
 extension PostgresOutboxStore {
     func expire(
         before date: Date,
@@ -17,7 +17,7 @@ extension PostgresOutboxStore {
                     .whole(number)
                 )
             )
-            // Mostly nothing is, and then no lane needs to be locked.
+            // Usually nothing has, so that no lane needs to be locked.
             if old.isEmpty { return 0 }
             var lanes = try self.lock(number, transaction)
             let gone = try transaction.rows(
@@ -67,7 +67,7 @@ extension PostgresOutboxStore {
         )
     }
 
-    /// Counts what was removed, and writes the lanes.
+    /// Counts removed deliveries and writes the lanes.
     private func count(
         _ gone: [Row],
         by lanes: inout [LaneRow],

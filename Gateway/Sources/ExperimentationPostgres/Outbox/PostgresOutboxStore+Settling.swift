@@ -1,7 +1,7 @@
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// Writes down what became of events. A delivery is counted by whoever deletes it, so nothing is counted twice.
+/// Settles events. Whoever deletes a delivery counts it, so nothing is counted twice.
 extension PostgresOutboxStore {
     func settle(
         _ settlements: [Settlement],
@@ -28,7 +28,7 @@ extension PostgresOutboxStore {
         }
     }
 
-    /// Deletes what is delivered or given up, and counts what was there.
+    /// Deletes delivered and dropped deliveries, and counts those that existed.
     private func end(
         _ settlements: [Settlement],
         _ row: inout LaneRow,
@@ -76,7 +76,8 @@ extension PostgresOutboxStore {
                 .whole(row.low)
             )
         )
-        // Whatever is being accepted has a higher number than all that can be seen: the shard gives them out in order.
+        // Events still being accepted have higher numbers than any visible one, because the shard assigns numbers in
+        // order.
         row.low = left.first.map { $0.whole(0) - 1 } ?? max(row.low, gone.max() ?? 0)
     }
 
@@ -111,10 +112,10 @@ extension PostgresOutboxStore {
         )
     }
 
-    /// Deletes the bodies of events that all destinations are done with.
+    /// Deletes the bodies of events without remaining deliveries.
     ///
-    /// The rows are locked first: else the last two destinations might each see the other's delivery still there, and the body
-    /// would stay for ever.
+    /// The rows are locked first: otherwise the last two destinations could each see the other's delivery, and the body
+    /// would never be deleted.
     func retire(_ sequences: [Int64], by lanes: inout [LaneRow], _ transaction: Transaction) throws(ConnectionFailure) {
         if sequences.isEmpty { return }
         let gone = try transaction.ask(

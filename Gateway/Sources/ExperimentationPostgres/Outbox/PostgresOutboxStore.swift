@@ -2,10 +2,10 @@
 import Foundation
 import Synchronization
 
-/// Events in PostgreSQL, for any number of machines.
+/// An outbox in PostgreSQL for any number of machines.
 ///
-/// Users are spread over shards. Each destination has a lane in each shard, which one deliverer holds at a time: so events
-/// of one user keep their order, and several machines deliver to one destination.
+/// Users are distributed over shards. Each destination has a lane per shard, held by one deliverer at a time: this
+/// keeps each user's events in order while several machines deliver to one destination.
 final class PostgresOutboxStore: OutboxStore {
     let pool: ConnectionPool
     let limits: PostgresStoreOptions
@@ -23,13 +23,13 @@ final class PostgresOutboxStore: OutboxStore {
         destinationTable = DestinationTable(pool)
     }
 
-    /// The user's mark, and the part of the users that they belong to.
+    /// The user's digest and shard.
     func person(_ userID: String) -> (mark: [UInt8], shard: Int64) {
         let mark = Identity.mark(of: userID, salt: salt)
         return (mark, Int64((Int(mark[0]) << 8 | Int(mark[1])) % shards))
     }
 
-    /// The number of a destination that an operation is about.
+    /// The number of a destination, creating it if it is unknown.
     func number(of destination: Destination) async throws(ExperimentationError) -> Int64 {
         try await destinationTable.name([destination])
         guard let number = destinationTable.number(of: destination) else {
@@ -42,7 +42,7 @@ final class PostgresOutboxStore: OutboxStore {
 
     func note(owner: Int64) { owners.withLock { _ = $0.insert(owner) } }
 
-    /// Frees the lanes of all who have taken one through this store; others needn't wait for the end of their leases.
+    /// Releases all lanes taken through this store, so that others needn't wait for the leases to expire.
     func letGo() async {
         let owners = owners.withLock { Array($0) }
         if owners.isEmpty { return }
@@ -103,7 +103,7 @@ final class PostgresOutboxStore: OutboxStore {
     ) async throws(ExperimentationError) {
         let (inner, shard) = LaneRow.inner(token)
         let number = try await number(of: token.destination)
-        // A vendor that asks for patience means all of its lanes.
+        // A pause that a vendor asks for applies to all of its lanes.
         let isAll = pause?.until != nil
         try await pool.transaction { transaction throws(ConnectionFailure) in
             let locking =
@@ -128,8 +128,9 @@ final class PostgresOutboxStore: OutboxStore {
         }
     }
 
-    /// Returns at once: no statement finds what was removed.
+    /// Returns immediately: removed rows are no longer visible to any statement.
     ///
-    /// Its bytes go with PostgreSQL's vacuum, from the log with its archive, and from backups with those.
+    /// Their bytes disappear with PostgreSQL's vacuum, from the write-ahead log with its archive, and from backups when
+    /// those are deleted.
     func finishErasing() async throws(ExperimentationError) {}
 }

@@ -1,25 +1,25 @@
 import CPostgres
 import Experimentation
 
-/// The tables, and the steps by which they came to be.
+/// The tables and their migrations.
 ///
-/// | Table | What | Written under the lock of |
+/// | Table | Content | Written under the lock of |
 /// |---|---|---|
-/// | `shard` | the next number of each part of the users, and how much waits there | its row |
-/// | `destination` | every destination ever named | |
+/// | `shard` | a shard's next sequence number, and how much waits there | its row |
+/// | `destination` | every destination ever used | |
 /// | `intake` | what each destination was ever owed | the shard |
-/// | `lane` | a destination's part of the users: holder, pause, accounts | its row |
-/// | `dropped` | what was given up, by reason | the lane |
+/// | `lane` | a destination's lane in a shard: holder, pause, ledger | its row |
+/// | `dropped` | drop counts by reason | the lane |
 /// | `event` | an event, once | the shard, a lane, the row |
-/// | `delivery` | an event that a destination hasn't got | the shard or the lane |
-/// | `denied` | who denies consent, by marks | the shard |
+/// | `delivery` | an event not yet delivered to a destination | the shard or the lane |
+/// | `denied` | users who deny consent, by digest | the shard |
 /// | `state` | everything else, by key | its row |
 /// | `leader` | who fetches an account's rules, and until when | its row |
 /// | `published` | an account's rules as last fetched, and its kill switch | its row |
 ///
-/// Locks are taken in the order shards, lanes (by shard, then destination), rows; then nobody waits in a circle.
+/// Locks are taken in the order shards, lanes (by shard, then destination), rows, which rules out deadlocks.
 enum StoreSchema {
-    /// Each step leads from one version to the next; one that was published never changes.
+    /// The migrations from each version to the next; published ones never change.
     static let steps: [[String]] = [
         [
             "CREATE TABLE store (version integer NOT NULL, shards smallint NOT NULL, salt bytea NOT NULL)",
@@ -67,7 +67,7 @@ enum StoreSchema {
             """
             CREATE TABLE state (key bytea PRIMARY KEY, value bytea NOT NULL, written bigint NOT NULL DEFAULT nextval('written'))
             """,
-            // What goes through these tables is many times what lies in them.
+            // The rows that pass through these tables far outnumber those in them at any time.
             """
             ALTER TABLE event SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 1000,
               autovacuum_vacuum_insert_scale_factor = 0.05)
@@ -91,13 +91,13 @@ enum StoreSchema {
         ],
     ]
 
-    /// What was found or made.
+    /// The opened schema.
     struct Opened: Sendable {
         var shards: Int
         var salt: [UInt8]
     }
 
-    /// Makes the tables, or brings them to the present version; several that open at once take turns.
+    /// Creates or migrates the tables; concurrent calls take turns.
     static func open(_ pool: ConnectionPool, shards: Int?) async throws(ExperimentationError) -> Opened {
         let name = pool.schema
         return try await pool.transaction { transaction throws(ConnectionFailure) in
@@ -127,7 +127,7 @@ enum StoreSchema {
                 }
                 if version == steps.count { return Opened(shards: Int(row.whole(1)), salt: row.bytes(2)) }
             } else {
-                // The name is checked when the store is configured.
+                // The schema name was validated with the options.
                 transaction.later(Statement("CREATE SCHEMA IF NOT EXISTS \"\(name)\""))
             }
             for statement in steps[version...].joined() { transaction.later(Statement(statement)) }

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Decisions, rules and sticky assignments in PostgreSQL, for any number of machines.
+/// Decisions, rulesets and sticky assignments in PostgreSQL, for any number of machines.
 final class PostgresStateStore: StateStore {
     private let pool: ConnectionPool
 
@@ -35,7 +35,7 @@ final class PostgresStateStore: StateStore {
         if expected: [UInt8]?
     ) async throws(ExperimentationError) -> StateUpdate {
         try await pool.transaction { transaction throws(ConnectionFailure) in
-            // Locks the row that is there, so that what the next statement does is about what this one saw.
+            // Locks an existing row, so that the next statement acts on what this one saw.
             while true {
                 let current = try transaction.rows(
                     Statement("SELECT value FROM state WHERE key = $1 FOR UPDATE", .outside(key))
@@ -51,7 +51,7 @@ final class PostgresStateStore: StateStore {
                             .bytes(value)
                         )
                     )
-                    // Another was first: what it has written is seen by the next statement.
+                    // Another insert came first; the next statement sees its value.
                     if !inserted.isEmpty { return .updated }
                 case (_, let value?):
                     transaction.later(
@@ -101,11 +101,11 @@ final class PostgresStateStore: StateStore {
         Statement("SELECT value FROM state WHERE key = $1", .outside(key))
     }
 
-    /// The first key behind all that begin with a text; `nil` if there is none.
+    /// The first key after all keys with a prefix; `nil` if there is none.
     private static func end(of prefix: String) -> [UInt8]? {
         var bytes = Array(prefix.utf8)
         guard !bytes.isEmpty else { return nil }
-        // No byte of UTF-8 is the last there is.
+        // UTF-8 never contains 0xFF, so this can't overflow.
         bytes[bytes.count - 1] += 1
         return bytes
     }

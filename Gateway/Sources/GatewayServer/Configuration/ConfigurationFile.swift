@@ -5,24 +5,24 @@ import FlagManifest
 import Foundation
 import SystemPackage
 
-/// A configuration file: read, checked, and laid under the environment.
+/// A configuration file with overrides from the environment.
 ///
-/// `XP_GATEWAY_HTTP_PORT` goes before `http.port` of the file, and so for every key.
+/// The environment variable `XP_GATEWAY_HTTP_PORT` overrides the file's `http.port`, and likewise for every key.
 public struct ConfigurationFile: Sendable {
     private let url: URL
     private let variables: [String: String]
 
-    /// Names a file.
+    /// Creates a reference to a file.
     ///
     /// - Parameters:
-    ///   - path: The file, JSON.
+    ///   - path: The JSON file.
     ///   - variables: The environment.
     public init(path: String, variables: [String: String] = ProcessInfo.processInfo.environment) {
         url = URL(fileURLWithPath: path)
         self.variables = variables
     }
 
-    /// Reads the file and everything that it names.
+    /// Reads and validates the file and all files that it refers to.
     ///
     /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
     public func read() async throws(ExperimentationError) -> GatewayConfiguration {
@@ -59,7 +59,7 @@ public struct ConfigurationFile: Sendable {
             throw error("tenants", "expected an object with a member for each tenant")
         }
         for name in tenants.keys.sorted() {
-            // A name is part of a key, and of an environment variable's.
+            // The name is part of keys and of environment variables.
             guard !name.isEmpty, name.utf8.allSatisfy({ Self.nameBytes.contains($0) }) else {
                 throw error("tenants.\(name)", "expected a name of a to z, 0 to 9 and _")
             }

@@ -1,23 +1,23 @@
 import Experimentation
 import VendorCatalog
 
-/// Where the gateway listens, whom it serves, and what it allows.
+/// The gateway's address, tenants and limits.
 public struct GatewayConfiguration: Sendable {
     /// The address to listen on.
     public var host = "127.0.0.1"
-    /// The port; any that is free if 0.
+    /// The port; 0 for any free one.
     public var port = 0
-    /// What a connection may hold and how long it may take.
+    /// The limits of a connection.
     public var limits = ConnectionLimits()
-    /// The origins whose pages may call; `*` for all.
+    /// The origins allowed to call from browsers; `*` for all.
     public var origins: [String] = []
-    /// How long to go on serving after the signal to end, so that a balancer sees that `/ready` says no.
+    /// How long to keep serving after the termination signal, so that a load balancer notices the failing `/ready`.
     public var drain = Duration.zero
-    /// How long the end may take after that, before what is still under way is cut.
+    /// How long the shutdown may take after that, before remaining requests are cut off.
     public var patience = Duration.seconds(30)
-    /// Who may see figures and the console.
+    /// The tokens that give access to metrics and the console.
     public var operatorTokens: [TokenDigest] = []
-    /// The tenants; each token is one tenant's.
+    /// The tenants; each token belongs to one of them.
     public var tenants: [TenantConfiguration]
 
     /// Creates a configuration with defaults.
@@ -27,9 +27,10 @@ public struct GatewayConfiguration: Sendable {
 }
 
 extension TenantConfiguration {
-    /// Makes the tenant's vendor.
+    /// Creates the tenant's provider.
     ///
-    /// - Parameter variables: The environment variables that secrets may name.
+    /// - Parameter variables: The environment variables that secrets may refer to.
+    /// - Returns: A provider that hasn't been started.
     /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
     func provider(variables: [String: String]) throws(ExperimentationError) -> any ExperimentationProvider {
         try VendorCatalog.provider(from: vendor, file: vendorFile, environment: variables)

@@ -1,14 +1,14 @@
 import Configuration
 
-/// One key of a configuration file: what it holds, and what it is without one.
+/// A key of the configuration file, with its type and default.
 struct Setting: Sendable {
-    /// What a setting holds.
+    /// The type of a setting.
     enum Kind: Sendable, Equatable {
         case text(String)
         case texts([String])
         case whole(Int, ClosedRange<Int>)
         case number(Double, ClosedRange<Double>)
-        /// A text that must be there.
+        /// A required string.
         case needed
     }
 
@@ -31,7 +31,7 @@ struct Setting: Sendable {
         Setting("operators.tokens", .texts([]), "SHA-256 of the tokens that may see figures and the console."),
     ]
 
-    /// The settings of each tenant, behind `tenants.NAME.`.
+    /// The settings of each tenant, under `tenants.NAME.`.
     static let tenant: [Setting] = [
         Setting("vendor", .needed, "The file with the vendor and its settings; relative to this file."),
         Setting("store", .text("memory"), "The SQLite file for events and rules, relative to this file; or `memory`."),
@@ -69,7 +69,7 @@ struct Setting: Sendable {
         self.meaning = meaning
     }
 
-    /// The default, for the last of the providers; `nil` for what must be there.
+    /// The default, for the last provider in the chain; `nil` for a required setting.
     var fallback: ConfigValue? {
         switch kind {
         case .text(let text): ConfigValue(.string(text), isSecret: false)
@@ -82,7 +82,7 @@ struct Setting: Sendable {
 }
 
 extension Setting {
-    /// The default as the reference has it.
+    /// The default as the reference documentation shows it.
     var written: String {
         switch kind {
         case .text(let text): "`\"\(text)\"`"

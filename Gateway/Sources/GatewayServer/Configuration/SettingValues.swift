@@ -3,9 +3,9 @@ import Experimentation
 import Foundation
 import SystemPackage
 
-/// The values of settings: the environment's before the file's before the defaults.
+/// The values of settings: the environment overrides the file, which overrides the defaults.
 ///
-/// All are read by getters that throw, because the others take a value of a wrong type for none.
+/// Uses only throwing getters, because the others treat a value of the wrong type as missing.
 struct SettingValues: Sendable {
     private let reader: ConfigReader
     private let file: URL
@@ -68,7 +68,7 @@ struct SettingValues: Sendable {
         _ expected: String,
         _ read: () throws -> Value
     ) throws(ExperimentationError) -> Value {
-        // The cause isn't shown: it may repeat a value, and a value may be a secret in the wrong place.
+        // The underlying error isn't shown: it may contain the value, which may be a misplaced secret.
         do { return try read() } catch { throw self.error(key, "expected \(expected)") }
     }
 

@@ -1,4 +1,4 @@
-/// The console: one page without anything from a network, which asks `/console/state` once a second.
+/// The console: a self-contained page that polls `/console/state` once a second.
 enum ConsolePage {
     /// The page.
     static let html = """
@@ -88,7 +88,7 @@ enum ConsolePage {
           const rows = s.requests.sort((a, b) => b.count - a.count).map(r => {
             const key = r.tenant + "\\n" + r.route + "\\n" + r.status;
             const now = span ? (r.count - (before.get(key) || 0)) / span : 0;
-            // This page's own questions aren't anybody's requests.
+            // The page's own requests aren't counted.
             if (r.route !== "console") rate += now;
             const row = make("tr");
             row.append(make("td", r.tenant || "–"), make("td", r.route),

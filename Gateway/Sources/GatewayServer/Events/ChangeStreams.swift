@@ -4,10 +4,10 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// Tells clients of one tenant that the flags may be others now.
+/// Announces possible flag changes to the clients of one tenant.
 ///
-/// Nothing but the fact goes over a stream; a client that hears it asks again. What is passed to a stream is how many changes
-/// there have been, so that a client that is slow misses none: the last number says all that those before it said.
+/// A stream only carries the fact; clients then evaluate again. It passes on the number of changes so far, so that a
+/// slow client misses none: the latest number covers all before it.
 final class ChangeStreams: Sendable {
     private struct State {
         var streams: [Int: AsyncStream<Int>.Continuation] = [:]
@@ -18,25 +18,25 @@ final class ChangeStreams: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many clients listen.
+    /// The number of listening clients.
     var count: Int { state.withLock { $0.streams.count } }
 
-    /// How many changes there have been.
+    /// The number of changes so far.
     var changes: Int { state.withLock { $0.changes } }
 
-    /// Tells everybody that there is a change.
+    /// Announces a change to all clients.
     func announceChange() {
         state.withLock { $0.changes += 1 }
         beat()
     }
 
-    /// Sends everybody a sign of life, so that nobody between takes a stream for dead.
+    /// Sends all clients a heartbeat, so that no proxy closes an idle stream.
     func beat() {
         let (streams, changes) = state.withLock { (Array($0.streams.values), $0.changes) }
         for stream in streams { stream.yield(changes) }
     }
 
-    /// Ends every stream, and lets none begin any more.
+    /// Ends every stream and rejects new ones.
     func finish() {
         let streams = state.withLock { state in
             state.isFinished = true
@@ -45,7 +45,8 @@ final class ChangeStreams: Sendable {
         for stream in streams { stream.finish() }
     }
 
-    /// How many changes there have been, now and with each sign of life; `nil` if as many listen as may.
+    /// The number of changes, now and with each heartbeat or change; `nil` if the maximum number of clients are
+    /// listening.
     func counts(atMost most: Int = .max) -> AsyncStream<Int>? {
         let (stream, continuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
         return state.withLock { state in
@@ -65,14 +66,15 @@ final class ChangeStreams: Sendable {
         }
     }
 
-    /// The answer that is a stream, or that there are too many.
+    /// The answer with the event stream, or a rejection if there are too many.
     ///
     /// - Parameters:
-    ///   - request: The request; the stream ends when its connection does.
-    ///   - most: How many may listen at once.
+    ///   - request: The request; the stream ends with its connection.
+    ///   - most: The maximum number of streams.
+    /// - Returns: The answer.
     func answer(_ request: Request, atMost most: Int) -> Answer {
         guard let counts = counts(atMost: most) else {
-            // Long enough for a client to ask without a stream meanwhile.
+            // Long enough for clients to poll without a stream meanwhile.
             return .empty(.tooManyRequests, [.retryAfter: "30"])
         }
         let body = ResponseBody { writer in
@@ -90,18 +92,19 @@ final class ChangeStreams: Sendable {
             status: .ok,
             fields: [
                 .contentType: "text/event-stream", .cacheControl: "no-store",
-                // Told to a proxy that would wait for the end.
+                // Stops proxies from buffering the answer until its end.
                 HTTPField.Name("X-Accel-Buffering")!: "no",
             ],
             body: body
         )
     }
 
-    /// What a client is told, as server-sent events have it.
+    /// A server-sent event for a client.
     ///
     /// - Parameters:
-    ///   - count: How many changes there have been.
-    ///   - last: How many there had been when it was told before; `nil` at the beginning, when there is nothing to ask again.
+    ///   - count: The number of changes so far.
+    ///   - last: The number that the client was told last; `nil` at the beginning, when it needn't evaluate again.
+    /// - Returns: The event.
     static func text(_ count: Int, after last: Int?) -> String {
         guard let last else { return ": says when to ask again\n\n" }
         guard count > last else { return ":\n\n" }
@@ -109,7 +112,7 @@ final class ChangeStreams: Sendable {
     }
 }
 
-/// A writer that a closure may capture; only one task uses it.
+/// A box that lets a closure capture the writer; only one task uses it.
 private final class WriterBox: @unchecked Sendable {
     private var writer: any ResponseBodyWriter
 

@@ -2,15 +2,15 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Takes events of one tenant: each id once, durably before it says so, and in order for each user.
+/// Accepts the events of a tenant: each id once, durably before it is confirmed, and in order per user.
 final class EventIntake: Sendable {
-    /// What became of one event.
+    /// The outcome of an event.
     enum Outcome: Sendable, Equatable {
-        /// It is in the store.
+        /// It was stored.
         case accepted
         /// An event with this id was accepted before.
         case repeated
-        /// It isn't, and why.
+        /// It was refused, for this reason.
         case refused(EventRefusal)
 
         /// Whether the store couldn't be reached, or didn't answer.
@@ -50,9 +50,9 @@ final class EventIntake: Sendable {
         try await seen.recover(from: client)
     }
 
-    /// Takes the events of one request.
+    /// Accepts the events of a request.
     ///
-    /// - Returns: What became of each, in their order.
+    /// - Returns: The outcome of each, in order.
     func take(_ events: [Result<EventRequest, EventRefusal>]) async -> [Outcome] {
         guard let meanwhile else { return await carryOut(events) }
         var outcomes = [Outcome](repeating: .accepted, count: events.count)
@@ -105,12 +105,12 @@ final class EventIntake: Sendable {
             }
             for await lane in group { for (place, outcome) in lane { outcomes[place] = outcome } }
         }
-        // What stays written down is looked after by the next run.
+        // If this fails, the next run recovers the record.
         try? await seen.end(request: request)
         return outcomes
     }
 
-    /// Takes one event; a repetition that comes while the first is under way waits for it.
+    /// Accepts an event; a concurrent repetition waits for the first one's outcome.
     private func take(_ event: EventRequest) async -> Outcome {
         let digest = SeenEvents.digest(event.id)
         let (flight, isFirst) = flights.withLock { flights -> (Task<Outcome, Never>, Bool) in
@@ -155,7 +155,7 @@ final class EventIntake: Sendable {
             try await seen.insert(digest)
             return .accepted
         } catch {
-            // What can't be given back now can be claimed again when it has run out.
+            // A claim that can't be released expires, and the event can be accepted then.
             try? await seen.giveBack(digest)
             return .refused(Self.refusal(error))
         }

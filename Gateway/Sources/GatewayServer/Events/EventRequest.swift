@@ -23,8 +23,8 @@ struct EventRequest: Sendable, Codable {
     ///
     /// - Parameters:
     ///   - value: The event.
-    ///   - path: Its place in the body.
-    ///   - consent: What counts as said by a user who doesn't say.
+    ///   - path: Its path in the body.
+    ///   - consent: The consent of a user for whom none is given.
     /// - Throws: An error that names the member and what was expected.
     init(_ value: FlagValue, at path: String, consent: Consent) throws(DocumentError) {
         var reader = try DocumentReader(value, named: "the body", at: path)
@@ -58,19 +58,19 @@ struct EventRequest: Sendable, Codable {
     }
 }
 
-/// The body of `POST /v1/events`: one event, or many under `events`.
+/// The body of `POST /v1/events`: one event, or several under `events`.
 struct EventsRequest: Sendable {
-    /// Each event, or why it can't be one, in the body's order.
+    /// The events in the body's order, each parsed or refused.
     let events: [Result<EventRequest, EventRefusal>]
 
-    /// How many events one request may have.
+    /// The maximum number of events in a request.
     static let most = 1_000
 
-    /// Reads a body.
+    /// Parses a body.
     ///
-    /// An event that can't be read doesn't touch its neighbours.
+    /// An invalid event doesn't affect the others.
     ///
-    /// - Throws: ``ProtocolError/Code/parseError`` when nothing in it can be read.
+    /// - Throws: ``ProtocolError/Code/parseError`` when the body can't be parsed at all.
     init(body: [UInt8], consent: Consent) throws(ProtocolError) {
         let document: FlagValue
         do throws(ExperimentationError) { document = try JSON.parse(body) } catch {
@@ -103,7 +103,7 @@ struct EventsRequest: Sendable {
     }
 }
 
-/// Why an event isn't accepted.
+/// Why an event is refused.
 struct EventRefusal: Error, Sendable, Equatable {
     let code: ErrorCode
     let message: String
@@ -113,6 +113,6 @@ struct EventRefusal: Error, Sendable, Equatable {
         self.message = message
     }
 
-    /// Whether the same event may be accepted later, as it is.
+    /// Whether the unchanged event may be accepted later.
     var mayPass: Bool { [.store, .outboxFull, .shutDown, .cancelled, .timeout].contains(code) }
 }

@@ -1,12 +1,12 @@
 import Experimentation
 import HTTPTypes
 
-/// What `POST /v1/events` answers.
+/// The answer to `POST /v1/events`.
 enum EventsAnswer {
-    /// Says what became of each event.
+    /// Reports the outcome of each event.
     ///
-    /// 200 once every event is accepted or never will be. 503 as soon as one may pass later: the whole request can be sent
-    /// again, because what was accepted is told by its id.
+    /// 200 if every event was accepted or never will be. 503 if at least one may be accepted later: the whole request
+    /// can be repeated, because events already accepted are recognized by their ids.
     static func of(_ outcomes: [EventIntake.Outcome], to events: [Result<EventRequest, EventRefusal>]) -> Answer {
         var (accepted, repeated, refused, mayPass) = (0, 0, 0, false)
         var results: [FlagValue] = []

@@ -2,18 +2,18 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// The ids of events that were accepted, kept in the tenant's store for a day at least.
+/// The ids of accepted events, kept in the tenant's store for at least a day.
 ///
-/// An id is kept as a digest under the day of its acceptance; today's and yesterday's count. So that a crash between the
-/// acceptance of an event and the note of its id doesn't lead to a second acceptance, a request first writes down what it
-/// is about to accept: after a crash those ids, and no others, are looked for among the events that wait.
+/// An id is stored as a digest under the day of its acceptance; today and yesterday are checked. A crash between
+/// accepting an event and storing its id must not lead to a second acceptance, so a request first records what it is
+/// about to accept: after a crash, exactly those ids are looked up among the waiting events.
 ///
-/// An id is claimed before its event is accepted, by the store's first-one-wins: of several instances that are sent the same
-/// event at once, one accepts it.
+/// An id is claimed before its event is accepted, by the store's compare-and-set: of several instances that receive the
+/// same event at once, only one accepts it.
 struct SeenEvents: Sendable {
     let state: any StateStore
     let time: any TimeSource
-    /// Whether other instances have the store open.
+    /// Whether other instances share the store.
     let isShared: Bool
     private let owner = UUID().uuidString
 
@@ -23,9 +23,9 @@ struct SeenEvents: Sendable {
         self.isShared = isShared
     }
 
-    /// What came of claiming an id.
+    /// The outcome of claiming an id.
     enum Claim: Sendable, Equatable {
-        /// The event is to be accepted here.
+        /// The caller must accept the event.
         case claimed
         /// The same, but somebody began with it before, and what came of that isn't known.
         case taken
@@ -35,16 +35,16 @@ struct SeenEvents: Sendable {
         case elsewhere
     }
 
-    /// How long an instance may take to accept an event; then another may.
+    /// How long a claim is valid, in seconds; then another instance may accept the event.
     private static let claimSeconds = 20.0
     private static let accepted: [UInt8] = [1]
 
     private static let prefix = "gateway/event/"
     private static let begun = "gateway/begun/"
-    /// How many days back are looked through for what can go.
+    /// How many days back to look for ids to delete.
     private static let forgotten = 2...400
 
-    /// A digest of an id, by which it is known here.
+    /// The digest under which an id is stored.
     static func digest(_ id: String) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
@@ -75,7 +75,7 @@ struct SeenEvents: Sendable {
         }
     }
 
-    /// Whether a claim binds nobody any more.
+    /// Whether a claim has expired.
     private func isOver(_ claim: [UInt8], at now: Double) -> Bool {
         let parts = String(decoding: claim, as: UTF8.self).split(separator: " ")
         guard isShared, let holder = parts.first, holder != owner, let end = parts.last.flatMap({ Double($0) }) else {
@@ -84,17 +84,17 @@ struct SeenEvents: Sendable {
         return end <= now
     }
 
-    /// Gives a claim back: its event was not accepted.
+    /// Releases a claim whose event was not accepted.
     func giveBack(_ digest: String) async throws(ExperimentationError) {
         try await state.setValue(nil, for: key(digest, day: today))
     }
 
-    /// Notes that an event was accepted.
+    /// Records that an event was accepted.
     func insert(_ digest: String) async throws(ExperimentationError) {
         try await state.setValue(Self.accepted, for: key(digest, day: today))
     }
 
-    /// Writes down what is about to be accepted.
+    /// Records what a request is about to accept.
     ///
     /// - Parameters:
     ///   - digests: The ids' digests.
@@ -105,14 +105,14 @@ struct SeenEvents: Sendable {
         try await state.setValue(Array(line.utf8), for: Self.begun + request)
     }
 
-    /// Strikes out what ``begin(_:request:)`` wrote, once every id is noted.
+    /// Deletes the record of ``begin(_:request:)``, once every id is stored.
     func end(request: String) async throws(ExperimentationError) {
         try await state.setValue(nil, for: Self.begun + request)
     }
 
-    /// Notes what a crash left unnoted, and forgets the ids of past days.
+    /// Stores ids that a crash left unrecorded, and deletes those of past days.
     ///
-    /// - Parameter client: The events that wait are asked of it.
+    /// - Parameter client: Used to look up the waiting events.
     /// - Throws: `ErrorCode.store`.
     func recover(from client: ExperimentationClient) async throws(ExperimentationError) {
         let today = today
@@ -126,7 +126,7 @@ struct SeenEvents: Sendable {
             let parts = text.split(separator: " ").map(String.init)
             open.formUnion(parts)
             let age = parts.first.flatMap { Double($0) }.map { time.now.timeIntervalSince1970 - $0 }
-            // A young one may be another instance's that is at it.
+            // A recent record may belong to another instance's current request.
             if !isShared || age.map({ $0 > 3 * Self.claimSeconds }) ?? true { ended.append(request) }
         }
         var last: Int64 = 0

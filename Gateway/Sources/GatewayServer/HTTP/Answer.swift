@@ -4,18 +4,18 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// What a route answers, before it is put on the wire.
+/// A route's answer, before it is sent.
 struct Answer: Sendable {
     var status: HTTPResponse.Status
     var fields: HTTPFields = [:]
     var body = ResponseBody()
 
-    /// An answer without a body.
+    /// Creates an answer without a body.
     static func empty(_ status: HTTPResponse.Status, _ fields: HTTPFields = [:]) -> Answer {
         Answer(status: status, fields: fields)
     }
 
-    /// An answer with bytes of a type.
+    /// Creates an answer with bytes of a content type.
     static func bytes(
         _ status: HTTPResponse.Status,
         _ bytes: some Sequence<UInt8>,
@@ -27,23 +27,23 @@ struct Answer: Sendable {
         return answer
     }
 
-    /// An answer in JSON that is written already.
+    /// Creates an answer with encoded JSON.
     static func json(_ status: HTTPResponse.Status, _ bytes: [UInt8], _ fields: HTTPFields = [:]) -> Answer {
         self.bytes(status, bytes, type: "application/json", fields)
     }
 
-    /// An answer in JSON.
+    /// Creates an answer with JSON.
     static func json(_ status: HTTPResponse.Status, _ value: FlagValue, _ fields: HTTPFields = [:]) -> Answer {
         json(status, AnswerForms.bytes(of: value), fields)
     }
 }
 
-/// How answers that no route gives are written.
+/// The format of answers that don't come from a route.
 struct AnswerForms: Sendable {
-    /// A value as JSON; what can't be written, because of a number that is none, is `null`.
+    /// Encodes a value as JSON; `null` if it contains a number that isn't finite.
     static func bytes(of value: FlagValue) -> [UInt8] { (try? JSON.encode(value)) ?? Array("null".utf8) }
 
-    /// What a connection is told that is closed for breaking the rules: fields and body.
+    /// The fields and body of the answer to a connection that is closed for breaking the rules.
     func refusal(_ status: Int, _ message: String) -> (fields: [(String, String)], body: [UInt8]) {
         let body = Self.bytes(of: ProtocolError(.general, message).document())
         let fields = [

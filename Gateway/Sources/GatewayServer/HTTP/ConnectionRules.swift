@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a connection must keep to before a request counts: one host, a body in time, and an end when somebody asked for it.
+/// Enforces the rules of a connection before requests are processed: one host, a body in time, and a close when
+/// requested.
 ///
-/// It stands between the parser and the rest, where the version of HTTP is still known. What it refuses never reaches a
-/// route.
+/// Placed directly behind the parser, where the HTTP version is still known. Rejected requests never reach a route.
 final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -18,21 +18,21 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     private let forms: AnswerForms
     private var bodyDeadline: Scheduled<Void>?
     private var answersOwed = 0
-    /// Whether nothing that comes in is looked at any more.
+    /// Whether further input is ignored.
     private var isDeaf = false
-    /// Whether the connection ends once every answer that is owed has been given.
+    /// Whether the connection closes after all outstanding answers.
     private var isLast = false
     /// Whether an answer has begun and not ended.
     private var isAnswering = false
-    /// Whether the answer that has begun is the last one, whatever else is owed.
+    /// Whether the current answer is the last one, regardless of outstanding ones.
     private var isAnswerLast = false
     private var isClosing = false
 
-    /// Creates the rules of one connection.
+    /// Creates the rules of a connection.
     ///
     /// - Parameters:
-    ///   - bodyTime: How long a body may take from its head to its end.
-    ///   - forms: How a refusal is written.
+    ///   - bodyTime: The maximum time from the end of a head to the end of its body.
+    ///   - forms: The format of rejections.
     init(bodyTime: TimeAmount, forms: AnswerForms) {
         self.bodyTime = bodyTime
         self.forms = forms
@@ -68,7 +68,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             bodyDeadline?.cancel()
             bodyDeadline = nil
-            // What comes behind a request that closes the connection is nobody's.
+            // Input after a request that closes the connection is discarded.
             if isLast { isDeaf = true }
         }
         context.fireChannelRead(data)
@@ -76,7 +76,8 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        // Nobody asks for more when the last answer is written; without it the client's end would never be seen.
+        // No further read is requested after the last answer, so without this one the client's close would go
+        // unnoticed.
         if isClosing { context.read() }
     }
 
@@ -93,9 +94,13 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Answers by itself and closes, once what is owed for earlier requests has been given.
+    /// Sends a rejection and closes; while other answers are outstanding, only closes.
     ///
-    /// - Parameter owed: How many answers are owed if this one comes next: 1 if it is for a request that was passed on.
+    /// - Parameters:
+    ///   - status: The status.
+    ///   - message: The reason, for the client.
+    ///   - owed: The number of outstanding answers if this one is next: 1 if its request was passed on.
+    ///   - context: The connection.
     private func refuse(
         _ status: HTTPResponseStatus,
         _ message: String,
@@ -106,7 +111,8 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         isLast = true
         bodyDeadline?.cancel()
         guard !isClosing else { return }
-        // Nothing may come between the parts of an answer. A body that stalls under its answer, or behind it, can't be told.
+        // An answer can't be inserted into another, so a body that stalls during an answer or behind earlier ones just
+        // closes the connection.
         guard !isAnswering, answersOwed == owed else {
             if owed > 0 { context.close(promise: nil) }
             return
@@ -123,7 +129,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: Out
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // The route was too slow: a refusal has been written in its place.
+        // The route was too slow: a rejection has been written instead of its answer.
         guard !isClosing else { return fail(promise) }
         switch unwrapOutboundIn(data) {
         case .head(var head):
@@ -150,7 +156,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func fail(_ promise: EventLoopPromise<Void>?) { promise?.fail(ChannelError.ioOnClosedChannel) }
 
-    /// Ends the last answer, and closes in two steps, so that a client that is still sending can read it.
+    /// Ends the last answer and closes in two steps, so that a client that is still sending can read it.
     private func finish(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?) {
         let written = promise ?? context.eventLoop.makePromise()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)

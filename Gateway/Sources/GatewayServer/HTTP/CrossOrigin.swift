@@ -1,21 +1,21 @@
 import HTTPTypes
 import HummingbirdCore
 
-/// What browsers are told of other origins.
+/// The CORS rules for browsers.
 struct CrossOrigin: Sendable {
-    /// The origins that may call; `*` for all.
+    /// The allowed origins; `*` for all.
     let origins: Set<String>
 
-    /// Creates a rule.
+    /// Creates the rules.
     ///
-    /// - Parameter origins: Origins as browsers send them, or `*`; none unless named.
+    /// - Parameter origins: Origins as browsers send them, or `*`; none by default.
     init(_ origins: [String] = []) { self.origins = Set(origins) }
 
     private static let allowedFields = "authorization, content-type, if-none-match, x-api-key, last-event-id"
-    // Without this a browser's client can't read the tag that it is to send back.
+    // Without this, a client in a browser can't read the tag that it has to send back.
     private static let exposedFields = "etag, retry-after"
 
-    /// Answers a browser that asks before it calls.
+    /// Answers a preflight request.
     func preflight(_ route: Route) -> Answer {
         .empty(
             .noContent,
@@ -28,10 +28,10 @@ struct CrossOrigin: Sendable {
         )
     }
 
-    /// Marks an answer for the origin that asked, if it may.
+    /// Adds the CORS fields to an answer if the request's origin is allowed.
     func mark(_ answer: inout Answer, for request: Request) {
         guard !origins.isEmpty else { return }
-        // Also without an origin: a cache mustn't give what one origin got to another.
+        // Also without an origin, so that caches don't share one origin's answers with another.
         if !origins.contains("*") { answer.fields[.vary] = "origin" }
         guard let origin = request.headers[.origin], origins.contains("*") || origins.contains(origin) else { return }
         answer.fields[.accessControlAllowOrigin] = origins.contains("*") ? "*" : origin

@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// The `Date` of answers, written once a second.
+/// The `Date` field of answers, formatted at most once a second.
 final class DateField: Sendable {
     private let time: any TimeSource
     private let last = Mutex((second: -1, text: ""))
@@ -19,7 +19,7 @@ final class DateField: Sendable {
         }
     }
 
-    /// A moment as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Formats a time for HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
     static func text(_ second: Int) -> String {
         var parts = tm()
         var moment = time_t(second)

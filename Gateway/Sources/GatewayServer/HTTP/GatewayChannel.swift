@@ -5,7 +5,7 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
-/// A connection of the gateway: HTTP/1.1 with limits, and the rules that every request must keep to.
+/// The gateway's connections: HTTP/1.1 with limits and rules.
 struct GatewayChannel: HTTPChannelHandler {
     typealias Value = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
@@ -40,21 +40,21 @@ struct GatewayChannel: HTTPChannelHandler {
     func handle(value: Value, logger: Logger) async { await handleHTTP(asyncChannel: value, logger: logger) }
 }
 
-/// How much a connection may hold and how long it may take.
+/// The size and time limits of connections.
 public struct ConnectionLimits: Sendable, Hashable {
-    /// How many connections there are at once; more wait to be accepted.
+    /// The maximum number of connections; further ones wait to be accepted.
     public var connections = 20_000
-    /// The bytes of a request's line and of all its fields; more are answered with 400.
+    /// The maximum size of the request line and all fields, in bytes; larger ones get 400.
     public var headBytes = 16_384
-    /// How many fields a request has at most; more are answered with 400.
+    /// The maximum number of header fields; more get 400.
     public var headFields = 100
-    /// The bytes of a body; more are answered with 413, and the connection is closed.
+    /// The maximum size of a body, in bytes; larger ones get 413, and the connection is closed.
     public var bodyBytes = 1_000_000
-    /// How long a body may take from the end of its head to its own; then 408.
+    /// The maximum time from the end of a head to the end of its body; then 408.
     public var bodyTime = Duration.seconds(10)
-    /// How long a connection may be silent, or be busy with a head, before it is closed.
+    /// How long a connection may be idle or receive a head before it is closed.
     public var idleTime = Duration.seconds(60)
 
-    /// Creates limits with their defaults.
+    /// Creates limits with defaults.
     public init() {}
 }

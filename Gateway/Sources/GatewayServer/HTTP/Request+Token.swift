@@ -4,9 +4,9 @@ import HummingbirdCore
 extension Request {
     private static let keyField = HTTPField.Name("X-API-Key")!
 
-    /// The token that a request shows: in `Authorization` as a bearer's, or in `X-API-Key`.
+    /// The request's token: a bearer token in `Authorization`, or the value of `X-API-Key`.
     ///
-    /// One that is there and isn't a bearer's isn't made up for by the other.
+    /// If `Authorization` has another scheme, `X-API-Key` is ignored.
     var token: String? {
         guard let field = headers[.authorization] else { return headers[Self.keyField] }
         let parts = field.split(separator: " ", omittingEmptySubsequences: true)

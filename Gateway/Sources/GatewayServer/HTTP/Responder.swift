@@ -6,7 +6,7 @@ import NIOCore
 import NIOHTTPTypes
 import Synchronization
 
-/// Answers requests: finds the route and the tenant, and keeps what every answer has in common.
+/// Answers requests: finds the route and the tenant, and adds what all answers share.
 final class Responder: Sendable {
     private let directory: Mutex<TenantDirectory>
     private let readiness: Readiness
@@ -36,13 +36,13 @@ final class Responder: Sendable {
         dates = DateField(time)
     }
 
-    /// Who is served; what is under way is finished for whom it began.
+    /// The current tenants; requests under way keep the tenant that they started with.
     var tenants: TenantDirectory {
         get { directory.withLock { $0 } }
         set { directory.withLock { $0 = newValue } }
     }
 
-    /// Answers one request of a connection.
+    /// Answers a request of a connection.
     func respond(_ request: Request, _ writer: consuming ResponseWriter) async throws {
         let begin = time.instant
         let target = Target(request.head.path ?? "")
@@ -64,7 +64,7 @@ final class Responder: Sendable {
         )
     }
 
-    /// Whether so much of a request may be left unread that the next one isn't worth waiting for.
+    /// Whether the unread rest of a request may be so large that the connection isn't worth keeping.
     private func mayLeaveMuch(_ request: Request) -> Bool {
         if request.headers[.transferEncoding] != nil { return true }
         return (request.headers[.contentLength].flatMap { Int($0) } ?? 0) > limits.bodyBytes
@@ -102,7 +102,7 @@ final class Responder: Sendable {
         request.token.flatMap { tenants.tokens.holder(of: $0) }
     }
 
-    /// The body; `nil` if there is more than is allowed.
+    /// Reads the body; `nil` if it exceeds the limit.
     private func body(of request: Request) async throws -> [UInt8]? {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limits.bodyBytes { return nil }
         var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What a request asks for, by its path.
+/// A route, determined by the path.
 enum Route: Sendable, Equatable {
     /// `POST /ofrep/v1/evaluate/flags/{key}`.
     case flag(String)
@@ -30,12 +30,12 @@ enum Route: Sendable, Equatable {
     ]
     private static let flagPrefix = "/ofrep/v1/evaluate/flags/"
 
-    /// Finds the route of a path, without its query.
+    /// Finds the route of a path without its query.
     ///
-    /// A key is everything behind the prefix: one client sends `a/b` as it is, another as `a%2Fb`, and they mean the same
-    /// flag.
+    /// A key is everything after the prefix: one client sends `a/b` verbatim, another as `a%2Fb`, and both mean the
+    /// same flag.
     ///
-    /// - Returns: The route; `nil` if there is none, or if the key can't be one.
+    /// - Returns: The route; `nil` if there is none, or if the key is invalid.
     init?(path: Substring) {
         if let route = Self.fixed[String(path)] {
             self = route
@@ -47,7 +47,7 @@ enum Route: Sendable, Equatable {
         self = .flag(key)
     }
 
-    /// The method that it takes beside `OPTIONS`; `HEAD` goes with `GET`.
+    /// The method that it accepts besides `OPTIONS`; `HEAD` is allowed with `GET`.
     var method: HTTPRequest.Method {
         switch self {
         case .flag, .flags, .events: .post
@@ -55,7 +55,7 @@ enum Route: Sendable, Equatable {
         }
     }
 
-    /// Whether the caller must be a tenant.
+    /// Whether the caller must authenticate as a tenant.
     var needsTenant: Bool {
         switch self {
         case .flag, .flags, .events, .manifest: true
@@ -63,7 +63,7 @@ enum Route: Sendable, Equatable {
         }
     }
 
-    /// The name that figures are kept under.
+    /// The route's name in metrics.
     var name: String {
         switch self {
         case .flag: "evaluate"
@@ -84,12 +84,12 @@ enum Route: Sendable, Equatable {
     ]
 }
 
-/// A request's target, in its parts.
+/// The parts of a request target.
 struct Target: Sendable, Equatable {
     let path: Substring
     let query: Substring
 
-    /// Splits a target at its question mark; one in absolute form loses its scheme and host.
+    /// Splits a target at its question mark; removes scheme and host from the absolute form.
     init(_ target: String) {
         var rest = target[...]
         if !rest.hasPrefix("/"), let scheme = rest.firstRange(of: "://") {
@@ -100,7 +100,7 @@ struct Target: Sendable, Equatable {
         query = mark.map { rest[rest.index(after: $0)...] } ?? ""
     }
 
-    /// The value of a query parameter, decoded.
+    /// The decoded value of a query parameter.
     func parameter(_ name: String) -> String? {
         for pair in query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -110,9 +110,9 @@ struct Target: Sendable, Equatable {
     }
 }
 
-/// Percent-encoding, read strictly.
+/// Strict percent-decoding.
 enum PercentCoding {
-    /// The text behind an encoded one; `nil` if an escape isn't one, if what comes out isn't UTF-8, or if it has a zero byte.
+    /// Decodes a text; `nil` if an escape is invalid, or if the result isn't UTF-8 or contains a zero byte.
     static func decoded(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)

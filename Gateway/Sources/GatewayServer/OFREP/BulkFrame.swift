@@ -3,17 +3,17 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// What surrounds the items of a bulk answer: the same for all users of a tenant.
+/// The frame around the items of a bulk answer, the same for all users of a tenant.
 struct BulkFrame: Sendable {
     private let beginning: [UInt8]
     private let end: [UInt8]
     private let mark: EntityTag.Mark
 
-    /// Writes what surrounds the items.
+    /// Creates a frame.
     ///
     /// - Parameters:
-    ///   - metadata: Flat facts for the client.
-    ///   - eventStreams: Where the client hears of changes.
+    ///   - metadata: Flat metadata for the client.
+    ///   - eventStreams: Where the client can listen for changes.
     init(metadata: [String: FlagValue], eventStreams: [FlagValue] = []) {
         var beginning = Array("{".utf8)
         if !eventStreams.isEmpty {
@@ -44,11 +44,12 @@ struct BulkFrame: Sendable {
         return body
     }
 
-    /// The answer: 304 if the client has it already.
+    /// The answer: 304 if the client has the current version.
     ///
     /// - Parameters:
     ///   - items: The items.
-    ///   - ifNoneMatch: The request's field of that name.
+    ///   - ifNoneMatch: The request's `If-None-Match` field.
+    /// - Returns: The answer.
     func answer(_ items: [FlagForms.Form], ifNoneMatch: String?) -> Answer {
         let tag = tag(of: items)
         let fields: HTTPFields = [.eTag: tag.text, .cacheControl: "private, no-cache"]

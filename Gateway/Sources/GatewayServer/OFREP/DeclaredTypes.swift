@@ -2,7 +2,7 @@ import Experimentation
 import FlagManifest
 import Synchronization
 
-/// The types of a tenant's flags: those that its configuration declares, then those that were seen.
+/// The types of a tenant's flags: declared in its configuration, or else observed.
 struct DeclaredTypes: Sendable {
     private let declared: [String: FlagType]
     private let seen: SeenTypes
@@ -10,40 +10,40 @@ struct DeclaredTypes: Sendable {
     /// Creates types.
     ///
     /// - Parameters:
-    ///   - declared: What the configuration says; it wins.
-    ///   - seen: What was seen, by this and others over the same vendor.
+    ///   - declared: The configured types, which take precedence.
+    ///   - seen: The observed types, shared by all tenants of the same connection.
     init(_ declared: [String: FlagType] = [:], seen: SeenTypes = SeenTypes()) {
         self.declared = declared
         self.seen = seen
     }
 
-    /// The type of a flag that may have these values; `nil` if neither they nor earlier ones say.
+    /// The type of a flag with these possible values; `nil` if neither they nor earlier ones determine it.
     func type(of key: String, values: some Sequence<FlagValue>) -> FlagType? {
         declared[key] ?? seen.note(FlagType(of: values), of: key)
     }
 
-    /// All types that are known.
+    /// All known types.
     var known: [String: FlagType] { seen.types.merging(declared) { $1 } }
 }
 
-/// The types that values of a vendor's flags have had.
+/// The observed types of a vendor's flags.
 ///
-/// A vendor that is asked for each user shows one value at a time, so that a float may come as `10`; once a fraction has
-/// been seen the flag is a float for good.
+/// A vendor that is asked for each user reveals one value at a time, so a float may first appear as `10`; once a
+/// fraction has been observed, the flag remains a float.
 final class SeenTypes: Sendable {
     private let state = Mutex<[String: FlagType]>([:])
-    /// More keys than this aren't remembered.
+    /// The maximum number of keys remembered.
     private static let most = 10_000
 
     /// The types by key.
     var types: [String: FlagType] { state.withLock { $0 } }
 
-    /// Notes the type of a value, and gives the flag's.
+    /// Records the type of a value, and returns the flag's type.
     func note(_ type: FlagType?, of key: String) -> FlagType? {
         state.withLock { seen in
             let known = seen[key]
             guard let type, type != known else { return known }
-            // Only this step is one-way; a flag that became a text is a text from now on.
+            // Only float is permanent; a flag that became a string is a string from now on.
             if known == .float, type == .integer { return .float }
             if known != nil || seen.count < Self.most { seen[key] = type }
             return type

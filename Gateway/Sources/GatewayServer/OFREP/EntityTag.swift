@@ -1,13 +1,12 @@
 import AdapterKit
 import Experimentation
 
-/// The name of one bulk answer: equal for equal answers, another for any other.
+/// The entity tag of a bulk answer: equal for equal answers, different for different ones.
 ///
-/// It is a sum of digests, one for each item's text and one for what surrounds them. The items' digests are made when the
-/// rules come, so that a tag costs a few additions for each flag. The sum doesn't see the order of items, which a client
-/// doesn't either.
+/// It is a sum of digests, one for each item's text and one for the frame. The items' digests are computed once per
+/// ruleset, so a tag costs a few additions per flag. The sum ignores the order of items, as clients do.
 struct EntityTag: Sendable, Hashable {
-    /// What one text adds.
+    /// The contribution of one text.
     struct Mark: Sendable, Hashable {
         fileprivate var high: UInt64
         fileprivate var low: UInt64
@@ -23,10 +22,10 @@ struct EntityTag: Sendable, Hashable {
     private var high: UInt64
     private var low: UInt64
 
-    /// Makes the tag of an answer.
+    /// Creates the tag of an answer.
     ///
     /// - Parameters:
-    ///   - frame: The mark of what surrounds the items.
+    ///   - frame: The mark of the frame.
     ///   - items: The marks of the items.
     init(frame: Mark, items: some Sequence<Mark>) {
         (high, low) = (frame.high, frame.low)
@@ -36,7 +35,7 @@ struct EntityTag: Sendable, Hashable {
         }
     }
 
-    /// The tag as a field has it, with its quotes.
+    /// The tag with its quotes, as in a header field.
     var text: String {
         func digits(_ word: UInt64) -> String {
             let digits = String(word, radix: 16)
@@ -45,10 +44,10 @@ struct EntityTag: Sendable, Hashable {
         return "\"" + digits(high) + digits(low) + "\""
     }
 
-    /// Whether an `If-None-Match` names this tag.
+    /// Whether an `If-None-Match` field matches this tag.
     ///
-    /// Lists, weak forms, which proxies make, and forms without quotes, which clients make, count; `*` names no answer,
-    /// because the request isn't for one that is there anyway.
+    /// Accepts lists, weak tags, which proxies produce, and tags without quotes, which some clients send; `*` never
+    /// matches, because evaluations aren't conditional on the existence of a resource.
     func isNamed(in field: String) -> Bool {
         let own = text.dropFirst().dropLast()
         return field.split(separator: ",").contains { candidate in

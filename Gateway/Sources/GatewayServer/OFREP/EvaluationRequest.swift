@@ -1,20 +1,20 @@
 import AdapterKit
 import Experimentation
 
-/// The body of an evaluation: whom to decide for.
+/// The body of an evaluation request.
 struct EvaluationRequest: Sendable, Equatable {
-    /// The user that the context describes.
+    /// The user described by the context.
     let user: User
 
-    /// Reads a body.
+    /// Parses a body.
     ///
-    /// A body without a context, and an empty one, mean a context without members: a real client sends them where nothing
-    /// is known. `anonymousId`, `authenticated` and `consent` say what a `User` has a place for, if they are of its types;
-    /// every other member is an attribute.
+    /// An empty body, or one without a context, means an empty context: a real client sends these if nothing is known.
+    /// `anonymousId`, `authenticated` and `consent` set the properties of the `User` if they have the right types; all
+    /// other members are attributes.
     ///
     /// - Parameters:
     ///   - body: JSON, or nothing.
-    ///   - consent: What counts as said by a user whose context doesn't say.
+    ///   - consent: The consent of a user whose context gives none.
     /// - Throws: ``ProtocolError/Code/parseError``, ``ProtocolError/Code/invalidContext``,
     ///   ``ProtocolError/Code/targetingKeyMissing``.
     init(body: [UInt8], consent: Consent) throws(ProtocolError) {

@@ -4,10 +4,10 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Answers evaluations of one tenant.
+/// Evaluates the flags of a tenant.
 ///
-/// A vendor that can't be reached doesn't stop it: what is at hand is answered with the reason `STALE`. While the vendor's
-/// kill switch is on, every flag that was known has the reason `DISABLED` and no value.
+/// While the vendor is unreachable, stored decisions are answered with the reason `STALE`. While its kill switch is on,
+/// every known flag has the reason `DISABLED` and no value.
 final class Evaluator: Sendable {
     private let client: ExperimentationClient
     private let facts: ObservedProvider.Facts
@@ -56,7 +56,7 @@ final class Evaluator: Sendable {
         }
     }
 
-    /// Evaluates all flags; it never records an exposure, because nobody has seen anything yet.
+    /// Evaluates all flags; never records an exposure, because the user hasn't seen anything yet.
     func evaluateAll(_ user: User, ifNoneMatch: String?) async -> Answer {
         do throws(ProtocolError) {
             guard let decided = try await decide(for: user) else {
@@ -70,7 +70,7 @@ final class Evaluator: Sendable {
 
     // MARK: Deciding
 
-    /// What is decided for a user, by what they were assigned before; `nil` while the kill switch is on.
+    /// The decisions for a user; `nil` while the kill switch is on.
     private func decide(for user: User) async throws(ProtocolError) -> UserDecisions? {
         guard let assignments, mayBeKept(user), !user.id.isEmpty else { return try await decide(for: user, [:]) }
         let earlier = await assignments.earlier(of: user.id)
@@ -96,7 +96,7 @@ final class Evaluator: Sendable {
             return client.status == .disabled ? nil : decided
         } catch {
             if client.status == .disabled { return nil }
-            // What lies in the request isn't answered with what was decided for another.
+            // An error in the request itself must not be answered with older decisions.
             let failure = ProtocolError(error)
             if failure.status == .serviceUnavailable, let old = client.decisionsAtHand(for: user, honoring: earlier) {
                 return old
@@ -125,7 +125,7 @@ final class Evaluator: Sendable {
         return forms.chosen(by: decided.decisions)
     }
 
-    /// What is kept of a catalogue that users share; `nil` for one that is a single user's.
+    /// The cached forms of a catalogue shared by users; `nil` for a single user's catalogue.
     private func sharedForms(of decided: UserDecisions) -> FlagForms? {
         let catalogue = decided.decisions.catalogue
         let isStale = decided.isStale
@@ -170,10 +170,10 @@ final class Evaluator: Sendable {
 
     // MARK: What is known
 
-    /// The flags of the rules at hand, with their types; none for a vendor that is asked for each user.
+    /// The flags of the current ruleset with their types; `nil` for a vendor that is asked for each user.
     var knownForms: FlagForms? { kept.withLock { $0.good ?? $0.stale } }
 
-    /// The same, fetching rules where there are none yet; nobody's decisions are asked for.
+    /// The same, fetching the ruleset if there is none yet; never asks for a user's decisions.
     func forms() async -> FlagForms? {
         if let knownForms { return knownForms }
         guard client.capabilities.contains(.localEvaluation) else { return nil }

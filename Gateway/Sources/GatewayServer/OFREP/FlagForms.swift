@@ -2,33 +2,33 @@ import AdapterKit
 import Experimentation
 import FlagManifest
 
-/// Every outcome of every flag of a catalogue as OFREP writes it, with a digest of the text.
+/// Every outcome of every flag in a catalogue as OFREP JSON, with a digest of the text.
 ///
-/// Rules are shared by all users, so each text is written once and copied from then on, and an entity tag is made of the
-/// digests without building a body.
+/// Rulesets are shared by all users, so each text is encoded once and copied afterwards, and entity tags are computed
+/// from the digests without building a body.
 final class FlagForms: Sendable {
-    /// One outcome, written.
+    /// An encoded outcome.
     struct Form: Sendable {
-        /// The item of a bulk evaluation, which is also the body of a single one.
+        /// The item of a bulk evaluation, which is also the body of a single evaluation.
         let text: [UInt8]
         /// Whether it is a failure, so that a single evaluation answers 400.
         let isFailure: Bool
-        /// What the text adds to an entity tag.
+        /// The text's contribution to an entity tag.
         let mark: EntityTag.Mark
     }
 
-    /// What was written.
+    /// The encoded catalogue.
     let catalogue: FlagCatalogue
     /// The declared type of each flag.
     let types: [FlagType?]
     private let forms: [[Form]]
 
-    /// Writes a catalogue.
+    /// Encodes a catalogue.
     ///
     /// - Parameters:
     ///   - catalogue: The flags.
-    ///   - types: What is known of their types.
-    ///   - reason: What is said in the place of each outcome's reason; `nil` for the reason itself.
+    ///   - declared: The known types.
+    ///   - reason: Replaces the reason of each outcome; `nil` to keep it.
     init(_ catalogue: FlagCatalogue, types declared: DeclaredTypes, reason: Reason? = nil) {
         self.catalogue = catalogue
         var types: [FlagType?] = []
@@ -44,17 +44,17 @@ final class FlagForms: Sendable {
         self.types = types
     }
 
-    /// One outcome of a flag.
+    /// An outcome of a flag.
     func form(ofFlag flag: Int, outcome: Int) -> Form { forms[flag][outcome] }
 
-    /// The outcomes that were decided for a user, in the catalogue's order.
+    /// The outcomes decided for a user, in the catalogue's order.
     func chosen(by decisions: Decisions) -> [Form] {
         catalogue.keys.indices.compactMap { flag in
             decisions.outcome(ofFlag: flag).map { forms[flag][$0] }
         }
     }
 
-    /// Writes one outcome.
+    /// Encodes an outcome.
     static func form(_ key: String, _ resolution: Resolution, _ type: FlagType?, _ reason: Reason?) -> Form {
         let text = AnswerForms.bytes(of: document(key, resolution, type, reason))
         return Form(text: text, isFailure: resolution.error != nil, mark: EntityTag.Mark(of: text))
@@ -75,10 +75,10 @@ final class FlagForms: Sendable {
             members["errorDetails"] = .string(resolution.errorMessage ?? "The flag can't be read.")
             return .object(members)
         }
-        // A client fails without a variant; where the vendor has no name for the value, the text is empty.
+        // Clients fail without a variant; it is empty if the vendor has no name for the value.
         members["variant"] = .string(resolution.variant ?? "")
         if resolution.value == .null {
-            // No value at all has the caller use its own.
+            // Without a value, the caller uses its own default.
             let isDisabled = resolution.reason == .disabled
             members["reason"] = .string((reason ?? (isDisabled ? .disabled : .default)).rawValue)
         } else {
@@ -92,10 +92,10 @@ final class FlagForms: Sendable {
         .static, .default, .targetingMatch, .split, .cached, .disabled, .stale, .unknown,
     ]
 
-    /// A reason that every client knows; one of them takes any other for an error.
+    /// Maps the reason to one that every client knows; one client treats unknown reasons as errors.
     private static func standard(_ reason: Reason) -> Reason { standardReasons.contains(reason) ? reason : .unknown }
 
-    /// Metadata as the protocol has it: texts, numbers and Booleans; what is nested is written as text.
+    /// Flattens metadata to strings, numbers and Booleans, as the protocol requires; nested values become text.
     private static func flat(_ metadata: [String: FlagValue]) -> [String: FlagValue] {
         metadata.compactMapValues { value in
             switch value {

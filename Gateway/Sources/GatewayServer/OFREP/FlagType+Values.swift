@@ -2,7 +2,7 @@ import Experimentation
 import FlagManifest
 
 extension FlagType {
-    /// The type of a flag that can have all of these values; `nil` if they don't say.
+    /// The type of a flag with all of these values; `nil` if they don't determine it.
     init?(of values: some Sequence<FlagValue>) {
         var found: FlagType?
         for value in values where value != .null {
@@ -13,7 +13,7 @@ extension FlagType {
         self = found
     }
 
-    /// A value as this type is written: a float has a fraction, an integer has none, whatever the vendor wrote.
+    /// The value as this type is encoded: a float with a fraction, an integer without, whatever the vendor sent.
     func written(_ value: FlagValue) -> FlagValue {
         switch (self, value) {
         case (.float, .int): value.doubleValue.map { .double($0) } ?? value

@@ -2,15 +2,16 @@ import Experimentation
 import FlagManifest
 import HTTPTypes
 
-/// The flags with their types, as OpenFeature's command line pulls them.
+/// The flags with their types, in the format that OpenFeature's command line downloads.
 enum Manifest {
     private static let capabilities = HTTPField.Name("X-Manifest-Capabilities")!
 
-    /// The answer of `GET /openfeature/v0/manifest`, sorted by key.
+    /// The answer to `GET /openfeature/v0/manifest`, sorted by key.
     ///
-    /// A vendor publishes no default that a program should fall back on, so each type's plainest value stands there.
+    /// Vendors publish no defaults for applications, so the manifest gives the simplest value of each type.
     ///
     /// - Parameter types: The types by key.
+    /// - Returns: The answer.
     static func answer(_ types: [String: FlagType]) -> Answer {
         let flags = types.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { key, type in
             FlagValue.object(["key": .string(key), "type": .string(type.rawValue), "defaultValue": type.plainest])
@@ -20,7 +21,7 @@ enum Manifest {
 }
 
 extension FlagType {
-    /// The value to fall back on where nobody has named one.
+    /// The default value if none is given.
     fileprivate var plainest: FlagValue {
         switch self {
         case .boolean: false

@@ -1,9 +1,9 @@
 import Experimentation
 import HTTPTypes
 
-/// A failure as OFREP tells it.
+/// An error in OFREP's format.
 struct ProtocolError: Error, Sendable, Equatable {
-    /// The codes that the protocol has; there are no others on the wire.
+    /// The protocol's codes; no others are sent.
     enum Code: String, Sendable {
         case parseError = "PARSE_ERROR"
         case targetingKeyMissing = "TARGETING_KEY_MISSING"
@@ -16,22 +16,22 @@ struct ProtocolError: Error, Sendable, Equatable {
     var details: String
     var status: HTTPResponse.Status
 
-    /// Creates a failure.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - code: The protocol's code.
-    ///   - details: The same for a person; clients need it to be there.
-    ///   - status: The status; 400, or 404 for a flag that isn't there, unless named.
+    ///   - details: The message; clients require it.
+    ///   - status: The status; by default 404 for a missing flag, else 400.
     init(_ code: Code, _ details: String, status: HTTPResponse.Status? = nil) {
         self.code = code
         self.details = details
         self.status = status ?? (code == .flagNotFound ? .notFound : .badRequest)
     }
 
-    /// A failure of the client's, in the protocol's codes.
+    /// Translates an error of the client to the protocol's codes.
     ///
-    /// What lies in the request is 400; what may be over in a moment is 503; a vendor without flags answers 400, because
-    /// asking again can't help.
+    /// An error in the request is 400; a temporary one is 503; a vendor without flags is 400, because repeating the
+    /// request can't help.
     init(_ error: ExperimentationError) {
         switch error.code {
         case .targetingKeyMissing: self.init(.targetingKeyMissing, error.message)
@@ -45,9 +45,10 @@ struct ProtocolError: Error, Sendable, Equatable {
         }
     }
 
-    /// The body: two clients need both code and text, in every failure.
+    /// The body; two clients need both code and message in every error.
     ///
-    /// - Parameter key: The flag's key, if one was asked for.
+    /// - Parameter key: The flag's key, for a single evaluation.
+    /// - Returns: The document.
     func document(for key: String? = nil) -> FlagValue {
         var members: [String: FlagValue] = ["errorCode": .string(code.rawValue), "errorDetails": .string(details)]
         if let key { members["key"] = .string(key) }
@@ -56,7 +57,8 @@ struct ProtocolError: Error, Sendable, Equatable {
 
     /// The answer.
     ///
-    /// - Parameter key: The flag's key, if one was asked for.
+    /// - Parameter key: The flag's key, for a single evaluation.
+    /// - Returns: The answer.
     func answer(for key: String? = nil) -> Answer {
         var answer = Answer.json(status, document(for: key))
         if status == .serviceUnavailable { answer.fields[.retryAfter] = "1" }

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// One request, as figures see it.
+/// A request, for the metrics.
 struct Exchange: Sendable {
     let route: Route?
-    /// The tenant's name, once it is known.
+    /// The tenant's name; empty until it is known.
     var tenant = ""
-    /// Whether there is nothing left of the request.
+    /// Whether the request was read to its end.
     var hasReadBody = false
 
     init(route: Route?) { self.route = route }
 }
 
-/// Counts requests by tenant, route and status, and how long they took.
+/// Counts requests by tenant, route and status, and measures their durations.
 final class Counters: Sendable {
-    /// What is counted together.
+    /// The labels of a counter.
     struct Key: Sendable, Hashable {
         var tenant: String
         var route: String
@@ -23,13 +23,13 @@ final class Counters: Sendable {
     /// The upper bounds of the histogram, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
-    /// Durations by bound, those of each bound alone; the last one has no bound.
+    /// The number of requests per bucket, not cumulative; the last bucket has no upper bound.
     struct Histogram: Sendable {
         var counts = [Int](repeating: 0, count: Counters.bounds.count + 1)
         var sum = 0.0
     }
 
-    /// All figures at one moment.
+    /// A snapshot of all metrics.
     struct Figures: Sendable {
         var requests: [Key: Int] = [:]
         var durations: [String: Histogram] = [:]
@@ -37,10 +37,10 @@ final class Counters: Sendable {
 
     private let state = Mutex(Figures())
 
-    /// The figures now.
+    /// The current metrics.
     var figures: Figures { state.withLock { $0 } }
 
-    /// Counts one request.
+    /// Counts a request.
     func count(_ exchange: Exchange, status: Int, took duration: Duration) {
         let route = exchange.route?.name ?? "none"
         let seconds = duration / .seconds(1)

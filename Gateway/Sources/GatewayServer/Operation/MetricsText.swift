@@ -1,10 +1,10 @@
 import Experimentation
 
-/// Figures in the text format that Prometheus reads.
+/// Metrics in Prometheus's text format.
 struct MetricsText {
     private var lines: [String] = []
 
-    /// All figures, written.
+    /// Formats all metrics.
     static func of(_ figures: Counters.Figures, _ tenants: [TenantFigures], isReady: Bool) -> String {
         var text = MetricsText()
         text.family("xp_gateway_ready", "gauge", "Whether every tenant can be answered.", [Sample(isReady ? 1 : 0)])
@@ -14,7 +14,7 @@ struct MetricsText {
         return text.lines.joined(separator: "\n") + "\n"
     }
 
-    /// One line: a value under labels.
+    /// A line: a value with labels.
     private struct Sample {
         let value: Double
         let labels: [(name: String, value: String)]

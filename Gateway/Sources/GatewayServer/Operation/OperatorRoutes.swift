@@ -3,9 +3,9 @@ import Foundation
 import HTTPTypes
 import HummingbirdCore
 
-/// What an operator is shown: figures for a program, and a page for a person.
+/// The routes for operators: metrics for programs, and a console for people.
 ///
-/// The page itself holds nothing and needs no token; what it shows does.
+/// The console's page contains no data and needs no token; its data does.
 final class OperatorRoutes: Sendable {
     private let tokens: TokenTable<Void>
     private let readiness: Readiness

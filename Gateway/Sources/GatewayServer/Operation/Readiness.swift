@@ -2,20 +2,20 @@ import Experimentation
 import HTTPTypes
 import Synchronization
 
-/// Whether more requests should come.
+/// Whether the gateway should receive requests.
 final class Readiness: Sendable {
     private let draining = Atomic(false)
 
-    /// Whether the process is about to end: every answer is the last one of its connection.
+    /// Whether the process is shutting down: every answer then closes its connection.
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
-    /// Tells that the process is about to end.
+    /// Announces the shutdown.
     func drain() { draining.store(true, ordering: .relaxed) }
 
-    /// Whether more should come, for every one of these tenants.
+    /// Whether all of these tenants should receive requests.
     func isReady(_ tenants: [Tenant]) -> Bool { !isDraining && tenants.allSatisfy(\.isReady) }
 
-    /// What `/ready` answers: 200 if every tenant can be answered, else 503; it may change in both directions.
+    /// The answer to `/ready`: 200 if every tenant can be served, else 503; it may change in both directions.
     func answer(_ tenants: [Tenant]) -> Answer {
         if isDraining { return .json(.serviceUnavailable, ["status": "draining"]) }
         let isReady = isReady(tenants)

@@ -2,9 +2,9 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Keeps the last warnings and errors for the console, and passes everything on.
+/// Keeps recent warnings and errors for the console, and forwards all messages.
 final class RecentMessages: LogSink {
-    /// A message with its moment.
+    /// A message with its time.
     struct Message: Sendable {
         var entry: LogEntry
         var date: Date
@@ -20,10 +20,10 @@ final class RecentMessages: LogSink {
         self.time = time
     }
 
-    /// At least warnings are wanted here.
+    /// The lower of the next sink's level and `warning`.
     var level: LogLevel { min(next.level, .warning) }
 
-    /// Keeps a message, if it is important enough.
+    /// Forwards an entry, and keeps it if it is a warning or an error.
     func log(_ entry: LogEntry) {
         if entry.level >= .warning {
             let message = Message(entry: entry, date: time.now)

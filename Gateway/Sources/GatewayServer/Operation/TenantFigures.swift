@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// What an operator sees of one tenant, at one moment.
+/// A snapshot of a tenant for operators.
 struct TenantFigures: Sendable {
     var name: String
     var vendor: String
@@ -14,7 +14,7 @@ struct TenantFigures: Sendable {
     var ledgers: [Destination: Ledger]
     var outbox: OutboxStatus
 
-    /// Looks at a tenant; what its store can't tell is empty.
+    /// Takes a snapshot; values that the store can't provide are empty.
     init(_ tenant: Tenant) async {
         name = tenant.name
         let connection = tenant.connection
@@ -30,7 +30,7 @@ struct TenantFigures: Sendable {
         outbox = (try? await client.outboxStatus()) ?? OutboxStatus()
     }
 
-    /// The same for the console.
+    /// The snapshot for the console.
     var document: FlagValue {
         [
             "name": .string(name), "vendor": .string(vendor), "status": .string(status.rawValue),

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// How many requests a tenant may make: a bucket that fills at a steady rate.
+/// A tenant's rate limit: a token bucket that fills at a steady rate.
 public struct RateLimit: Sendable, Hashable {
-    /// How many a second in the long run.
+    /// The sustained number of requests per second.
     public var perSecond: Double
-    /// How many at once.
+    /// The maximum number of requests at once.
     public var burst: Double
 
     /// Creates a limit.
@@ -14,7 +14,7 @@ public struct RateLimit: Sendable, Hashable {
     }
 }
 
-/// The bucket of one tenant.
+/// A tenant's token bucket.
 final class RateLimiter: Sendable {
     private let limit: RateLimit
     private let state: Mutex<(level: Double, instant: ContinuousClock.Instant)>
@@ -26,7 +26,7 @@ final class RateLimiter: Sendable {
 
     /// Takes one request out of the bucket.
     ///
-    /// - Returns: `nil` if there was one; else in how many whole seconds there will be.
+    /// - Returns: `nil` on success; otherwise the wait in whole seconds.
     func take(at now: ContinuousClock.Instant) -> Int? {
         state.withLock { state in
             let passed = max(0, state.instant.duration(to: now) / .seconds(1))

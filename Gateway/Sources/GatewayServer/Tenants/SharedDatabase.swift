@@ -2,15 +2,15 @@ import Experimentation
 import ExperimentationPostgres
 import Foundation
 
-/// The database that a tenant's instances share; its URL may hold a password, so it is shown nowhere.
+/// The database that a tenant's instances share; its URL may contain a password and is never shown.
 public struct SharedDatabase: Sendable, Hashable {
-    /// Where it is, as libpq takes it.
+    /// The URL in libpq's format.
     public var url: String
     /// The schema that holds the tenant's tables.
     public var schema: String
-    /// How many connections at most.
+    /// The maximum number of connections.
     public var connections: Int
-    /// After how long others deliver what an instance held that is gone.
+    /// The time after which other instances deliver what a lost one had leased.
     public var lease: Duration
     /// The SQLite file for what is accepted while the database is away; `nil` to refuse it.
     public var meanwhile: URL?
@@ -48,8 +48,8 @@ public struct SharedDatabase: Sendable, Hashable {
 }
 
 extension SharedDatabase: CustomStringConvertible, CustomReflectable {
-    /// The schema.
+    /// The schema, without the URL.
     public var description: String { "PostgreSQL, schema \(schema)" }
-    /// A mirror that shows the schema and nothing else.
+    /// A mirror of the schema only.
     public var customMirror: Mirror { Mirror(self, children: ["schema": schema]) }
 }

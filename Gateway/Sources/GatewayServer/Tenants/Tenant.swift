@@ -1,7 +1,7 @@
 import Experimentation
 import FlagManifest
 
-/// A tenant that is served: its connection, and what answers for it.
+/// A tenant being served: its connection, and what answers its requests.
 final class Tenant: Sendable {
     let configuration: TenantConfiguration
     let connection: TenantConnection
@@ -12,7 +12,7 @@ final class Tenant: Sendable {
     var name: String { configuration.name }
     private var client: ExperimentationClient { connection.client }
 
-    /// Puts a tenant over a connection.
+    /// Creates a tenant on a connection.
     init(_ configuration: TenantConfiguration, over connection: TenantConnection, now: ContinuousClock.Instant) {
         self.configuration = configuration
         self.connection = connection
@@ -26,9 +26,9 @@ final class Tenant: Sendable {
         limiter = configuration.rateLimit.map { RateLimiter($0, now: now) }
     }
 
-    /// The word that opens the stream of changes and nothing else.
+    /// The ticket that gives access to the stream of changes and nothing else.
     ///
-    /// Browsers can send no token with it, so it stands in the address. Every instance makes the same one.
+    /// Part of the URL, since browsers can't send a token with the request. All instances derive the same ticket.
     var ticket: String? { Self.ticket(configuration) }
 
     private static func ticket(_ configuration: TenantConfiguration) -> String? {
@@ -52,16 +52,16 @@ final class Tenant: Sendable {
     var isReady: Bool {
         switch client.status {
         case .ready, .stale, .disabled: true
-        // A vendor that is asked for each user, or has no flags, says nothing before the first question.
+        // A vendor that is asked for each user, or has no flags, reports no status before the first request.
         case .notReady: !client.capabilities.contains(.localEvaluation)
         case .error: evaluator.knownForms != nil
         case .fatal: false
         }
     }
 
-    /// The types of the tenant's flags, as far as they are known.
+    /// The known types of the tenant's flags.
     func flagTypes() async -> [String: FlagType] {
-        // A vendor that is asked for each user publishes none: what was seen of its flags has to do.
+        // A vendor that is asked for each user publishes no flags, so the observed ones have to do.
         guard let forms = await evaluator.forms() else {
             return DeclaredTypes(configuration.types, seen: connection.types).known
         }
@@ -73,7 +73,7 @@ final class Tenant: Sendable {
     }
 }
 
-/// All tenants, by their tokens.
+/// The tenants by token.
 struct TenantDirectory: Sendable {
     let tenants: [Tenant]
     let tokens: TokenTable<Tenant>
@@ -86,6 +86,6 @@ struct TenantDirectory: Sendable {
         tickets = Dictionary(pairs, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The tenant whose stream a ticket opens, or `nil`.
+    /// Returns the tenant whose stream a ticket gives access to; `nil` if there is none.
     func tenant(forTicket ticket: String) -> Tenant? { tickets[ticket] }
 }

@@ -2,13 +2,13 @@ import Experimentation
 import FlagManifest
 import Foundation
 
-/// One tenant: its vendor, its tokens, and how it is served.
+/// A tenant: its vendor, its tokens, and how it is served.
 public struct TenantConfiguration: Sendable {
-    /// What single evaluations record.
+    /// The exposures that single evaluations record.
     public enum Exposures: String, Sendable, Hashable, CaseIterable {
-        /// Nothing; applications send exposures themselves.
+        /// None; applications send exposures themselves.
         case none
-        /// The variation that a flag reveals, once for each user.
+        /// The variation behind the flag, once per user.
         case single
     }
 
@@ -22,35 +22,35 @@ public struct TenantConfiguration: Sendable {
 
     /// Where events wait and rules are kept.
     public enum Store: Sendable, Hashable {
-        /// In memory; lost with the process.
+        /// In memory; lost when the process ends.
         case memory
-        /// In one SQLite file.
+        /// In a SQLite file.
         case file(URL)
-        /// In PostgreSQL, shared by all instances that name the same database and schema.
+        /// In PostgreSQL, shared by all instances with the same database and schema.
         case postgres(SharedDatabase)
     }
 
-    /// The tenant's name; in logs and figures, never in an answer.
+    /// The tenant's name; it appears in logs and metrics, never in answers.
     public var name: String
     /// The tenant's bearer tokens, as digests.
     public var tokens: [TokenDigest]
-    /// The vendor and its settings, as `VendorCatalog` reads them.
+    /// The vendor and its settings, in the format of `VendorCatalog`.
     public var vendor: FlagValue
-    /// The file that these come from, for messages.
+    /// The file with those settings, for messages.
     public var vendorFile: String
-    /// Where events wait.
+    /// The store.
     public var store: Store
-    /// What single evaluations record; `single` unless set.
+    /// The exposures that single evaluations record; `single` by default.
     public var exposures: Exposures = .single
     /// Whether assignments are written down; `kept` unless set.
     public var assignments: Assignments = .kept
     /// What counts as said by users whose context doesn't say; `unknown` unless set.
     public var consent: Consent = .unknown
-    /// The types of flags, where they can't be told from their values.
+    /// The types of flags whose values don't determine them.
     public var types: [String: FlagType] = [:]
-    /// How many requests may be made; `nil` for any number.
+    /// The rate limit; `nil` for none.
     public var rateLimit: RateLimit?
-    /// How many may listen for changes at once.
+    /// The maximum number of open event streams.
     public var streams = 10_000
 
     /// Creates a tenant with defaults.
@@ -59,8 +59,8 @@ public struct TenantConfiguration: Sendable {
     ///   - name: The tenant's name.
     ///   - tokens: Its bearer tokens, as digests.
     ///   - vendor: The vendor and its settings.
-    ///   - vendorFile: The file that these come from.
-    ///   - store: Where events wait.
+    ///   - vendorFile: The file with those settings.
+    ///   - store: The store.
     public init(name: String, tokens: [TokenDigest], vendor: FlagValue, vendorFile: String, store: Store) {
         self.name = name
         self.tokens = tokens

@@ -6,9 +6,9 @@ import Foundation
 import Synchronization
 import VendorCatalog
 
-/// A tenant's vendor and store, opened: what outlives a change of tokens or limits.
+/// A tenant's open vendor and store, which outlive changes of tokens or limits.
 final class TenantConnection: Sendable {
-    /// What tells connections apart.
+    /// Identifies a connection.
     struct Name: Sendable, Hashable {
         var tenant: String
         var vendor: FlagValue
@@ -24,7 +24,7 @@ final class TenantConnection: Sendable {
     let facts: ObservedProvider.Facts
     let changes = ChangeStreams()
     let types = SeenTypes()
-    /// The store that other instances have open as well; `nil` if this one is alone.
+    /// The store shared with other instances; `nil` if this one is alone.
     let shared: PostgresStore?
     /// Where events wait for the shared database while that is away; `nil` without one, or a place.
     let meanwhile: Meanwhile?
@@ -34,8 +34,8 @@ final class TenantConnection: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: The tenant.
-    ///   - provider: The vendor.
-    ///   - environment: Time, chance and a place for messages.
+    ///   - provider: The vendor's provider.
+    ///   - environment: Clock, randomness and log.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
     init(
         _ configuration: TenantConfiguration,
@@ -61,7 +61,7 @@ final class TenantConnection: Sendable {
         client = try await ExperimentationClient(
             provider: observed,
             store: store,
-            // What counts as an exposure is for the tenant to say, not for each look at a flag.
+            // The tenant's configuration decides what counts as an exposure, not every read of a flag.
             options: ClientOptions(name: configuration.name, exposurePolicy: .manual),
             environment: environment
         )
@@ -107,7 +107,7 @@ final class TenantConnection: Sendable {
         return verdicts
     }
 
-    /// Begins to tell listeners when the vendor's rules change.
+    /// Starts announcing ruleset changes to listeners.
     func watch() {
         let (events, changes) = (client.statusEvents(), changes)
         let task = Task {
@@ -132,9 +132,9 @@ final class TenantConnection: Sendable {
         await shared?.close()
     }
 
-    /// Delivers what waits and no instance is delivering: one that is gone may have left it.
+    /// Delivers waiting events that no instance is delivering, such as those left by a lost one.
     ///
-    /// What has just been accepted is left to whoever accepted it, who may wait for more.
+    /// Recent events are left to the instance that accepted them, which may be filling a batch.
     func lookAfterOthers(now: Date) async {
         guard case .postgres(let database) = name.store else { return }
         await meanwhile?.look()
@@ -148,6 +148,6 @@ final class TenantConnection: Sendable {
 }
 
 extension TenantConfiguration {
-    /// The name of the connection that this tenant needs.
+    /// Identifies the connection that this tenant needs.
     var connection: TenantConnection.Name { TenantConnection.Name(tenant: name, vendor: vendor, store: store) }
 }

@@ -1,15 +1,15 @@
 import AdapterKit
 
-/// The digest of a bearer token; the token itself is kept nowhere.
+/// The digest of a bearer token; the token itself isn't stored.
 public struct TokenDigest: Sendable, Hashable {
     private let bytes: [UInt8]
 
-    /// The digest of a token.
+    /// Creates the digest of a token.
     public init(of token: String) { bytes = SHA256.digest(of: token.utf8) }
 
-    /// A digest that was written down: 64 hexadecimal digits, as `sha256sum` prints them.
+    /// Creates a digest from 64 hexadecimal digits, as printed by `sha256sum`.
     ///
-    /// - Parameter text: The digits; `nil` comes of anything else.
+    /// - Parameter text: The digits; anything else gives `nil`.
     public init?(hexadecimal text: String) {
         guard text.utf8.count == 64 else { return nil }
         var bytes: [UInt8] = []
@@ -24,14 +24,14 @@ public struct TokenDigest: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Compares all bytes, wherever the first difference is.
+    /// Compares in constant time.
     public static func == (one: Self, other: Self) -> Bool {
         var difference: UInt8 = 0
         for (one, other) in zip(one.bytes, other.bytes) { difference |= one ^ other }
         return difference == 0
     }
 
-    /// A name derived from the digest for one purpose, from which neither it nor the token can be told.
+    /// Derives a name for one purpose, which reveals neither the digest nor the token.
     func derived(for purpose: String) -> String {
         let digits = Array("0123456789abcdef".utf8)
         let digest = SHA256.digest(of: Array(purpose.utf8) + bytes).prefix(16)
@@ -40,21 +40,21 @@ public struct TokenDigest: Sendable, Hashable {
 }
 
 extension TokenDigest: CustomStringConvertible, CustomReflectable {
-    /// The word `<digest>`.
+    /// The text `<digest>`.
     public var description: String { "<digest>" }
-    /// A mirror that shows nothing.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [(label: String?, value: Any)]()) }
 }
 
-/// Who may do what, by token.
+/// The holders of tokens.
 struct TokenTable<Holder: Sendable>: Sendable {
     private let entries: [(digest: TokenDigest, holder: Holder)]
 
     init(_ entries: [(TokenDigest, Holder)]) { self.entries = entries }
 
-    /// The holder of a token, or `nil`.
+    /// Returns the holder of a token; `nil` if there is none.
     ///
-    /// Every entry is looked at, so that the time tells nothing of which one it was.
+    /// Checks every entry, so that timing doesn't reveal which one matched.
     func holder(of token: String) -> Holder? {
         let digest = TokenDigest(of: token)
         var found: Holder?
