@@ -82,7 +82,10 @@ public final class InMemoryStage: SubjectStage {
     public func takeReceived() async throws -> [Received]? {
         backend.clearRecord()
         return state.withLock { state in
-            defer { (state.forgotten, state.received, state.exchanges) = (state.forgotten + state.exchanges.count, [], []) }
+            defer {
+                state.forgotten += state.exchanges.count
+                (state.received, state.exchanges) = ([], [])
+            }
             return state.received
         }
     }

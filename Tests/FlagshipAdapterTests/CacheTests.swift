@@ -239,9 +239,10 @@ struct CacheTests {
         for name in names {
             bench.time.advance(by: .milliseconds(1))
             await visitor.sendHit(.screen(name.stringValue ?? ""))
-            if strategy == .continuousCaching { cached.append(cache.screens) }
+            // By batches, what the first hit leaves in the cache shows that it wasn't written by itself.
+            if strategy == .continuousCaching || cached.isEmpty { cached.append(cache.screens) }
         }
-        #expect(cached == (strategy == .continuousCaching ? names.indices.map { Array(names[...$0]) } : []))
+        #expect(cached == (strategy == .continuousCaching ? names.indices.map { Array(names[...$0]) } : [[]]))
         #expect(try await flagship.client?.flush(retrying: false).isDone == false)
         #expect(await bench.eventually { cache.screens == names })
         bench.transport.heal()
