@@ -29,7 +29,7 @@ public struct Engage: Sendable {
     /// Takes the vendor's own features from a client.
     ///
     /// - Parameter client: A client of an ``EngageProvider``.
-    /// - Throws: ``ErrorCode/unsupported`` if the client has another vendor.
+    /// - Throws: `ErrorCode.unsupported` if the client has another vendor.
     public init(of client: ExperimentationClient) throws(ExperimentationError) {
         guard let engage = client.extras(as: Engage.self) else {
             throw ExperimentationError(.unsupported, "\(client.providerName) is not Engage.")

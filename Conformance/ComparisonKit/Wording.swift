@@ -1,12 +1,17 @@
 /// Number formats for all reports, independent of the locale.
 public enum Wording {
-    /// A number of bytes: `812 B`, `1.4 kB`, `3.2 MB`, `1.1 GB`.
+    /// A number of bytes with up to three digits: `812 B`, `1.4 kB`, `137 kB`, `3.2 MB`, `1.1 GB`.
     public static func bytes(_ count: Int) -> String {
         if count < 1000 { return "\(count) B" }
-        if count < 1_000_000 { return tenths(count, 1000) + " kB" }
-        if count < 1_000_000_000 { return tenths(count, 1_000_000) + " MB" }
-        if count < 1_000_000_000_000 { return tenths(count, 1_000_000_000) + " GB" }
-        return tenths(count, 1_000_000_000_000) + " TB"
+        if count < 1_000_000 { return size(count, 1000) + " kB" }
+        if count < 1_000_000_000 { return size(count, 1_000_000) + " MB" }
+        if count < 1_000_000_000_000 { return size(count, 1_000_000_000) + " GB" }
+        return size(count, 1_000_000_000_000) + " TB"
+    }
+
+    /// A fourth digit would be noise: ages that travel with events have more digits on a slower machine.
+    private static func size(_ count: Int, _ unit: Int) -> String {
+        count < 100 * unit ? tenths(count, unit) : String(count / unit)
     }
 
     /// Formats milliseconds with their significant digits.

@@ -50,7 +50,7 @@ public struct ComposedProvider: ExperimentationProvider {
     ///   - events: Which events go where; everything to everyone who takes it unless something else is said.
     ///   - exposures: How exposures are told to a vendor that has no experiments.
     ///   - name: The composition's name.
-    /// - Throws: ``ErrorCode/configuration``, naming the row that is wrong.
+    /// - Throws: `ErrorCode.configuration`, naming the row that is wrong.
     public init(
         _ vendors: [Vendor],
         decisions: DecisionTable = DecisionTable(),

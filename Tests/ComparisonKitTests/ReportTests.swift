@@ -76,7 +76,7 @@ struct ReportTests {
             "requests", "sent", "received", "reused", "exposures", "delivered", "pending", "purged", "dropped",
             "repeated", "lost", "split", "v-2", "transport", "3.50/4.50 ms", "local-evaluation", "track(.purchase)",
             "round trips", "the median of 120 rounds, and the 99th percentile; round trip: 40.0 ms for each request",
-            "50,000 users with 3 sessions each; in a session 7 reads and 9 events", "350,000", "500.0 mb", "150.0 mb",
+            "50,000 users with 3 sessions each; in a session 7 reads and 9 events", "350,000", "500 mb", "150 mb",
             "1,550,000", "billed events", "89.0 kb", "3.1 kb", "by the number of flags", "south",
         ] {
             #expect(text.contains(word), "\(word)")

@@ -149,7 +149,8 @@ enum Moving {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let old = vendor("a")
-        let store = try await ClientStore.sqlite(at: folder.appending(path: "app.db"))
+        let options = SQLiteStore.Options(limits: StoreLimits(maximumBytes: 4_000_000_000))
+        let store = try await ClientStore.sqlite(at: folder.appending(path: "app.db"), options: options)
         let work = AssignmentImport(plan, as: .visitorCache, from: old, into: store.state)
         var number = 0
         let start = ContinuousClock.now

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// The contract of ``OutboxStore``, as cases to run against any implementation.
+/// The contract of `OutboxStore`, as cases to run against any implementation.
 ///
 /// ```swift
 /// let report = await OutboxStoreContract.run(over: StoreBench { size in MyStore(most: size.maximumCount) })

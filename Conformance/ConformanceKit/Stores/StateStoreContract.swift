@@ -1,6 +1,6 @@
 import Experimentation
 
-/// The contract of ``StateStore``, as cases to run against any implementation; see ``OutboxStoreContract``.
+/// The contract of `StateStore`, as cases to run against any implementation; see ``OutboxStoreContract``.
 public enum StateStoreContract {
     /// All cases.
     public static let cases: [StoreCase<any StateStore>] = values + shared + faults

@@ -67,7 +67,7 @@ extension OutageReason {
         self = status == 429 || after != nil ? .patience : .answered(status)
     }
 
-    /// Returns the reason for a transport error; an error made from a status has a ``RefusingStatus`` as its cause.
+    /// Returns the reason for a transport error; an error made from a status has a `RefusingStatus` as its cause.
     public init(_ error: ExperimentationError) {
         if let cause = error.cause as? RefusingStatus {
             self.init(status: cause.status, after: cause.after)

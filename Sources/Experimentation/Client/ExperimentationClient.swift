@@ -263,7 +263,7 @@ public final class ExperimentationClient: Sendable {
     /// Delivers what it can within a deadline, and ends.
     ///
     /// Everything that waits is tried once; what the vendor doesn't take stays in the store. To wait for a busy vendor,
-    /// call ``flush(within:)`` before. Events removed by a denial of consent are erased from the store's files by then
+    /// call ``flush(within:retrying:)`` before. Events removed by a denial of consent are erased from the store's files by then
     /// if time allows, otherwise shortly afterwards or when the files are next opened.
     ///
     /// - Parameter duration: How long it may take; `nil` for the options' deadline.

@@ -60,8 +60,8 @@ public struct AssignmentImport: Sendable {
     ///   - next: Gives the next line, without its end; `nil` at the end.
     ///   - progress: Told how many lines have been read, now and then.
     /// - Returns: What came of it.
-    /// - Throws: ``ErrorCode/invalidArgument`` if the first lines are of another format: nothing has been taken then;
-    ///   ``ErrorCode/store``; what `next` throws.
+    /// - Throws: `ErrorCode.invalidArgument` if the first lines are of another format: nothing has been taken then;
+    ///   `ErrorCode.store`; what `next` throws.
     public func run(
         named name: String? = nil,
         _ next: () async throws -> [UInt8]?,
@@ -116,7 +116,7 @@ public struct AssignmentImport: Sendable {
     ///   - format: The shape of the lines.
     ///   - next: Gives the next line, without its end; `nil` at the end.
     /// - Returns: The table, and what came of it.
-    /// - Throws: ``ErrorCode/invalidArgument`` if the first line is of another format; what `next` throws.
+    /// - Throws: `ErrorCode.invalidArgument` if the first line is of another format; what `next` throws.
     public static func table(
         _ plan: MigrationPlan,
         as format: AssignmentFormat,

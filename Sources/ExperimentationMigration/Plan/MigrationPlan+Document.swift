@@ -8,7 +8,7 @@ extension MigrationPlan {
     /// - Parameters:
     ///   - json: The file in UTF-8.
     ///   - file: Its name, for messages.
-    /// - Throws: ``ErrorCode/configuration`` with file, line, key and what was expected.
+    /// - Throws: `ErrorCode.configuration` with file, line, key and what was expected.
     public init(json: [UInt8], file: String) throws(ExperimentationError) {
         let text = try PlanText(json, name: file)
         do throws(PlanFault) {

@@ -123,8 +123,8 @@ public final class Migration: Sendable {
     /// - Parameters:
     ///   - stage: The stage to go to; the one it is in, to change the share alone.
     ///   - share: The share of users whom the new vendor answers while the move is live, from 0 to 1; as it is if `nil`.
-    /// - Throws: ``ErrorCode/configuration`` with everything that stands against it: the experiments to finish first, what isn't
-    ///   mapped, an alarm of the sample-ratio test. ``ErrorCode/store`` if it can't be written down. Nothing has changed then.
+    /// - Throws: `ErrorCode.configuration` with everything that stands against it: the experiments to finish first, what isn't
+    ///   mapped, an alarm of the sample-ratio test. `ErrorCode.store` if it can't be written down. Nothing has changed then.
     public func move(to stage: MigrationStage, share: Double? = nil) async throws(ExperimentationError) {
         let before = try await current()
         let share = share ?? before.share

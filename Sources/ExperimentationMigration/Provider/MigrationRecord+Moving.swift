@@ -13,7 +13,7 @@ extension MigrationRecord {
     ///   - store: The store of the clients that move.
     ///   - environment: The time, ids and log to go by.
     /// - Returns: What is written down then.
-    /// - Throws: ``ErrorCode/configuration`` with everything that stands against it; ``ErrorCode/store``. Nothing has changed then.
+    /// - Throws: `ErrorCode.configuration` with everything that stands against it; `ErrorCode.store`. Nothing has changed then.
     public static func move(
         to stage: MigrationStage,
         share: Double? = nil,

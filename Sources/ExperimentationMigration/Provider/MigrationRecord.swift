@@ -18,7 +18,7 @@ public struct MigrationRecord: Sendable, Hashable {
     ///   - plan: The plan; its stage counts where the store has none of this plan.
     ///   - provider: The vendor that is left.
     ///   - store: The store of the client that moves.
-    /// - Throws: ``ErrorCode/store``.
+    /// - Throws: `ErrorCode.store`.
     public init(
         _ plan: MigrationPlan,
         from provider: any ExperimentationProvider,
