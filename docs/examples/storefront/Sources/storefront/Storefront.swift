@@ -17,7 +17,16 @@ struct Storefront {
 
     let client: ExperimentationClient
 
-    static func main() async throws {
+    static func main() async {
+        do {
+            try await run()
+        } catch {
+            try? FileHandle.standardError.write(contentsOf: Data("storefront: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run() async throws {
         guard CommandLine.arguments.count == 2,
             let json = FileManager.default.contents(atPath: CommandLine.arguments[1])
         else { return print("usage: storefront VENDOR.json") }
@@ -45,8 +54,8 @@ struct Storefront {
                     return try Exchange(wrappingChannelSynchronously: channel)
                 }
             }
-        print("http://127.0.0.1:\(listener.channel.localAddress?.port ?? 0)")
-        fflush(stdout)
+        let address = "http://127.0.0.1:\(listener.channel.localAddress?.port ?? 0)\n"
+        try FileHandle.standardOutput.write(contentsOf: Data(address.utf8))
         try await listener.executeThenClose { connections in
             try await withThrowingDiscardingTaskGroup { group in
                 for try await connection in connections {
