@@ -72,6 +72,22 @@ struct MigrateTests {
                 "line 1 isn't of the format csv"
             ),
             (["import", "--plan", "N", "--store", "S", "--input", "I", "--as", "csv"], 66, "\"share\""),
+            (["import", "--plan", "NaN", "--store", "S", "--input", "L", "--as", "csv"], 66, "share-nan.json: line 1"),
+            (["import", "--plan", "T", "--store", "S", "--input", "L", "--as", "csv"], 66, "\"one\" is mapped twice"),
+            (
+                ["import", "--plan", "A", "--store", "S", "--input", "L", "--as", "csv"], 66,
+                "\"to\": it is the same account of flagship as \"from\""
+            ),
+            (
+                ["move", "--plan", "A", "--store", "S", "--to", "shadow"], 66,
+                "\"to\": it is the same account of flagship as \"from\""
+            ),
+            (["move", "--plan", "P", "--store", "S", "--to", "live"], 1, "the rules of flagship can't be had now"),
+            (["plan", "--from", "V", "--to", "V"], 66, "is the same account of flagship as"),
+            (
+                ["import", "--plan", "P", "--store", "S", "--input", "L", "--as", "statsig"], 66,
+                "of the format statsig"
+            ),
         ]
     )
     func badInput(arguments: [String], status: Int32, problem: String) async throws {
@@ -84,6 +100,11 @@ struct MigrateTests {
                 in: folder
             ),
             "N": try Tool.file(#"{"share": 2}"#, "share.json", in: folder),
+            "NaN": try Tool.file(#"{"share": NaN}"#, "share-nan.json", in: folder),
+            "T": try Tool.file(Self.plan.replacing("\"two\"", with: "\"one\""), "twice.json", in: folder),
+            "A": try Tool.file(#"{"from": "flagship.json", "to": "flagship.json"}"#, "same.json", in: folder),
+            "V": folder.appending(path: "flagship.json").path,
+            "L": try Tool.file("unit,experiment,variant\nu1,till,a\n", "good.csv", in: folder),
             "F": try Tool.file(#"{"faults":[{"fault":"stall","step":99}]}"#, "faults.json", in: folder),
             "I": try Tool.file("hello\n", "lines.csv", in: folder),
             "S": folder.appending(path: "app.db").path,
@@ -92,6 +113,10 @@ struct MigrateTests {
         let result = try await Tool.run(["migrate"] + arguments.map { names[$0] ?? $0 })
         #expect(result.status == status, "\(result.errors)")
         #expect(result.errors.contains(problem), "\(result.errors)")
+        #expect(result.output.isEmpty)
+        if arguments[0] == "import" {
+            #expect(!FileManager.default.fileExists(atPath: names["S"] ?? ""), "a refused import leaves no store")
+        }
     }
 
     private static func writeVendors(in folder: URL) throws {

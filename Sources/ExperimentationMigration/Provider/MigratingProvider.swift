@@ -81,7 +81,7 @@ public struct MigratingProvider: ExperimentationProvider {
         let planned = migration.standing
         var start = planned
         start.stage = .off
-        let reasons = await migration.objections(to: plan.stage, from: start)
+        let reasons = await migration.objections(to: plan.stage, from: start, isStart: true)
         if !reasons.isEmpty {
             throw ExperimentationError(
                 .configuration,

@@ -2,7 +2,14 @@ import Experimentation
 
 extension Migration {
     /// What stands against a stage.
-    func objections(to stage: MigrationStage, from before: Standing) async -> [String] {
+    ///
+    /// - Parameters:
+    ///   - stage: The stage to go to.
+    ///   - before: Where the move stands.
+    ///   - isStart: Whether the client starts in this stage: an app that is offline has to start, so that rules which can't be
+    ///     had are only logged.
+    /// - Returns: One reason each, for a person; none if it may go there.
+    func objections(to stage: MigrationStage, from before: Standing, isStart: Bool = false) async -> [String] {
         var reasons: [String] = []
         let isForward = stage.order > before.stage.order
         if isForward, plan.holdsOnAlarm, tally.isAlarming {
@@ -10,7 +17,7 @@ extension Migration {
         }
         guard plan.reassignment == .refused else { return reasons }
         if stage.mayLead(.new), isForward || before.stage == stage, !before.stage.mayLead(.new) || isForward {
-            reasons += await objectionsToLeading()
+            reasons += await objectionsToLeading(isStart: isStart)
         }
         let isBack = before.stage.leader == .new && stage.mayLead(.old)
         if isBack, before.hasDealt, !old.canBeTold {
@@ -21,12 +28,26 @@ extension Migration {
         return reasons
     }
 
-    private func objectionsToLeading() async -> [String] {
+    private func objectionsToLeading(isStart: Bool) async -> [String] {
         guard old.roles.decisions != nil else { return [] }
         if new.roles.decisions == nil { return ["\(new.name) decides nothing"] }
-        let known = await experiments(of: .old)
-        let open = plan.mapping.unmapped(of: known)
         var reasons: [String] = []
+        var known: [MigrationSide: [VendorExperiment]] = [:]
+        // Without a mapping nothing of the new vendor is compared.
+        for party in plan.mapping.experiments.isEmpty ? [old] : [old, new] {
+            do throws(ExperimentationError) {
+                known[party.side] = try await party.experiments()
+            } catch {
+                let reason =
+                    "the rules of \(party.name) can't be had now, so the mapping can't be checked: \(error.message)"
+                if isStart {
+                    environment.log.log(.warning, "migration.unchecked", "The move starts unchecked: \(reason)")
+                } else {
+                    reasons.append(reason)
+                }
+            }
+        }
+        let open = plan.mapping.unmapped(of: known[.old] ?? [])
         if !open.isEmpty {
             reasons.append(
                 "not mapped; map or finish first: " + open.map(\.experiment.id).sorted().joined(separator: ", ")
@@ -39,7 +60,7 @@ extension Migration {
             )
         }
         if reasons.isEmpty {
-            reasons = plan.mapping.faults(old: known, new: await experiments(of: .new)).map(\.description)
+            reasons = plan.mapping.faults(old: known[.old] ?? [], new: known[.new] ?? []).map(\.description)
         }
         return reasons
     }

@@ -171,10 +171,9 @@ public final class Migration: Sendable {
 
     // MARK: Experiments
 
-    /// The experiments of a vendor, as far as they are known: by its rules, or by what its answers have shown.
+    /// The experiments of a vendor's rules; none where it is asked for each user, or doesn't answer.
     public func experiments(of side: MigrationSide) async -> [VendorExperiment] {
-        let published = await party(side).experiments()
-        return published.isEmpty ? [] : published
+        (try? await party(side).experiments()) ?? []
     }
 
     // MARK: Reporting

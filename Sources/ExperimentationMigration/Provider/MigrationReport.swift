@@ -8,7 +8,7 @@ public struct MigrationReport: Sendable, Hashable {
         public var counts: [String: Int]
         /// The sequential p-value.
         public var pValue: Double
-        /// Whether users fall otherwise than they should.
+        /// Whether users fall otherwise than they should; all tests of a move share one false alarm in a thousand.
         public var isAlarming: Bool
     }
 
@@ -52,10 +52,13 @@ extension Migration {
     /// Where the move stands now.
     public var report: MigrationReport {
         let tally = tally.snapshot
+        let level = self.tally.level
         let visible = tally.confirmed.filter { $0.key.isVisible }.values.reduce(0, +)
         func ratios(_ counts: [String: Tally.ArmCount]) -> [String: MigrationReport.Ratio] {
             var ratios: [String: MigrationReport.Ratio] = [:]
-            for (key, count) in counts { ratios[String(key.dropFirst(4))] = .init(count.test, arms: count.arms) }
+            for (key, count) in counts {
+                ratios[String(key.dropFirst(4))] = .init(count.test, arms: count.arms, level: level)
+            }
             return ratios
         }
         return MigrationReport(
@@ -73,7 +76,7 @@ extension Migration {
             latencies: tally.latencies,
             exposures: tally.exposures,
             unsupported: tally.unsupported,
-            sides: tally.sides.map { .init($0, arms: ["old", "new"]) },
+            sides: tally.sides.map { .init($0, arms: ["old", "new"], level: level) },
             allocations: ratios(tally.allocations),
             exposed: ratios(tally.exposed)
         )
@@ -81,10 +84,15 @@ extension Migration {
 }
 
 extension MigrationReport.Ratio {
-    /// Takes a test at this moment, with the names of its arms that get any.
-    public init(_ test: SampleRatioTest, arms: [String]) {
+    /// Takes a test at this moment, with the names of its arms.
+    ///
+    /// - Parameters:
+    ///   - test: The test.
+    ///   - arms: The names, in the order of the weights.
+    ///   - level: The p-value from which on it is an alarm.
+    public init(_ test: SampleRatioTest, arms: [String], level: Double = 0.001) {
         counts = Dictionary(zip(arms, test.countsByArm), uniquingKeysWith: +)
         pValue = test.pValue
-        isAlarming = test.isAlarming()
+        isAlarming = test.isAlarming(level: level)
     }
 }

@@ -77,13 +77,15 @@ final class Party: Sendable {
         }
     }
 
-    /// The experiments of the rules at hand, fetched if there are none; none where the vendor is asked for each user, or
-    /// doesn't answer.
-    func experiments() async -> [VendorExperiment] {
+    /// The experiments of the rules at hand, fetched if there are none; none where the vendor is asked for each user, or is
+    /// switched off.
+    ///
+    /// - Throws: Why there are no rules.
+    func experiments() async throws(ExperimentationError) -> [VendorExperiment] {
         guard let rules else { return [] }
-        var ruleset = await rules.atHand()
-        if ruleset == nil { ruleset = try? await rules.current(for: "", isForced: true)?.ruleset }
-        return ruleset.map { VendorExperiment.all(in: $0.catalogue) } ?? []
+        if let ruleset = await rules.atHand() { return VendorExperiment.all(in: ruleset.catalogue) }
+        guard let known = try await rules.current(for: "", isForced: true) else { return [] }
+        return VendorExperiment.all(in: known.ruleset.catalogue)
     }
 
     /// Asks the vendor what it decides.

@@ -34,9 +34,13 @@ final class Tally: Sendable {
     /// Who was exposed to what, of the users who came last.
     private let seen = Mutex(RecentlyUsed<Bool>(limit: 100_000))
     private let mapping: Mapping
+    /// The level of each test: together they alarm falsely in at most one move of a thousand.
+    let level: Double
 
     init(_ plan: MigrationPlan) {
         mapping = plan.mapping
+        // The sides, and of each experiment with weights its first places and its exposures.
+        level = 0.001 / Double(1 + 2 * plan.mapping.experiments.count { !$0.weights.isEmpty })
         state = Mutex(State())
         restartSides(share: plan.share)
     }
@@ -123,9 +127,9 @@ final class Tally: Sendable {
     /// Whether users fall otherwise than they should, anywhere.
     var isAlarming: Bool {
         state.withLock { state in
-            (state.sides?.isAlarming() ?? false)
+            (state.sides?.isAlarming(level: level) ?? false)
                 || (state.allocations.values.map(\.test) + state.exposed.values.map(\.test)).contains {
-                    $0.isAlarming()
+                    $0.isAlarming(level: level)
                 }
         }
     }

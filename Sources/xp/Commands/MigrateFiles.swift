@@ -40,6 +40,15 @@ struct PlanFile {
         return subject
     }
 
+    /// Refuses a plan whose two vendors are one account; one that names only the vendor that is left has nothing to compare.
+    func expectTwoAccounts() throws {
+        guard case .object(let members) = document, members["to"] != nil else { return }
+        let (old, new) = (try provider("from"), try provider("to"))
+        guard old.destination != new.destination else {
+            throw Failure(.input, "\(path): \"to\": it is the same account of \(new.name) as \"from\"")
+        }
+    }
+
     /// The vendor that is left or moved to, by the configuration file that the plan names; beside the plan, unless the path is whole.
     func provider(_ member: String) throws -> any ExperimentationProvider {
         guard case .object(let members) = document, let name = members[member]?.stringValue else {

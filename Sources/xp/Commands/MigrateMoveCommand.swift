@@ -56,6 +56,7 @@ extension MigrateCommand {
 
         func run() async throws {
             let file = try PlanFile(at: plan)
+            try file.expectTwoAccounts()
             let provider = MigratingProvider(
                 from: try file.provider("from"),
                 to: try file.provider("to"),

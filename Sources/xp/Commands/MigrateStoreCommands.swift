@@ -47,14 +47,22 @@ extension MigrateCommand {
 
         func run() async throws {
             let file = try PlanFile(at: plan)
+            try file.expectTwoAccounts()
             let provider = try file.provider("from")
             let reader = try LineReader(input)
+            // Looked at before there is a store: a file that is refused leaves nothing behind.
+            var first = try await reader.next().map { $0.bytes ?? [] }
+            try expectFormat(first)
             let target = try await Stores.open(store, for: provider)
             let work = AssignmentImport(file.plan, as: shape, from: provider, into: target.state)
             let report: ImportReport
             do {
                 report = try await work.run(named: input == "-" ? nil : URL(filePath: input).standardizedFileURL.path) {
-                    try await reader.next().map { $0.bytes ?? [] }
+                    if let line = first {
+                        first = nil
+                        return line
+                    }
+                    return try await reader.next().map { $0.bytes ?? [] }
                 } progress: { lines in
                     Terminal.progress("\(lines) lines")
                 }
@@ -66,6 +74,16 @@ extension MigrateCommand {
             try Terminal.write(JSONLine.text(Self.document(report)) + "\n")
             if !report.refused.isEmpty {
                 throw Failure(.checkFailed, "\(report.refused.values.reduce(0, +)) places or lines weren't taken")
+            }
+        }
+
+        private func expectFormat(_ line: [UInt8]?) throws {
+            guard let line else { return }
+            var reader = AssignmentReader(shape)
+            do throws(ImportFault) {
+                _ = try reader.read(line)
+            } catch {
+                throw Failure(.input, "\(input): line 1 isn't of the format \(shape.rawValue): \(error)")
             }
         }
 

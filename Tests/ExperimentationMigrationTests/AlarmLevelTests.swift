@@ -1,0 +1,43 @@
+import Experimentation
+import Testing
+
+@testable import ExperimentationMigration
+
+@Suite("The level of a move's alarm")
+struct AlarmLevelTests {
+    /// Experiments whose second arm is meant for one user in a thousand.
+    static func mapped(_ count: Int) -> [ExperimentMapping] {
+        (0..<count).map { index in
+            ExperimentMapping(
+                old: .init("e\(index)"),
+                new: .init("x\(index)"),
+                variations: ["a": "A", "b": "B"],
+                weights: ["a": 999, "b": 1]
+            )
+        }
+    }
+
+    /// Counts users into the second arm of a move's first experiment.
+    static func tally(_ mapped: [ExperimentMapping], users: Int) -> Tally {
+        let tally = Tally(MigrationPlan(stage: .live, share: 0.5, mapping: Mapping(mapped)))
+        for _ in 0..<users { tally.allocate(["old/e0": Person.Place(variation: "b", by: .old)]) }
+        return tally
+    }
+
+    @Test("all tests of a move share one false alarm in a thousand: what alarms alone needn't alarm among twenty")
+    func isShared() {
+        // 17 such users have a p-value of 0.00009, and 20 one of 0.000004.
+        #expect(Self.tally(Self.mapped(1), users: 17).isAlarming)
+        #expect(!Self.tally(Self.mapped(20), users: 17).isAlarming)
+        #expect(Self.tally(Self.mapped(20), users: 20).isAlarming)
+        #expect(!Self.tally(Self.mapped(1), users: 10).isAlarming)
+    }
+
+    @Test("experiments without weights take no part of it")
+    func unweighted() {
+        let others = (1..<20).map { index in
+            ExperimentMapping(old: .init("e\(index)"), new: .init("x\(index)"), variations: ["a": "A"])
+        }
+        #expect(Self.tally(Self.mapped(1) + others, users: 17).isAlarming)
+    }
+}

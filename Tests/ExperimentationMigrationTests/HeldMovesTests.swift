@@ -1,0 +1,105 @@
+import Experimentation
+import ExperimentationMigration
+import ExperimentationTesting
+import Testing
+
+@Suite("Moves that are held")
+struct HeldMovesTests {
+    static let away = ExperimentationError(.transport, "away")
+
+    @Test(
+        "a move to the new vendor is held while a vendor's rules can't be had, and goes on once they can",
+        arguments: MigrationSide.allCases
+    )
+    func unknownRules(side: MigrationSide) async throws {
+        let moves = Moves()
+        let vendor = side == .old ? moves.old : moves.new
+        vendor.setFailure(Self.away)
+        let client = try await moves.client()
+        let migration = try Moves.migration(of: client)
+        let reason = "the rules of \(vendor.name) can't be had now, so the mapping can't be checked: away"
+        let error = await #expect(throws: ExperimentationError.self) { try await migration.move(to: .live, share: 1) }
+        #expect(error?.code == .configuration)
+        #expect(error?.message == "The move to live is held: \(reason)")
+        #expect(migration.held == [reason])
+        #expect(migration.stage == .off)
+        #expect(try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state).stage == .off)
+
+        vendor.setFailure(nil)
+        try await migration.move(to: .live, share: 1)
+        #expect(migration.stage == .live && migration.held == [])
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("rules of an earlier run are enough to check a move by")
+    func rulesOfAnEarlierRun() async throws {
+        let moves = Moves()
+        let first = try await moves.client()
+        _ = await [
+            try Moves.migration(of: first).experiments(of: .old), try Moves.migration(of: first).experiments(of: .new),
+        ]
+        await first.shutdown(within: .zero)
+        for vendor in [moves.old, moves.new] { vendor.setFailure(Self.away) }
+        let second = try await moves.client()
+        try await Moves.migration(of: second).move(to: .live, share: 1)
+        #expect(try Moves.migration(of: second).stage == .live)
+        await second.shutdown(within: .zero)
+    }
+
+    @Test("an app that starts in a live stage without its vendors starts, and its log says that nothing was checked")
+    func startsUnchecked() async throws {
+        let moves = Moves()
+        for vendor in [moves.old, moves.new] { vendor.setFailure(Self.away) }
+        var plan = moves.plan
+        plan.stage = .live
+        let log = RecordingLog()
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
+            store: moves.store,
+            environment: ClientEnvironment(time: moves.time, log: log)
+        )
+        let unchecked = log.entries.filter { $0.event == "migration.unchecked" }
+        #expect(unchecked.map(\.level) == [.warning, .warning])
+        #expect(
+            unchecked.map(\.message)
+                == ["old", "new"].map {
+                    "The move starts unchecked: the rules of \($0) can't be had now, so the mapping can't be checked: away"
+                }
+        )
+        await client.shutdown(within: .zero)
+    }
+
+    @Test(
+        "an alarm of the sample ratio holds the way on but not the way back, unless the plan says otherwise",
+        arguments: [true, false]
+    )
+    func alarm(holds: Bool) async throws {
+        let moves = Moves()
+        let client = try await moves.client { plan in
+            var mapped = plan.mapping.experiments
+            // Half of the users get what one in a thousand is meant to get.
+            mapped[0].weights = ["a": 999, "b": 1]
+            plan.mapping = Mapping(mapped)
+            plan.stage = .dualWrite
+            plan.holdsOnAlarm = holds
+        }
+        let migration = try Moves.migration(of: client)
+        for number in 0..<60 { _ = try await Moves.color("user-\(number)", by: client) }
+        _ = try await client.flush()
+        let report = migration.report
+        let allocated = try #require(report.allocations["e0"])
+        #expect(allocated.isAlarming && allocated.pValue < 0.000_1)
+        #expect(allocated.counts.values.reduce(0, +) == 60)
+        #expect(report.exposed == ["e0": allocated])
+        if holds {
+            let error = await #expect(throws: ExperimentationError.self) { try await migration.move(to: .shadow) }
+            #expect(error?.message.contains("the sample-ratio test alarms") == true)
+            #expect(migration.stage == .dualWrite)
+        } else {
+            try await migration.move(to: .shadow)
+        }
+        try await migration.move(to: .off)
+        #expect(migration.stage == .off)
+        await client.shutdown(within: .zero)
+    }
+}
