@@ -238,7 +238,7 @@ let package = Package(
                 "ExperimentationMigration", "ExperimentationTesting", "FlagshipAdapter",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            exclude: ["OpenFeature/gherkin"]
+            exclude: ["OpenFeature/gherkin", "Remote/broken_sdk.py"]
         ),
         .testTarget(
             name: "ComparisonKitTests",
