@@ -1,4 +1,4 @@
-.PHONY: help setup clients compare gateway gateway-setup gateway-test test lint format bench docs soak fuzz race clean
+.PHONY: help setup clients compare examples gateway gateway-setup gateway-test test lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
 SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
@@ -63,6 +63,10 @@ docs: setup      ## Writes docs/comparison.md anew, and the reference of the lib
 	  --additional-symbol-graph-dir "$$($(SWIFT) build --show-bin-path)/../symbolgraph" \
 	  --fallback-display-name swift-experimentation --fallback-bundle-identifier swift-experimentation \
 	  --output-dir .build/docs/reference.doccarchive && echo "docs: .build/docs/reference.doccarchive"
+
+examples: setup  ## Builds the packages of docs/examples and runs them against mock vendors
+	@$(SWIFT) build --product xp
+	@docs/examples/check "$$($(SWIFT) build --show-bin-path)/xp"
 
 soak: setup      ## Runs the reliability tests at their full figures, in release mode and one after another; takes long
 	@$(SWIFT) build -c release --scratch-path .build-soak --build-tests -Xswiftc -enable-testing

@@ -158,9 +158,25 @@ enum RaceSuite {
     static func plantedRace() async {
         nonisolated(unsafe) var shared = 0
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<tasks { group.addTask { for _ in 0..<200_000 { shared &+= 1 } } }
+            for _ in 0..<tasks {
+                group.addTask {
+                    meet()
+                    for _ in 0..<200_000 { shared &+= 1 }
+                }
+            }
         }
         print("planted: \(shared)")
+    }
+
+    private static let begun = Atomic(0)
+
+    /// Waits until two tasks have begun: on a busy machine one thread may run them all, one after another, without any race.
+    ///
+    /// Relaxed, because any other order would hide the race from the sanitizer.
+    private static func meet() {
+        begun.add(1, ordering: .relaxed)
+        let end = ContinuousClock.now + .seconds(20)
+        while begun.load(ordering: .relaxed) < 2, ContinuousClock.now < end {}
     }
 
     /// A race that the sanitizer must see although locks are taken all the time: each task has one of its own.
@@ -170,6 +186,7 @@ enum RaceSuite {
             for _ in 0..<tasks {
                 group.addTask {
                     let own = Mutex(0)
+                    meet()
                     for _ in 0..<200_000 {
                         own.withLock { own in
                             own &+= 1
