@@ -111,7 +111,9 @@ public struct FlagshipSubject: ConformanceSubject {
                 FlagshipWorld.received(await mock.receivedInOrder, journal: journal)
             },
             takeReceived: { mock, journal in
-                FlagshipWorld.received(await mock.takeReceived(), journal: journal)
+                // Whoever takes has more users than memory; without memory the same place is drawn again.
+                await mock.setRemembered(visitors: 20_000)
+                return FlagshipWorld.received(await mock.takeReceived(), journal: journal)
             },
             setKillSwitch: { mock, isOn in await mock.setPanic(isOn) }
         )

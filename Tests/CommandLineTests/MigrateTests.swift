@@ -168,5 +168,12 @@ struct MigrateTests {
         let standing = try JSONValue(status.output)
         #expect(standing["stage"] == .string("shadow"))
         #expect(standing["users"] == .number(2))
+
+        // Nothing answers at the vendors' addresses, so nothing could be checked.
+        let other = folder.appending(path: "other.db").path
+        let refused = try await Tool.run(["migrate", "move", "--plan", plan, "--store", other, "--to", "live"])
+        #expect(refused.status == 1)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(files.filter { $0.hasPrefix("other") } == [])
     }
 }

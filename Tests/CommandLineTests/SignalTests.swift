@@ -91,6 +91,8 @@ struct SignalTests {
         let again = try Silence()
         let running = try Running([
             "outbox", "flush", "--config", try mock.configuration(of: again), "--store", store,
+            // The signal ends it, however late it comes.
+            "--deadline", "3600",
         ])
         try await again.waitForCaller()
         running.terminate()

@@ -144,16 +144,16 @@ struct BehaviorTests {
         #expect(bench.exchanges("events").isEmpty)
         #expect(try await client.ledger().pending == 2)
         try await session.track(.custom("3"))
-        try await eventually("three behaviours") { try await bench.behaviors().count == 3 }
-        #expect(bench.exchanges("events").count == 1)
+        try await eventually("an exchange") { bench.exchanges("events").count == 1 }
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1", "2", "3"])
         // The run that delivered them looks once more whether there is more, and would take the next event along.
         try await client.flush(retrying: false)
         try await session.track(.custom("4"))
         try await alarm("the next alarm", in: 30)
         bench.time.advance(by: .seconds(30))
-        try await eventually("four behaviours") { try await bench.behaviors().count == 4 }
-        #expect(bench.exchanges("events").count == 2)
+        // The mock has an event a moment before the exchange that carried it is over.
+        try await eventually("a second exchange") { bench.exchanges("events").count == 2 }
+        #expect(try await bench.behaviors().count == 4)
     }
 
     @Test("E58 a flush by hand sends one event in one request")

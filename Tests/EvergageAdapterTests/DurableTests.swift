@@ -29,7 +29,6 @@ struct DurableTests {
         first.setConnectivity(.offline)
         first.start(.test)
         await first.flush(within: .milliseconds(1))
-        first.setConnectivity(.offline)
         first.globalContext?.trackAction("A")
         await first.flush(within: .milliseconds(1))
         let id = try #require(first.anonymousID)

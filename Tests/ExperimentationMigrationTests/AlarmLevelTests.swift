@@ -20,7 +20,7 @@ struct AlarmLevelTests {
     /// Counts users into the second arm of a move's first experiment.
     static func tally(_ mapped: [ExperimentMapping], users: Int) -> Tally {
         let tally = Tally(MigrationPlan(stage: .live, share: 0.5, mapping: Mapping(mapped)))
-        for _ in 0..<users { tally.allocate(["old/e0": Person.Place(variation: "b", by: .old)]) }
+        for _ in 0..<users { tally.allocate(["old/e0": Person.Place(variation: "b", by: .old)], in: .live) }
         return tally
     }
 
@@ -39,5 +39,29 @@ struct AlarmLevelTests {
             ExperimentMapping(old: .init("e\(index)"), new: .init("x\(index)"), variations: ["a": "A"])
         }
         #expect(Self.tally(Self.mapped(1) + others, users: 17).isAlarming)
+    }
+
+    @Test("a stage that deals wrongly isn't hidden by all the users who came before it")
+    func stageAlone() {
+        let even = ExperimentMapping(
+            old: .init("e0"),
+            new: .init("x0"),
+            variations: ["a": "A", "b": "B"],
+            weights: ["a": 1, "b": 1]
+        )
+        let tally = Tally(MigrationPlan(stage: .live, share: 0.5, mapping: Mapping([even])))
+        func come(_ users: Int, in stage: MigrationStage, _ variation: (Int) -> String) {
+            for user in 0..<users {
+                tally.allocate(["old/e0": Person.Place(variation: variation(user), by: .old)], in: stage)
+            }
+        }
+        come(100_000, in: .shadow) { $0.isMultiple(of: 2) ? "a" : "b" }
+        #expect(!tally.isAlarming)
+        come(600, in: .live) { _ in "b" }
+        #expect(tally.isAlarming)
+        let (whole, stages) = (tally.snapshot.arms, tally.snapshot.armsByStage)
+        #expect(!whole.isAlarming(level: tally.level))
+        #expect(stages[.live]?.isAlarming(level: tally.stageLevel) == true)
+        #expect(stages[.shadow]?.isAlarming(level: tally.stageLevel) == false)
     }
 }

@@ -91,6 +91,9 @@ struct HeldMovesTests {
         #expect(allocated.isAlarming && allocated.pValue < 0.000_1)
         #expect(allocated.counts.values.reduce(0, +) == 60)
         #expect(report.exposed == ["e0": allocated])
+        let stage = try #require(report.stages[.dualWrite])
+        #expect(stage.allocations["e0"]?.counts == allocated.counts)
+        #expect(stage.exposed == stage.allocations && report.stages.count == 1)
         if holds {
             let error = await #expect(throws: ExperimentationError.self) { try await migration.move(to: .shadow) }
             #expect(error?.message.contains("the sample-ratio test alarms") == true)

@@ -176,6 +176,20 @@ struct FlagshipMockTests {
         #expect(try await Self.campaigns(Self.ask(mock, again))["camp-1"] == other)
     }
 
+    @Test("with a bound, the visitors who came last are remembered, at most twice as many as it says")
+    func bounded() async throws {
+        let mock = try await Self.mock()
+        await mock.setRemembered(visitors: 3)
+        for visitor in ["v-1", "v-2", "v-3", "v-4", "v-5", "v-6", "v-7"] {
+            _ = await Self.ask(mock, #"{"visitor_id":"\#(visitor)","trigger_hit":false}"#)
+        }
+        var remembered: [String] = []
+        for visitor in ["v-1", "v-3", "v-4", "v-6", "v-7"] where await !mock.assignments(of: visitor).isEmpty {
+            remembered.append(visitor)
+        }
+        #expect(remembered == ["v-4", "v-6", "v-7"])
+    }
+
     @Test("one visitor gets one test when the account says so")
     func oneTest() async throws {
         let mock = try await Self.mock(Self.file.replacing(#""enabled1V1T":false"#, with: #""enabled1V1T":true"#))

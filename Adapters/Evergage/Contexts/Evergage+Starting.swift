@@ -89,6 +89,8 @@ extension Evergage {
             }
             return drop(.error, "not started: \(error.message)")
         }
+        // Before anything is tracked, so that nothing is sent that was to wait for a network.
+        await client.setConnectivity(connectivity)
         guard generation == self.generation else { return await client.shutdown(within: .zero) }
         knownAnonymousID = anonymousID
         events = client.extras(as: EvergageEventSink.self)

@@ -67,6 +67,8 @@ public final class Evergage {
     var consent = Consent.unknown
     /// The number of its changes that the session doesn't know of yet.
     var consentChanges = 0
+    /// The state of the network as the application set it.
+    var connectivity = Connectivity.unknown
 
     private struct Weak { weak var screen: EvergageScreen? }
 
@@ -183,7 +185,10 @@ public final class Evergage {
     }
 
     /// Sets whether there is a network; without one, deliveries wait instead of failing.
+    ///
+    /// It may be set before ``start(_:)``, and holds until it is set again.
     public func setConnectivity(_ connectivity: Connectivity) {
+        self.connectivity = connectivity
         perform { await $0.client?.setConnectivity(connectivity) }
     }
 

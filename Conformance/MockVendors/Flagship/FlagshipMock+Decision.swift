@@ -95,7 +95,7 @@ extension FlagshipMock {
                     request: requests
                 )
             )
-            memory[visitor.id, default: [:]][result.group.id]?.isActivated = true
+            memory[visitor.id][result.group.id]?.isActivated = true
         }
     }
 

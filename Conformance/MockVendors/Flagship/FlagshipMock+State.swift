@@ -65,6 +65,9 @@ extension FlagshipMock {
     /// Exposures and hits together, in the order of arrival.
     public var receivedInOrder: [FlagshipMockTaken] { taken }
 
+    /// Bounds what is remembered of visitors: the last that came, between `count` and twice as many.
+    public func setRemembered(visitors count: Int) { memory.limit = max(count, 1) }
+
     /// Returns ``receivedInOrder``, and forgets what was received; what is remembered of visitors stays.
     public func takeReceived() -> [FlagshipMockTaken] {
         defer { (taken, hits, activations, reports, visits) = ([], [], [], [], []) }
@@ -79,7 +82,7 @@ extension FlagshipMock {
 
     /// The assignments that the Decision API remembers for a visitor: variation by group.
     public func assignments(of visitor: String) -> [String: String] {
-        memory[visitor, default: [:]].mapValues(\.variation)
+        memory[visitor].mapValues(\.variation)
     }
 
     /// Answers requests under `/_mock/`: `GET hits`, `activations`, `contexts`, `reports`, `assignments`, `settings`,
@@ -96,7 +99,7 @@ extension FlagshipMock {
                 activations.compactMap { try? JSONEncoder().encode($0) }.compactMap(MockJSON.parse)
             )
         case ("GET", "assignments"):
-            let places = memory.mapValues { groups in
+            let places = memory.all.mapValues { groups in
                 MockJSON.object(
                     groups.mapValues {
                         .object(["variation": .string($0.variation), "activated": .bool($0.isActivated)])

@@ -23,7 +23,7 @@ public actor FlagshipMock: MockVendor {
     var isStrict = true
     var sendsValidators = true
 
-    var memory: FlagshipMockMemory = [:]
+    var memory = FlagshipMockMemory()
     var activations: [FlagshipMockActivation] = []
     var hits: [FlagshipMockHit] = []
     var reports: [MockJSON] = []
@@ -89,7 +89,7 @@ public actor FlagshipMock: MockVendor {
 
     /// Forgets visitors, hits and reports; keeps the file and the switches.
     public func reset() {
-        memory = [:]
+        memory.removeAll()
         activations = []
         hits = []
         reports = []
@@ -148,7 +148,7 @@ public actor FlagshipMock: MockVendor {
             activations += seen
             taken += seen.map { FlagshipMockTaken(activation: $0, body: request.body) }
             for activation in seen {
-                memory[activation.visitor, default: [:]][activation.group] = FlagshipMockPlace(
+                memory[activation.visitor][activation.group] = FlagshipMockPlace(
                     variation: activation.variation,
                     isActivated: true
                 )

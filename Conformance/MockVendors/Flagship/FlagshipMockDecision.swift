@@ -69,15 +69,6 @@ struct FlagshipMockVisitor: Sendable {
     }
 }
 
-/// A visitor's variation in a group, and whether it was exposed.
-struct FlagshipMockPlace: Sendable, Hashable {
-    var variation: String
-    var isActivated: Bool
-}
-
-/// The vendor's memory: each visitor's variation by group.
-typealias FlagshipMockMemory = [String: [String: FlagshipMockPlace]]
-
 /// A campaign with the variation that a visitor gets.
 struct FlagshipMockResult: Sendable {
     var campaign: FlagshipMockFile.Campaign
@@ -100,7 +91,7 @@ struct FlagshipMockDecision {
     }
 
     private func server(_ visitor: FlagshipMockVisitor, memory: inout FlagshipMockMemory) -> [FlagshipMockResult] {
-        var places = remembers ? memory[visitor.id, default: [:]] : [:]
+        var places = remembers ? memory[visitor.id] : [:]
         let before = visitor.anonymousID.flatMap { remembers && file.keepsExperience ? memory[$0] : nil } ?? [:]
         let tests = Set(file.campaigns.filter { $0.type == "ab" }.flatMap { $0.groups.map(\.id) })
         let seen = Set(

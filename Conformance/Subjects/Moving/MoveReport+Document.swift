@@ -41,7 +41,7 @@ extension MoveReport.Exposures {
     fileprivate var document: FlagValue {
         [
             "expected": .int(expected), "received": .int(received), "twice": .int(twice), "missing": .int(missing),
-            "unsupported": .int(unsupported),
+            "unsupported": .int(unsupported), "unexpected": .int(unexpected),
         ]
     }
 }

@@ -44,10 +44,21 @@ public struct MoveReport: Sendable {
         public var received: Int
         /// The number owed to a vendor that doesn't support exposures.
         public var unsupported: Int
-        /// The number that were counted twice.
-        public var twice: Int { max(received - expected, 0) }
-        /// The number that weren't counted.
-        public var missing: Int { max(expected - received, 0) }
+        /// The number that arrived more often than a user was exposed to an experiment.
+        public var twice: Int
+        /// The number that a user caused in an experiment and that didn't arrive.
+        public var missing: Int
+        /// The number that arrived for no user or experiment of the move.
+        public var unexpected: Int
+
+        init(_ sum: ExposureBook.Sum, isTaking: Bool) {
+            expected = isTaking ? sum.expected : 0
+            received = sum.received
+            unsupported = isTaking ? 0 : sum.expected
+            twice = sum.twice
+            missing = isTaking ? sum.missing : 0
+            unexpected = sum.unexpected
+        }
     }
 
     /// The events at one vendor.
@@ -102,7 +113,7 @@ public struct MoveReport: Sendable {
     public var isGood: Bool {
         let isKilled = stages.contains(where: \.isKilled)
         return changedVariant == 0 && unassigned == 0
-            && exposures.values.allSatisfy { ($0.twice == 0 || isKilled) && $0.missing == 0 }
+            && exposures.values.allSatisfy { ($0.twice == 0 || isKilled) && $0.missing == 0 && $0.unexpected == 0 }
             && ledgers.values.allSatisfy(\.ledger.isBalanced) && !ratios.values.contains(where: \.isAlarming)
     }
 }

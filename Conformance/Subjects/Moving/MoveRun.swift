@@ -101,6 +101,8 @@ struct MoveRun {
         let client = try await ExperimentationClient(
             provider: MigratingProvider(from: old, to: new, plan: plan),
             store: cut.clientStore,
+            // Users come back a step later, after all others: what is kept of each would only be thrown away.
+            options: ClientOptions(decisionCacheBytes: 4_000_000),
             environment: ClientEnvironment(time: time)
         )
         guard let migration = client.extras(as: Migration.self) else {
@@ -169,7 +171,7 @@ struct MoveRun {
     private func count() async {
         for (index, side) in MigrationSide.allCases.enumerated() {
             guard let taken = try? await stages[index].takeReceived() else { continue }
-            watch.add(received: taken.count { $0.type == "exposure" }, at: side)
+            watch.add(taken, at: side)
         }
     }
 
@@ -207,14 +209,8 @@ struct MoveRun {
             let index = side == .old ? 0 : 1
             let subject = side == .old ? simulation.old : simulation.new
             let takes = subject.capabilities.contains(.exposures)
-            let left = try await stages[index].received().count { $0.type == "exposure" }
-            let received = counts.received[side, default: 0] + left
-            let expected = counts.exposed[side, default: 0]
-            report.exposures[subject.name] = .init(
-                expected: takes ? expected : 0,
-                received: received,
-                unsupported: takes ? 0 : expected
-            )
+            watch.add(try await stages[index].received(), at: side)
+            report.exposures[subject.name] = .init(watch.exposures(at: side), isTaking: takes)
             guard destinations.indices.contains(index) else { continue }
             let destination = destinations[index]
             report.ledgers[subject.name] = .init(

@@ -10,14 +10,13 @@ final class MoveWatch: Sendable {
         var lost = 0
         var failed = 0
         var led: [MigrationSide: Int] = [:]
-        var exposed: [MigrationSide: Int] = [:]
-        var received: [MigrationSide: Int] = [:]
         var changes: [String] = []
     }
 
     private struct State {
         var seen: [UInt8]
         var counts = Counts()
+        var exposures: ExposureBook
         var tests: [SampleRatioTest?]
     }
 
@@ -34,7 +33,13 @@ final class MoveWatch: Sendable {
         let tests = zip(mapping.experiments, arms).map { experiment, arms in
             SampleRatioTest(weights: arms.map { experiment.weights[$0] ?? 1 })
         }
-        state = Mutex(State(seen: Array(repeating: 0, count: users * mapping.experiments.count), tests: tests))
+        state = Mutex(
+            State(
+                seen: Array(repeating: 0, count: users * mapping.experiments.count),
+                exposures: ExposureBook(users: users, mapping),
+                tests: tests
+            )
+        )
     }
 
     var counts: Counts { state.withLock { $0.counts } }
@@ -51,9 +56,14 @@ final class MoveWatch: Sendable {
     }
 
     /// Adds exposures that have arrived at a vendor.
-    func add(received: Int, at side: MigrationSide) {
-        state.withLock { $0.counts.received[side, default: 0] += received }
+    func add(_ received: [Received], at side: MigrationSide) {
+        state.withLock { state in
+            for event in received where event.type == "exposure" { state.exposures.receive(event, at: side) }
+        }
     }
+
+    /// What came of the exposures at one vendor.
+    func exposures(at side: MigrationSide) -> ExposureBook.Sum { state.withLock { $0.exposures.sum(at: side) } }
 
     /// A user comes, reads the flags of every experiment, perhaps buys, and goes.
     func visit(_ user: Int, _ step: Int, _ client: ExperimentationClient, _ world: World, signsIn: Bool) async {
@@ -93,7 +103,7 @@ final class MoveWatch: Sendable {
                     if before != 0 { state.counts.lost += 1 }
                     continue
                 }
-                state.counts.exposed[side, default: 0] += 1
+                state.exposures.expect(of: user, inExperiment: index, from: side)
                 let id = found.variation.id
                 let own = side == .new ? mapping.translate(id, ofGroup: found.group, from: .new) : id
                 guard let arm = own.flatMap({ arms[index].firstIndex(of: $0) }) else { continue }

@@ -42,7 +42,8 @@ struct MigratingSink: EventSink {
 
     private func count(_ envelope: Envelope) {
         if case .exposure(let exposure) = envelope.event.kind {
-            migration.tally.expose(exposure.assignment, user: StableKey(envelope.identity).text, to: side)
+            let user = StableKey(envelope.identity).text
+            migration.tally.expose(exposure.assignment, user: user, to: side, in: migration.stage)
         } else if let other = migration.party(side.other).roles.events, (try? other.check(envelope.event)) == nil {
             migration.tally.refuse(by: side.other)
         }

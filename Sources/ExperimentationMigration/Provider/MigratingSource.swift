@@ -31,7 +31,7 @@ struct MigratingSource: DecisionSource {
                 continue
             }
             if isNewlyPinned, let pinned = person.side { migration.tally.pin(pinned) }
-            migration.tally.allocate(allocated)
+            migration.tally.allocate(allocated, in: standing.stage)
             migration.tally.add(latency: answer.latency, of: side)
             if side == .new, allocated.keys.contains(where: { $0.hasPrefix("old/") }) { await migration.noteDealt() }
             noteChanges(before, dealt, side)
@@ -79,7 +79,8 @@ struct MigratingSource: DecisionSource {
         guard let answer = try await migration.old.answer(for: told) else { return }
         // What was imported is what the user has seen; the old vendor only fills in the rest.
         migration.tally.allocate(
-            person.take(answer.decisions.assignments, by: .old, isSticky: true, in: plan.mapping)
+            person.take(answer.decisions.assignments, by: .old, isSticky: true, in: plan.mapping),
+            in: standing.stage
         )
         person.isKnown = true
     }

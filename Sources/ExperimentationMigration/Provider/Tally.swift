@@ -15,8 +15,19 @@ final class Tally: Sendable {
         var unsupported: [MigrationSide: Int] = [:]
         var changed = 0
         var sides: SampleRatioTest?
+        var arms = Arms()
+        var armsByStage: [MigrationStage: Arms] = [:]
+    }
+
+    /// The tests of all experiments, by their keys.
+    struct Arms: Sendable {
         var allocations: [String: ArmCount] = [:]
         var exposed: [String: ArmCount] = [:]
+
+        func isAlarming(level: Double) -> Bool {
+            allocations.values.contains { $0.test.isAlarming(level: level) }
+                || exposed.values.contains { $0.test.isAlarming(level: level) }
+        }
     }
 
     /// The test of one experiment.
@@ -31,16 +42,21 @@ final class Tally: Sendable {
     private static let mostQuiet = 20
 
     private let state: Mutex<State>
-    /// Who was exposed to what, of the users who came last.
-    private let seen = Mutex(RecentlyUsed<Bool>(limit: 100_000))
+    /// Who was exposed to what in which stages, of the users who came last.
+    private let seen = Mutex(RecentlyUsed<Set<MigrationStage>>(limit: 100_000))
     private let mapping: Mapping
-    /// The level of each test: together they alarm falsely in at most one move of a thousand.
+    /// The level of each test over the whole move; with those of the stages, one move of a thousand alarms falsely.
     let level: Double
+    /// The level of each test over one stage.
+    let stageLevel: Double
 
     init(_ plan: MigrationPlan) {
         mapping = plan.mapping
-        // The sides, and of each experiment with weights its first places and its exposures.
-        level = 0.001 / Double(1 + 2 * plan.mapping.experiments.count { !$0.weights.isEmpty })
+        // One half is for the sides and, of each experiment with weights, its first places and its exposures; the other
+        // for the same places and exposures in each stage.
+        let tests = 2 * plan.mapping.experiments.count { !$0.weights.isEmpty }
+        level = 0.0005 / Double(1 + tests)
+        stageLevel = 0.0005 / Double(max(tests, 1) * MigrationStage.allCases.count)
         state = Mutex(State())
         restartSides(share: plan.share)
     }
@@ -96,29 +112,37 @@ final class Tally: Sendable {
     }
 
     /// Counts places that users have got for the first time.
-    func allocate(_ places: [String: Person.Place]) {
+    func allocate(_ places: [String: Person.Place], in stage: MigrationStage) {
         state.withLock { state in
-            for (key, place) in places { Self.count(place.variation, key, &state.allocations, mapping) }
+            for (key, place) in places {
+                Self.count(place.variation, key, &state.arms.allocations, mapping)
+                Self.count(place.variation, key, &state.armsByStage[stage, default: Arms()].allocations, mapping)
+            }
         }
     }
 
     /// Counts a user who saw another variation than before.
     func change() { state.withLock { $0.changed += 1 } }
 
-    func expose(_ assignment: Assignment, user: String, to side: MigrationSide) {
+    /// Counts an exposure; the tests count a user once, and once in each stage.
+    func expose(_ assignment: Assignment, user: String, to side: MigrationSide, in stage: MigrationStage) {
         let key = Person.key(ofGroup: assignment.group, at: side, in: mapping)
         let id = assignment.variation.id
         let variation = side == .new ? mapping.translate(id, ofGroup: assignment.group, from: .new) ?? id : id
         let mark = ExactText("\(StableKey(user).digest)/\(key)")
-        let isFirst = seen.withLock { seen in
-            guard seen.use(mark) == nil else { return false }
-            seen.keep(true, for: mark, weighing: 1)
-            return true
+        let before = seen.withLock { seen in
+            let before = seen.use(mark)
+            if before?.contains(stage) != true {
+                seen.keep(before?.union([stage]) ?? [stage], for: mark, weighing: 1)
+            }
+            return before
         }
         state.withLock { state in
             state.exposures[side, default: 0] += 1
-            guard isFirst else { return }
-            Self.count(variation, key, &state.exposed, mapping)
+            if before == nil { Self.count(variation, key, &state.arms.exposed, mapping) }
+            if before?.contains(stage) != true {
+                Self.count(variation, key, &state.armsByStage[stage, default: Arms()].exposed, mapping)
+            }
         }
     }
 
@@ -127,10 +151,8 @@ final class Tally: Sendable {
     /// Whether users fall otherwise than they should, anywhere.
     var isAlarming: Bool {
         state.withLock { state in
-            (state.sides?.isAlarming(level: level) ?? false)
-                || (state.allocations.values.map(\.test) + state.exposed.values.map(\.test)).contains {
-                    $0.isAlarming(level: level)
-                }
+            (state.sides?.isAlarming(level: level) ?? false) || state.arms.isAlarming(level: level)
+                || state.armsByStage.values.contains { $0.isAlarming(level: stageLevel) }
         }
     }
 
@@ -150,33 +172,5 @@ final class Tally: Sendable {
         }
         guard let arm = counts[key]?.arms.firstIndex(of: variation) else { return }
         counts[key]?.test.count(arm: arm)
-    }
-}
-
-/// How long things took, in powers of two: bounded, and good enough to compare two vendors.
-public struct LatencyHistogram: Sendable, Hashable {
-    private var buckets = [Int](repeating: 0, count: 40)
-    /// How many there were.
-    public private(set) var count = 0
-
-    /// Creates an empty one.
-    public init() {}
-
-    /// Counts one.
-    public mutating func add(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        let micros = max(seconds, 0) &* 1_000_000 &+ attoseconds / 1_000_000_000_000
-        buckets[min(63 - max(micros, 1).leadingZeroBitCount, buckets.count - 1)] += 1
-        count += 1
-    }
-
-    /// The duration that a share of them stayed below, to a factor of two; zero if there were none.
-    public func quantile(_ share: Double) -> Duration {
-        var left = Int((Double(count) * share).rounded(.up))
-        for (power, number) in buckets.enumerated() where number > 0 {
-            left -= number
-            if left <= 0 { return .microseconds(Int64(1) << (power + 1)) }
-        }
-        return .zero
     }
 }

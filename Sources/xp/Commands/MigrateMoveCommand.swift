@@ -57,18 +57,25 @@ extension MigrateCommand {
         func run() async throws {
             let file = try PlanFile(at: plan)
             try file.expectTwoAccounts()
-            let provider = MigratingProvider(
-                from: try file.provider("from"),
-                to: try file.provider("to"),
-                plan: file.plan
-            )
-            let opened = try await Stores.open(store, for: provider)
             do {
-                let record = try await MigrationRecord.move(to: to, share: share, with: provider, in: opened.state)
+                if !FileManager.default.fileExists(atPath: store) {
+                    // A move that is refused must not leave an empty store behind.
+                    _ = try await move(by: file, in: ClientStore.inMemory())
+                }
+                let opened = try await Stores.open(store, for: try provider(of: file))
+                let record = try await move(by: file, in: opened)
                 try Terminal.write("\(record.stage) \(record.share)\n")
             } catch let error as ExperimentationError {
                 throw error.code == .configuration ? Failure(.checkFailed, error.message) : Failure(error)
             }
+        }
+
+        private func provider(of file: PlanFile) throws -> MigratingProvider {
+            MigratingProvider(from: try file.provider("from"), to: try file.provider("to"), plan: file.plan)
+        }
+
+        private func move(by file: PlanFile, in opened: ClientStore) async throws -> MigrationRecord {
+            try await MigrationRecord.move(to: to, share: share, with: try provider(of: file), in: opened.state)
         }
     }
 }

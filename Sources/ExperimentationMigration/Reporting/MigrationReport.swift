@@ -12,6 +12,14 @@ public struct MigrationReport: Sendable, Hashable {
         public var isAlarming: Bool
     }
 
+    /// The sample-ratio tests over one stage.
+    public struct StageRatios: Sendable, Hashable {
+        /// The tests of first places that were given in the stage, by the old vendor's experiment.
+        public var allocations: [String: Ratio]
+        /// The tests of users' first exposures in the stage, by the old vendor's experiment.
+        public var exposed: [String: Ratio]
+    }
+
     /// The stage.
     public var stage: MigrationStage
     /// The share of users whom the new vendor answers while the move is live.
@@ -46,41 +54,8 @@ public struct MigrationReport: Sendable, Hashable {
     public var allocations: [String: Ratio]
     /// The tests of exposures, by the old vendor's experiment.
     public var exposed: [String: Ratio]
-}
-
-extension Migration {
-    /// Where the move stands now.
-    public var report: MigrationReport {
-        let tally = tally.snapshot
-        let level = self.tally.level
-        let visible = tally.confirmed.filter { $0.key.isVisible }.values.reduce(0, +)
-        func ratios(_ counts: [String: Tally.ArmCount]) -> [String: MigrationReport.Ratio] {
-            var ratios: [String: MigrationReport.Ratio] = [:]
-            for (key, count) in counts {
-                ratios[String(key.dropFirst(4))] = .init(count.test, arms: count.arms, level: level)
-            }
-            return ratios
-        }
-        return MigrationReport(
-            stage: stage,
-            share: share,
-            held: held,
-            pinned: tally.pinned,
-            changed: tally.changed,
-            compared: tally.compared,
-            dropped: shadows.counts.dropped,
-            observed: tally.observed,
-            confirmed: tally.confirmed,
-            rate: MismatchRate(compared: tally.compared, mismatched: visible),
-            recent: tally.recent,
-            latencies: tally.latencies,
-            exposures: tally.exposures,
-            unsupported: tally.unsupported,
-            sides: tally.sides.map { .init($0, arms: ["old", "new"], level: level) },
-            allocations: ratios(tally.allocations),
-            exposed: ratios(tally.exposed)
-        )
-    }
+    /// The same tests over each stage by itself; a stage without users isn't there.
+    public var stages: [MigrationStage: StageRatios]
 }
 
 extension MigrationReport.Ratio {

@@ -1,0 +1,39 @@
+import Experimentation
+
+extension Migration {
+    /// Where the move stands now.
+    public var report: MigrationReport {
+        let tally = tally.snapshot
+        let (level, stageLevel) = (self.tally.level, self.tally.stageLevel)
+        let visible = tally.confirmed.filter { $0.key.isVisible }.values.reduce(0, +)
+        func ratios(_ counts: [String: Tally.ArmCount], _ level: Double) -> [String: MigrationReport.Ratio] {
+            var ratios: [String: MigrationReport.Ratio] = [:]
+            for (key, count) in counts {
+                ratios[String(key.dropFirst(4))] = .init(count.test, arms: count.arms, level: level)
+            }
+            return ratios
+        }
+        return MigrationReport(
+            stage: stage,
+            share: share,
+            held: held,
+            pinned: tally.pinned,
+            changed: tally.changed,
+            compared: tally.compared,
+            dropped: shadows.counts.dropped,
+            observed: tally.observed,
+            confirmed: tally.confirmed,
+            rate: MismatchRate(compared: tally.compared, mismatched: visible),
+            recent: tally.recent,
+            latencies: tally.latencies,
+            exposures: tally.exposures,
+            unsupported: tally.unsupported,
+            sides: tally.sides.map { .init($0, arms: ["old", "new"], level: level) },
+            allocations: ratios(tally.arms.allocations, level),
+            exposed: ratios(tally.arms.exposed, level),
+            stages: tally.armsByStage.mapValues {
+                .init(allocations: ratios($0.allocations, stageLevel), exposed: ratios($0.exposed, stageLevel))
+            }
+        )
+    }
+}

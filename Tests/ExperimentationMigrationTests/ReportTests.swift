@@ -1,0 +1,59 @@
+import Experimentation
+import ExperimentationMigration
+import ExperimentationTesting
+import Testing
+
+@Suite("The report of a move")
+struct ReportTests {
+    @Test("a listener gets the present report, one with each change of stage, one when asked for, and then the end")
+    func stream() async throws {
+        let moves = Moves()
+        let client = try await moves.client()
+        let migration = try Moves.migration(of: client)
+        var reports = migration.reports().makeAsyncIterator()
+        #expect(await reports.next() == migration.report)
+        try await migration.move(to: .dualWrite)
+        #expect(await reports.next()?.stage == .dualWrite)
+        _ = try await Moves.color("ada", by: client)
+        migration.announce()
+        #expect(await reports.next() == migration.report)
+        await client.shutdown(within: .zero)
+        while let last = await reports.next() { #expect(last.stage == .dualWrite) }
+    }
+
+    @Test("the page shows stage, sides, ledgers, ratios by stage and mismatches, and escapes what vendors say")
+    func page() async throws {
+        let moves = Moves()
+        let client = try await moves.client { plan in
+            plan.stage = .dualWrite
+            plan.share = 0.5
+        }
+        let migration = try Moves.migration(of: client)
+        for number in 0..<20 { _ = try await Moves.color("user-\(number)", by: client) }
+        _ = try await client.flush()
+        var report = migration.report
+        report.held = ["<script>alert('1')</script>"]
+        report.recent = [
+            Mismatch(
+                key: "a&b",
+                type: "string",
+                kind: .value,
+                leader: .old,
+                old: Mismatch.Answer(Resolution("<b>", variant: "grey"), latency: .milliseconds(3), version: "7"),
+                new: Mismatch.Answer(failure: .timeout, latency: .milliseconds(250)),
+                user: "0123abcd"
+            )
+        ]
+        let page = report.page(from: "old", to: "\"new\"", ledgers: try await client.ledgers())
+        for part in [
+            "<!DOCTYPE html>", "<h1>Moving from old to &quot;new&quot;</h1>", "Stage dualWrite:",
+            "<li>&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</li>", "<th scope=\"row\">a&amp;b</th><td>value</td>",
+            "&lt;b&gt; (grey), 3.0 ms, version 7", "timeout, 250.0 ms", "0123abcd",
+            "<th scope=\"row\">dualWrite</th><td>e0</td><td>exposures</td>", "<td>20</td>",
+        ] {
+            #expect(page.contains(part), "\(part)")
+        }
+        #expect(!page.contains("<script") && !page.contains("http"))
+        await client.shutdown(within: .zero)
+    }
+}
