@@ -3,19 +3,19 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// What the protocol's statuses mean.
+/// Maps the protocol's statuses to errors.
 enum OFREPErrors {
-    /// The longest validator that is sent back.
+    /// The maximum length of a validator that is sent back.
     private static let longestValidator = 1_024
-    /// The longest pause that a server may ask for: a day.
+    /// The maximum pause that a server may ask for: a day.
     static let longestPause = Duration.seconds(86_400)
 
-    /// Why an answer to a bulk evaluation isn't a good one; `nil` if it is.
+    /// Returns why an answer to a bulk evaluation failed; `nil` if it is good.
     ///
     /// - Parameters:
     ///   - reply: The answer.
-    ///   - isConditional: Whether a validator was sent, without which there is nothing to confirm.
-    /// - Returns: Why it isn't good, or `nil`.
+    ///   - isConditional: Whether the request carried a validator; a 304 without one is an error.
+    /// - Returns: The error, or `nil`.
     static func failure(of reply: HTTPReply, isConditional: Bool) -> ExperimentationError? {
         switch reply.status {
         case 200: nil
@@ -31,7 +31,7 @@ enum OFREPErrors {
         }
     }
 
-    /// Tells by its code what a server has against a question.
+    /// Maps the error code of a 400 answer.
     private static func refusal(_ reply: HTTPReply) -> ExperimentationError {
         let code = (try? JSON.parse(reply.body))?.objectValue?["errorCode"]?.stringValue
         return switch code {
@@ -44,7 +44,7 @@ enum OFREPErrors {
         }
     }
 
-    /// The validator of an answer, if it can be sent back.
+    /// Returns the answer's validator, if it can be sent back.
     static func validator(of reply: HTTPReply) -> String? {
         guard let text = reply.response.headerFields[.eTag], !text.isEmpty, text.utf8.count <= longestValidator,
             text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -52,9 +52,9 @@ enum OFREPErrors {
         return text
     }
 
-    /// When a server that asks for patience may be asked again; `nil` if it doesn't say, or nothing that can be read.
+    /// Returns how long the server asks to wait; `nil` without a readable `Retry-After`.
     ///
-    /// The protocol's own example is an ISO 8601 date, which HTTP doesn't know.
+    /// Also accepts the ISO 8601 date of the protocol's own example, which HTTP doesn't define.
     static func wait(in fields: HTTPFields, date now: Date) -> Duration? {
         let waits = fields[values: .retryAfter].compactMap { text -> Double? in
             let text = text.trimmingCharacters(in: .whitespaces)
@@ -65,7 +65,7 @@ enum OFREPErrors {
             return date.map { max(0, $0.timeIntervalSince(now)) }
         }
         guard let wait = waits.max(), wait.isFinite else { return nil }
-        // Held against the limit as a number: `Duration` traps on what it can't hold.
+        // Compared as a number, because `Duration` traps on overflow.
         return wait < longestPause / .seconds(1) ? .seconds(wait) : longestPause
     }
 }
