@@ -9,7 +9,7 @@ import ConformanceSubjects
     import Darwin
 #endif
 
-/// The command line: argument parsing and printing.
+/// The command line; only parses arguments and prints.
 @main
 struct XP: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,7 +41,7 @@ struct XP: AsyncParsableCommand {
     )
 
     static func main() async {
-        // A reader that has gone away is an error of writing, not a reason to die without a word.
+        // A closed pipe is then reported as a write error instead of killing the process.
         signal(SIGPIPE, SIG_IGN)
         Terminal.keepPlaces()
         do {

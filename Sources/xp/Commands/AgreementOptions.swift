@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The options of `xp compare` that ask which users would change variation.
+/// The options of `xp compare` that count which users would change variation.
 struct AgreementOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How many made-up users to decide for.", valueName: "n"))
     var users: Int?
@@ -25,7 +25,7 @@ struct AgreementOptions: ParsableArguments {
     )
     var exposures: Int = 200
 
-    /// Whether it is asked for at all.
+    /// Whether any of these options was given.
     var isAsked: Bool { users != nil || input != nil }
 
     func validate() throws {

@@ -128,7 +128,7 @@ struct CompareCommand: AsyncParsableCommand {
         let isTimed = runner.rounds >= Latency.fewestForMedian && Self.isReleased
         runner.pace = isTimed ? .oneAfterAnother : .together
         runner.roundTrip = isTimed ? .milliseconds(roundTrip) : .zero
-        // A round trip for each request of the longest step, and a minute's worth of others.
+        // Leaves the longest step time for a hundred round trips.
         runner.stepLimit += .milliseconds(roundTrip) * 100
         runner.measuresGrowth = cost.growth
         runner.usage = cost.usage
@@ -158,7 +158,7 @@ struct CompareCommand: AsyncParsableCommand {
         if !failures.isEmpty { throw Failure(.checkFailed, failures.joined(separator: "; ")) }
     }
 
-    /// Whether times mean anything: what isn't optimised takes several times as long.
+    /// Whether measured times are meaningful; a debug build is several times slower.
     private static var isReleased: Bool {
         #if DEBUG
             false
@@ -183,7 +183,7 @@ struct CompareCommand: AsyncParsableCommand {
     }
 }
 
-/// The subjects named on the command line.
+/// Resolves the subjects named on the command line.
 enum Chosen {
     static func subjects(
         _ names: [String],

@@ -164,7 +164,7 @@ struct ConformCommand: AsyncParsableCommand {
 
     private func chosenCases() throws -> [ConformanceCase] {
         if live { return try chosenCases(among: ConformanceCase.live) }
-        // Whether it is a whole SDK is known only when the subject has been asked.
+        // Whether a remote subject is a whole SDK is known only after it has been asked.
         let isRemote = subject.map { $0.contains("://") } ?? false
         return try chosenCases(among: ConformanceCase.all + (isRemote || list ? ConformanceCase.wholeSDK : []))
     }

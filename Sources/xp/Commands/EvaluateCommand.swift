@@ -44,12 +44,12 @@ struct EvaluateCommand: AsyncParsableCommand {
         let client = try await configuration.client(store: .inMemory())
         let evaluation = Evaluation(client: client)
         var count = Count()
-        // A block at a time: its users side by side, then its lines in order.
+        // Decides for the users of a block concurrently, then writes the results in input order.
         var isAtEnd = false
         while !isAtEnd {
             var block: [LineReader.Line] = []
             while block.count < width * 4 {
-                // Interactive input and slow pipes get an answer to each line at once.
+                // Interactive input and slow pipes get each answer at once.
                 if !block.isEmpty, await lines.wouldWait { break }
                 guard let line = try await lines.next() else {
                     isAtEnd = true

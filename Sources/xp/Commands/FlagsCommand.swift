@@ -29,7 +29,7 @@ struct FlagsCommand: AsyncParsableCommand {
         }
     }
 
-    /// What a vendor publishes.
+    /// Returns the flags that a vendor publishes.
     static func published(by configuration: Configuration) async throws -> PublishedFlags {
         let client = try await configuration.client(store: .inMemory())
         do throws(ExperimentationError) {
@@ -45,7 +45,7 @@ struct FlagsCommand: AsyncParsableCommand {
 }
 
 extension InputFile {
-    /// The bytes of a file, as the library's functions expect them.
+    /// Returns a file's bytes, with failures as `ExperimentationError`.
     fileprivate static func checked(_ path: String) throws(ExperimentationError) -> [UInt8] {
         do {
             return try bytes(of: path)
@@ -213,6 +213,6 @@ extension FlagsCommand {
 extension FlagKeySource.Access: ExpressibleByArgument {}
 
 extension FlagManifest.Flag {
-    /// Type and default, for a table.
+    /// Type and default, for a table cell.
     fileprivate var summary: String { "\(type.rawValue) \(JSONLine.text(defaultValue))" }
 }

@@ -80,7 +80,7 @@ struct MigrateCommand: AsyncParsableCommand {
             guard from == nil || from != to else { throw ValidationError("--from and --to: expected two vendors") }
         }
 
-        /// How many users' places are kept in memory; those of more are kept in a temporary file.
+        /// Up to this many users, their assignments are kept in memory; beyond it, in a temporary file.
         private static let usersInMemory = 5_000
 
         private func simulation() throws -> MoveSimulation {

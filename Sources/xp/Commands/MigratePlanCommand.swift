@@ -67,7 +67,7 @@ extension MigrateCommand {
 
         private func document(_ plan: MigrationPlan) -> FlagValue {
             guard case .object(var members) = plan.document else { return plan.document }
-            // As whole paths: the plan may lie elsewhere.
+            // As absolute paths, because the plan may be in another folder.
             members["from"] = .string(URL(filePath: from).standardizedFileURL.path)
             members["to"] = .string(URL(filePath: to).standardizedFileURL.path)
             return .object(members)

@@ -50,7 +50,7 @@ extension MigrateCommand {
             try file.expectTwoAccounts()
             let provider = try file.provider("from")
             let reader = try LineReader(input)
-            // Looked at before there is a store: a file that is refused leaves nothing behind.
+            // Read before the store is opened, so that a rejected file doesn't leave an empty store behind.
             var first = try await reader.next().map { $0.bytes ?? [] }
             try expectFormat(first)
             let target = try await Stores.open(store, for: provider)

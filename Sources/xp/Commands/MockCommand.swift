@@ -26,7 +26,7 @@ struct MockCommand: AsyncParsableCommand {
             """
     )
 
-    /// How many exchanges /_mock/requests shows at most; a mock may serve for days.
+    /// The limit on exchanges in /_mock/requests, since a mock may serve for days.
     private static let mostExchanges = 10_000
 
     @Argument(help: "The vendor.")
@@ -70,7 +70,7 @@ struct MockCommand: AsyncParsableCommand {
 
     private func load(_ vendor: Vendor) async throws -> any MockVendor {
         guard let path = world else { return try await fill(vendor, with: .shop) }
-        // A neutral world has a name; no vendor's own format does.
+        // Only neutral worlds have a `name`; the vendors' own formats don't.
         let bytes = try InputFile.bytes(of: path)
         let ending = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
         let isDocument = ["json", "yaml", "yml"].contains(ending)

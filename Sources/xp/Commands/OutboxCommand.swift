@@ -69,9 +69,9 @@ struct OutboxCommand: AsyncParsableCommand {
 
         private func text(_ all: Accounts, _ owed: [(Destination, Accounts)]) -> String {
             var lines = all.lines
-            // With a single one, its accounts are those of the file.
+            // With one destination, the totals already are its accounts.
             for (destination, accounts) in owed.count > 1 ? owed : [] {
-                // An account is a digest, of which the beginning tells it from others.
+                // The account is a digest; its first digits suffice to tell accounts apart.
                 lines += ["", "\(destination.provider) \(destination.account.prefix(8))"]
                 lines += accounts.lines.map { "  " + $0 }
             }
@@ -175,7 +175,7 @@ struct OutboxCommand: AsyncParsableCommand {
             if let anonymousID = envelope.identity.anonymousID { user["anonymousId"] = .string(anonymousID) }
             if envelope.identity.isAuthenticated { user["authenticated"] = true }
             if !envelope.attributeChanges.isEmpty { user["attributes"] = .object(envelope.attributeChanges.values) }
-            // What may be delivered may be so because of consent; what is held isn't given any.
+            // A deliverable event may rest on consent, which a later import must repeat; a held event has none.
             if !waiting.isHeld { user["consent"] = true }
             let encoded = (try? JSONEncoder().encode(envelope.event)) ?? Data("null".utf8)
             let event = (try? JSONDecoder().decode(FlagValue.self, from: encoded)) ?? .null

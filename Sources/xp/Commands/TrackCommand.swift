@@ -59,7 +59,7 @@ struct TrackCommand: AsyncParsableCommand {
         let lines = try LineReader(input)
         let progress = Intake.Progress()
         let signals = Signals { [store] in Self.tooLate(progress.counts, store) }
-        // One to say whose file it is; the client's own keeps its state in that file.
+        // This provider only names the account that owns the store; the client gets one with its state in the store.
         let account = try configuration.provider()
         let opening = Task { [store] in try await Stores.open(store, for: account) }
         guard let opened = try await Impatient.value(of: opening, unless: signals, orLater: .seconds(2)) else {
@@ -71,7 +71,7 @@ struct TrackCommand: AsyncParsableCommand {
         let intake = Intake(client: client, isDurable: store != nil, progress: progress)
         let reading = Task { try await intake.take(lines, until: signals) }
         await Impatient.wait(for: reading, unless: signals)
-        // A block that is being accepted is accepted to its end; a read from a silent pipe is not waited for.
+        // The current block is accepted to its end; a read from a silent pipe is abandoned.
         await Impatient.wait(for: reading, atMost: signals.hasCome ? .milliseconds(1500) : nil)
         let status = await intake.deliver(patience: .seconds(deadline), until: signals)
         Terminal.endProgress()
@@ -96,7 +96,7 @@ struct TrackCommand: AsyncParsableCommand {
         try conclude(ending)
     }
 
-    /// What to say when a signal has come and the time is up.
+    /// Returns the message for a signal after which time ran out.
     private static func tooLate(_ counts: Intake.Counts, _ store: String?) -> Failure {
         let beginning = interrupted(counts)
         guard let store else {
@@ -105,13 +105,13 @@ struct TrackCommand: AsyncParsableCommand {
         return Failure(.input, "\(beginning), which are kept in \(Stores.unanswering(store))")
     }
 
-    /// Where to go on: blank lines are not events, but an editor counts them.
+    /// Returns where to continue; blank lines aren't events, but editors count them.
     private static func interrupted(_ counts: Intake.Counts) -> String {
         "interrupted after " + counts.lines.of("line", "lines")
             + (counts.lastLine > counts.lines ? ", the last of them line \(counts.lastLine) of the input" : "")
     }
 
-    /// The state at the end.
+    /// The state at the end of the run.
     private struct Ending {
         var counts: Intake.Counts
         var pending: Int
