@@ -5,16 +5,18 @@ import ExperimentationSQLite
 import Foundation
 
 extension Evergage {
-    /// Creates an instance that keeps events and the anonymous id in a file of the application's own, as the vendor's SDK does.
+    /// Creates an instance that keeps events and the anonymous id in a file of the application's own, as the vendor's
+    /// SDK does.
     ///
-    /// It never fails: if the file can't be opened, it logs an error and keeps everything in memory. At most 1,000 events wait;
-    /// beyond that, the oldest event that isn't a purchase is dropped.
+    /// It never fails: if the file can't be opened, it logs an error and keeps everything in memory. At most 1,000
+    /// events wait; beyond that, the oldest event that isn't a purchase is dropped.
     ///
     /// - Parameters:
-    ///   - anonymousID: The device's id. If `nil`, the platform's id for vendors where there is one, otherwise a generated and
-    ///     stored one.
+    ///   - anonymousID: The device's id. If `nil`, the platform's id for vendors where there is one, otherwise a
+    ///     generated and stored one.
     ///   - applicationVersion: The version by which an upgrade is detected.
-    ///   - sendsLifecycleEvents: Whether install, upgrade, launch, and changes between background and foreground are tracked.
+    ///   - sendsLifecycleEvents: Whether install, upgrade, launch, and changes between background and foreground are
+    ///     tracked.
     ///   - preStartPolicy: What happens to calls before ``start(_:)``.
     ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
     ///   - transport: How requests are sent; the platform's engine if `nil`.

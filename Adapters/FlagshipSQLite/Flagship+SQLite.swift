@@ -5,10 +5,11 @@ import FlagshipAdapter
 import Foundation
 
 extension Flagship {
-    /// Starts Flagship with hits, flags, ids and files in a file of the application's own, as the vendor's SDK keeps them.
+    /// Starts Flagship with hits, flags, ids and files in a file of the application's own, as the vendor's SDK keeps
+    /// them.
     ///
-    /// Doesn't wait for the vendor and never fails: ``status`` tells the outcome. If the file can't be opened, it logs an error
-    /// and keeps everything in memory.
+    /// Doesn't wait for the vendor and never fails: ``status`` tells the outcome. If the file can't be opened, it logs
+    /// an error and keeps everything in memory.
     ///
     /// - Parameters:
     ///   - environmentID: The environment, 20 characters from `0` to `9` and `a` to `v`.

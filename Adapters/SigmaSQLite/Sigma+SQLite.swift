@@ -12,7 +12,8 @@ extension Sigma {
     ///
     /// - Parameters:
     ///   - projectToken: The project's token.
-    ///   - initialUser: The user's known ids and properties; if `nil`, the user of an earlier run or a new one with a random id.
+    ///   - initialUser: The user's known ids and properties; if `nil`, the user of an earlier run or a new one with a
+    ///     random id.
     ///   - apiURL: The base address.
     ///   - cacheTTL: How long a configuration is valid, in seconds; at least 10.
     ///   - retryCount: How often a failed request is retried, at most 100.

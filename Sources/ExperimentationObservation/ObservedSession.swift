@@ -14,8 +14,8 @@ import Observation
 /// .task { await flags.follow() }
 /// ```
 ///
-/// Reads are those of the session: they never wait, and the first one that reveals a variation records an exposure. SwiftUI
-/// evaluates a view's body when the view is about to appear, which matches the meaning of an exposure.
+/// Reads are those of the session: they never wait, and the first one that reveals a variation records an exposure.
+/// SwiftUI evaluates a view's body when the view is about to appear, which matches the meaning of an exposure.
 @MainActor
 public final class ObservedSession: Observable {
     private enum Source {

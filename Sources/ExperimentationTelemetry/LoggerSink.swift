@@ -7,8 +7,8 @@ public import Logging
 /// let environment = ClientEnvironment(log: .logger(Logger(label: "shop.experiments")))
 /// ```
 ///
-/// The sentence becomes the message; the event's stable name becomes the metadata `event`, next to the message's own fields.
-/// Messages below the logger's level aren't built.
+/// The sentence becomes the message; the event's stable name becomes the metadata `event`, next to the message's own
+/// fields. Messages below the logger's level aren't built.
 public struct LoggerSink: LogSink {
     private let logger: Logger
 

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Passes items from threads that must not wait to a handler on a queue of its own.
 ///
-/// A flag read must not wait for a logging or metrics backend. Items go into a bounded buffer, which a dispatch queue drains
-/// 100 ms after the first item, or as soon as it is half full. While the handler blocks, the buffer fills; further items are
-/// dropped and counted.
+/// A flag read must not wait for a logging or metrics backend. Items go into a bounded buffer, which a dispatch queue
+/// drains 100 ms after the first item, or as soon as it is half full. While the handler blocks, the buffer fills;
+/// further items are dropped and counted.
 final class Relay<Item: Sendable>: Sendable {
     private struct State {
         var waiting: [Item] = []

@@ -15,8 +15,8 @@ public import Tracing
 /// async let following: Void = telemetry.follow(client)
 /// ```
 ///
-/// Reads never wait for it: events are queued and written on a separate thread, so that a backend may block or fail, and
-/// counts stay in memory until ``follow(_:)`` or ``flush(within:)`` passes them on.
+/// Reads never wait for it: events are queued and written on a separate thread, so that a backend may block or fail,
+/// and counts stay in memory until ``follow(_:)`` or ``flush(within:)`` passes them on.
 public final class Telemetry: Sendable {
     /// The name of an exposure event.
     public static let exposureEvent = "experimentation.exposure"

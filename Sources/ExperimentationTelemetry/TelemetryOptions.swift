@@ -9,8 +9,8 @@ public struct TelemetryOptions: Sendable {
         case omitted
         /// As a keyed digest of 16 digits, which tells users apart without naming them.
         ///
-        /// - Parameter key: The key of the digest; the same key gives the same digits. Keep it secret: with it, ids that can be
-        ///   guessed can be identified.
+        /// - Parameter key: The key of the digest; the same key gives the same digits. Keep it secret: with it, ids
+        ///   that can be guessed can be identified.
         case digested(key: String)
         /// Unchanged.
         case plain

@@ -1,7 +1,8 @@
 /// Estimates the number of distinct users in less than two kilobytes.
 ///
-/// HyperLogLog by Flajolet and others (2007), with four-bit registers over a common base and the martingale estimator of
-/// Cohen and of Ting (both 2014). The standard error is 0.83 / √3776, or 1.35 %, at any size. Counts of several processes can't be merged.
+/// HyperLogLog by Flajolet and others (2007), with four-bit registers over a common base and the martingale estimator
+/// of Cohen and of Ting (both 2014). The standard error is 0.83 / √3776, or 1.35 %, at any size. Counts of several
+/// processes can't be merged.
 struct UserCount: Sendable {
     /// The number of registers.
     static let registers = 3_776

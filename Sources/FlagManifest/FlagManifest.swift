@@ -2,8 +2,8 @@ import Experimentation
 
 /// An application's flags in the manifest format of the OpenFeature command line: keys, types, defaults.
 ///
-/// Format: `openfeature-cli/manifest`, schema version 0. Unknown properties are ignored, so that files of other tools can be
-/// read.
+/// Format: `openfeature-cli/manifest`, schema version 0. Unknown properties are ignored, so that files of other tools
+/// can be read.
 public struct FlagManifest: Sendable, Equatable {
     /// One flag.
     public struct Flag: Sendable, Equatable {

@@ -5,8 +5,8 @@ import HTTPTypes
 
 /// Decides when the server may be asked again; pure, time is passed in.
 ///
-/// After a 429, waits as long as the server says, otherwise a second, doubling up to a minute. After 401 or 403, waits 15
-/// minutes, doubling up to four hours.
+/// After a 429, waits as long as the server says, otherwise a second, doubling up to a minute. After 401 or 403, waits
+/// 15 minutes, doubling up to four hours.
 struct OFREPPatience: Sendable {
     private static let firstRefusal = Duration.seconds(900)
     private static let longestRefusal = Duration.seconds(14_400)

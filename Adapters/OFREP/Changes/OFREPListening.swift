@@ -5,8 +5,8 @@ import HTTPTypes
 
 /// The state machine of the event streams; pure, time and chance are passed in.
 ///
-/// A stream that breaks is reopened after a second, doubling up to a minute, and decisions are then asked for again. Events
-/// in quick succession count as one change. After 30 seconds without all streams open, the silence is reported.
+/// A stream that breaks is reopened after a second, doubling up to a minute, and decisions are then asked for again.
+/// Events in quick succession count as one change. After 30 seconds without all streams open, the silence is reported.
 struct OFREPListening: Sendable {
     /// What has happened.
     enum Input: Sendable {

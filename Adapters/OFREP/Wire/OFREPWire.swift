@@ -25,8 +25,8 @@ struct OFREPEvaluation: Sendable {
 
     /// Reads an answer.
     ///
-    /// - Throws: ``ErrorCode/parseError`` unless it is an object with a list of flags: to treat anything else as an empty
-    ///   answer would remove all flags.
+    /// - Throws: ``ErrorCode/parseError`` unless it is an object with a list of flags: to treat anything else as an
+    ///   empty answer would remove all flags.
     init(_ reply: HTTPReply) throws(ExperimentationError) {
         let document: FlagValue
         do throws(ExperimentationError) {

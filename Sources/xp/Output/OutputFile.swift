@@ -8,8 +8,8 @@ import Foundation
     import Darwin
 #endif
 
-/// The target of `--output`: a regular file is replaced atomically and keeps its mode and owner; anything else, such as a
-/// device or a pipe, is written to directly.
+/// The target of `--output`: a regular file is replaced atomically and keeps its mode and owner; anything else, such as
+/// a device or a pipe, is written to directly.
 enum OutputFile {
     /// What a path leads to, links followed.
     private enum Place {

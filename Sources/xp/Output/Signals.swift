@@ -20,8 +20,8 @@ final class Signals: Sendable {
 
     /// Handles both signals in place of their default action.
     ///
-    /// Four seconds after the first one the process exits, even if it waits for a locked store, a server, or a reader of its
-    /// output.
+    /// Four seconds after the first one the process exits, even if it waits for a locked store, a server, or a reader
+    /// of its output.
     ///
     /// - Parameter lastWord: The failure to report in that case; without one, the process exits silently with status 0.
     init(lastWord: @escaping @Sendable () -> Failure? = { nil }) {

@@ -19,12 +19,13 @@ enum Terminal {
     /// Whether standard error is a terminal, which gets progress lines.
     static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Opens `/dev/null` for each closed standard stream, so that no store or socket gets its descriptor, and with it the
-    /// output.
+    /// Opens `/dev/null` for each closed standard stream, so that no store or socket gets its descriptor, and with it
+    /// the output.
     static func keepPlaces() {
         for (number, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(number, F_GETFD) < 0 {
-            // Returns the lowest free descriptor, which is this one; the mode makes reads and writes fail as on a closed one.
+            // Returns the lowest free descriptor, which is this one; the mode makes reads and writes fail as on a
+            // closed one.
             _ = open("/dev/null", mode)
         }
     }
