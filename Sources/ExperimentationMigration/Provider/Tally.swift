@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// What a move counts.
+/// The counts of a move.
 final class Tally: Sendable {
     struct State: Sendable {
         var compared = 0
@@ -25,21 +25,21 @@ final class Tally: Sendable {
         var test: SampleRatioTest
     }
 
-    /// How many mismatches of the newest are kept.
+    /// The number of recent mismatches that are kept.
     static let mostRecent = 100
-    /// How often a mismatch that nobody could notice is confirmed before it is only counted.
+    /// How often an invisible mismatch is confirmed before it is only counted.
     private static let mostQuiet = 20
 
     private let state: Mutex<State>
-    /// Who was exposed to what, of the users who came last.
+    /// The most recent exposures by user, to count each once.
     private let seen = Mutex(RecentlyUsed<Bool>(limit: 100_000))
     private let mapping: Mapping
-    /// The level of each test: together they alarm falsely in at most one move of a thousand.
+    /// The level of each test; together they raise a false alarm in at most one move of a thousand.
     let level: Double
 
     init(_ plan: MigrationPlan) {
         mapping = plan.mapping
-        // The sides, and of each experiment with weights its first places and its exposures.
+        // One test of the sides; for each experiment with weights, one of first places and one of exposures.
         level = 0.001 / Double(1 + 2 * plan.mapping.experiments.count { !$0.weights.isEmpty })
         state = Mutex(State())
         restartSides(share: plan.share)
@@ -47,7 +47,7 @@ final class Tally: Sendable {
 
     var snapshot: State { state.withLock { $0 } }
 
-    /// Begins the test of the two sides anew, because the share has changed.
+    /// Restarts the test of the sides after a change of the share.
     func restartSides(share: Double) {
         state.withLock { $0.sides = SampleRatioTest(weights: [1 - share, share]) }
     }
@@ -65,9 +65,9 @@ final class Tally: Sendable {
         state.withLock { $0.latencies[side, default: LatencyHistogram()].add(latency) }
     }
 
-    /// Counts a mismatch that was seen once.
+    /// Counts a mismatch of the first look.
     ///
-    /// - Returns: Whether it is worth a second look.
+    /// - Returns: Whether it needs a second look.
     func observe(_ mismatch: Mismatch) -> Bool {
         state.withLock { state in
             state.observed[mismatch.kind, default: 0] += 1
@@ -76,7 +76,7 @@ final class Tally: Sendable {
         }
     }
 
-    /// Counts a mismatch that is one.
+    /// Counts a confirmed mismatch.
     func confirm(_ mismatch: Mismatch) {
         state.withLock { state in
             state.confirmed[mismatch.kind, default: 0] += 1
@@ -95,14 +95,14 @@ final class Tally: Sendable {
         }
     }
 
-    /// Counts places that users have got for the first time.
+    /// Counts users' first places.
     func allocate(_ places: [String: Person.Place]) {
         state.withLock { state in
             for (key, place) in places { Self.count(place.variation, key, &state.allocations, mapping) }
         }
     }
 
-    /// Counts a user who saw another variation than before.
+    /// Counts a user who saw a changed variation.
     func change() { state.withLock { $0.changed += 1 } }
 
     func expose(_ assignment: Assignment, user: String, to side: MigrationSide) {
@@ -124,7 +124,7 @@ final class Tally: Sendable {
 
     func refuse(by side: MigrationSide) { state.withLock { $0.unsupported[side, default: 0] += 1 } }
 
-    /// Whether users fall otherwise than they should, anywhere.
+    /// Whether any test raises an alarm.
     var isAlarming: Bool {
         state.withLock { state in
             (state.sides?.isAlarming(level: level) ?? false)
@@ -153,16 +153,16 @@ final class Tally: Sendable {
     }
 }
 
-/// How long things took, in powers of two: bounded, and good enough to compare two vendors.
+/// A histogram of durations by powers of two: bounded, and precise enough to compare two vendors.
 public struct LatencyHistogram: Sendable, Hashable {
     private var buckets = [Int](repeating: 0, count: 40)
-    /// How many there were.
+    /// The number of durations.
     public private(set) var count = 0
 
-    /// Creates an empty one.
+    /// Creates an empty histogram.
     public init() {}
 
-    /// Counts one.
+    /// Adds a duration.
     public mutating func add(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         let micros = max(seconds, 0) &* 1_000_000 &+ attoseconds / 1_000_000_000_000
@@ -170,7 +170,7 @@ public struct LatencyHistogram: Sendable, Hashable {
         count += 1
     }
 
-    /// The duration that a share of them stayed below, to a factor of two; zero if there were none.
+    /// Returns the duration below which a share of them lies, to a factor of two; zero if empty.
     public func quantile(_ share: Double) -> Duration {
         var left = Int((Double(count) * share).rounded(.up))
         for (power, number) in buckets.enumerated() where number > 0 {
