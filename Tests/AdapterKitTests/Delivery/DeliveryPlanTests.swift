@@ -6,13 +6,13 @@ import Testing
 
 @Suite("A batch that goes several ways")
 struct DeliveryPlanTests {
-    /// What a vendor takes at two addresses, three of one kind at most.
+    /// The lanes of a vendor with two endpoints, one of which takes at most three events.
     enum Way: String, DeliveryLane {
         case e, h
         var most: Int { self == .e ? 3 : .max }
     }
 
-    /// The same without a bound.
+    /// The same lanes without a limit.
     enum FreeWay: String, DeliveryLane {
         case e, h
         var most: Int { .max }
@@ -20,7 +20,7 @@ struct DeliveryPlanTests {
 
     enum OneWay: String, DeliveryLane {
         case h
-        // A bound that makes no sense is read as one.
+        // An invalid limit counts as one.
         var most: Int { 0 }
     }
 
@@ -41,10 +41,10 @@ struct DeliveryPlanTests {
             ("Ah Ae", "h A0 | e A1"),
             ("Ae Ah Ae Ah", "e A0 | h A1 | e A2 | h A3"),
             ("Ae Bh Ah Be Ae Bh Ah Be", "e A0 | h B1 A2 | e B3 A4 | h B5 A6 | e B7"),
-            // One request less than with exposures at the head.
+            // One request fewer than if exposures came first.
             ("Ah Ae Be", "h A0 | e A1 B2"),
             ("Ah Ae Be Bh", "e B2 | h A0 B3 | e A1"),
-            // Three at most.
+            // At most three per request.
             ("Ae Ae Ae Ae Ah Be", "e A0 A1 A2 | e A3 B5 | h A4"),
         ]
     )
@@ -84,7 +84,7 @@ struct DeliveryPlanTests {
         }
     }
 
-    /// How many requests are needed, by trying all rows of them.
+    /// Returns the minimum number of requests, found by exhaustive search.
     private static func fewest(for users: [[FreeWay]]) -> Int {
         for count in 1... {
             for number in 0..<(1 << count) {
@@ -105,10 +105,10 @@ struct DeliveryPlanTests {
     struct Story: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let batch: String
-        /// What the vendor says of some events; the others are taken.
+        /// The vendor's verdicts on some events; all others are delivered.
         let said: [String: Verdict?]
         let sent: String
-        /// In the order of the batch.
+        /// The expected verdicts, in the order of the batch.
         let verdicts: [Verdict?]
     }
 
@@ -249,7 +249,7 @@ struct DeliveryPlanTests {
 
     // MARK: Batches as text
 
-    /// Events of users, `Ae` for one of A's that goes the way e; their ids are the user and the place.
+    /// Creates events from text: `Ae` is an event of user A for lane e; ids consist of user and index.
     private static func batch(_ text: String) -> [Envelope] {
         text.split(separator: " ").enumerated().map { place, token in
             Envelope(

@@ -6,7 +6,7 @@ import Waiting
 
 @Suite("Broken answers")
 struct BrokenAnswerTests {
-    /// Bytes that are no complete response, and whether the connection is reset after them.
+    /// Bytes that don't form a complete response, and whether the connection is reset after them.
     struct Broken: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let bytes: String
@@ -107,7 +107,7 @@ struct BrokenAnswerTests {
         }
         #expect(error?.code == .transport)
         #expect(server.received.count == 2)
-        // The engine itself goes on.
+        // The engine itself still works.
         #expect(try await transport.send(request, body: [1], limits: limits).text == "ok")
     }
 

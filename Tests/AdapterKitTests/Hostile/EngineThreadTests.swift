@@ -32,7 +32,7 @@
                 #expect(try await get(transport, server) == 200)
                 try await eventually("the end of the thread") { !transport.driver.hasThread }
             }
-            // Requests that come just when it ends are answered too.
+            // Requests that arrive just as the thread ends are answered, too.
             for round in 0..<200 {
                 #expect(try await get(transport, server) == 200)
                 if round.isMultiple(of: 3) { try await pause(.microseconds(4_000 + 20 * round)) }
@@ -54,7 +54,7 @@
                 #expect(try await get(transport, server) == 200)
                 if isIdle { try await eventually("the end of the thread") { !transport.driver.hasThread } }
             }
-            // The thread holds the driver as long as it runs.
+            // The thread retains the driver until it ends.
             try await eventually("the end of the driver") { driver == nil }
         }
 
@@ -73,7 +73,7 @@
             request.method = .get
             let limits = HTTPLimits(deadline: .seconds(10))
             #expect(try await transport.send(request, body: [], limits: limits).status == 200)
-            // The server closes each connection after its answer, so that the next request shakes hands again.
+            // The server closes each connection after its answer, so the next request needs a new handshake.
             try FileManager.default.removeItem(atPath: server.authority)
             #expect(try await transport.send(request, body: [], limits: limits).status == 200)
         }

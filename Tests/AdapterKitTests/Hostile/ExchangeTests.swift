@@ -143,7 +143,7 @@ struct ExchangeTests {
             )
         }
         defer { server.stop() }
-        // Foundation on Linux has no answer to a Basic challenge.
+        // Foundation on Linux never answers a Basic challenge.
         if status == 401, !Engine.hardened.contains(engine) { return }
         let outcome = await exchange(engine, server, .post, body: "b", limits: HTTPLimits(deadline: .seconds(2)))
         #expect(outcome.status == status)
@@ -171,7 +171,7 @@ struct ExchangeTests {
         task.cancel()
         #expect(await task.value == .cancelled)
         if isSoak { #expect(ContinuousClock.now - start < .seconds(1)) }
-        // A task that is cancelled beforehand doesn't even begin.
+        // A task that was cancelled in advance doesn't start.
         let early = Task { () -> ErrorCode? in
             withUnsafeCurrentTask { $0?.cancel() }
             do throws(ExperimentationError) {

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Ids that nobody chose kindly, the same for the same seed.
+/// Generates hostile ids, the same for the same seed.
 struct HostileText {
     static let pieces = [
         "a", "Z", "0", "-", ".", "..", "/", "\\", "%", "%2e", "%2F", "%00", "%0d%0a", "?", "#", ";", "@", ":", "&", "=",
@@ -41,9 +41,9 @@ struct InjectionTests {
         }
     }
 
-    /// Undoes percent-encoding byte by byte.
+    /// Decodes percent-encoding byte by byte.
     ///
-    /// Foundation's own drops a byte order mark.
+    /// Foundation's decoder drops a byte order mark.
     private func decoded(_ text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

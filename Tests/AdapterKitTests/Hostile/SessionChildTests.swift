@@ -7,12 +7,12 @@
 
     @Suite("Foundation's session on Linux, in a process of its own", .serialized)
     struct SessionChildTests {
-        /// What Foundation takes for an answer all the same, and curl's engine doesn't; one more reason not to offer it there.
+        /// What Foundation accepts and libcurl rejects; a further reason not to offer Foundation's session on Linux.
         private static let lenient: Set<String> = [
             "has ten thousand fields", "has two lengths", "has an impossible length",
         ]
 
-        /// How an exchange ended.
+        /// The outcome of an exchange.
         enum Ending: Sendable, Hashable, CustomStringConvertible {
             case error(String, seconds: Double)
             case answer(String)
@@ -33,7 +33,7 @@
             return .error(parts[0], seconds: Double(parts[1]) ?? 0)
         }
 
-        /// Every fifth row in a quick run, since each takes a process; all of them in the long one.
+        /// Every fifth row in a quick run, since each takes a process; all rows in a soak run.
         private static func some<Row>(_ rows: [Row]) -> [Row] {
             isSoak ? rows : rows.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
         }
@@ -89,5 +89,4 @@
         }
     }
 
-/// Whether the figures of the long run are asked for.
 #endif

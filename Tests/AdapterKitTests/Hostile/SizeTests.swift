@@ -9,7 +9,7 @@ import Testing
 struct SizeTests {
     static let cap = 8 << 20
 
-    /// Answers with so many bytes.
+    /// Answers with a body of a given size.
     @Sendable static func stream(_ count: Int, announced: Bool, to connection: RawConnection) {
         connection.readRequest()
         let length = announced ? "Content-Length: \(count)\r\n" : "Connection: close\r\n"
@@ -54,7 +54,7 @@ struct SizeTests {
     }
 }
 
-/// Answers everything with a bomb.
+/// Answers every request with a compression bomb.
 struct Bomber: MockVendor {
     static let name = "bomber"
     var credentials: [String: String] { [:] }

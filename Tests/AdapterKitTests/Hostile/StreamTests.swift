@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("Responses that are handed on as they come")
 struct StreamTests {
-    /// What has been handed over.
+    /// The parts received so far.
     private final class Parts: Sendable {
         private let parts = Mutex<[HTTPPart]>([])
         func take(_ part: HTTPPart) { parts.withLock { $0.append(part) } }
@@ -20,7 +20,7 @@ struct StreamTests {
         }
     }
 
-    /// How many connections the other side has closed.
+    /// The number of connections that the client has closed.
     private final class Closed: Sendable {
         private let number = Mutex(0)
         func note() { number.withLock { $0 += 1 } }

@@ -139,9 +139,9 @@ struct JSONTests {
         #expect(survived)
     }
 
-    /// A value nested so deep that anything that calls itself once a level would need megabytes of stack.
+    /// A value nested so deeply that recursion over it needs megabytes of stack.
     ///
-    /// It is kept alive here: letting go of it calls itself once a level, too, which is the language's own doing.
+    /// Never released, because the language's own release recurses, too.
     private static let deep: [FlagValue] = (0..<2).map { _ in
         var value = FlagValue.int(1)
         for index in 0..<10_000 { value = index.isMultiple(of: 2) ? .array([value]) : .object(["a": value]) }
@@ -234,7 +234,7 @@ struct JSONTests {
     }
 }
 
-/// A type that decodes as many do: by recursion, trying one kind after the other.
+/// A type that decodes recursively and tries one kind after another, as many do.
 private enum Deep: Decodable {
     case none
     indirect case list([Deep])

@@ -193,13 +193,13 @@ struct XMLTests {
         #expect(taken > 1000)
     }
 
-    /// All text of a tree, sorted, since the order between text and elements isn't kept.
+    /// All text of a tree, sorted because the order between text and elements isn't kept.
     private static func texts(_ tree: XMLTree) -> String {
         String((tree.text + tree.children.map(texts).joined()).sorted())
     }
 }
 
-/// A tree as Foundation's parser sees it, flattened.
+/// A tree as parsed by Foundation, flattened.
 private final class Foreign: NSObject, XMLParserDelegate {
     private var path: [String] = []
     private var found: [[UInt8]] = []
