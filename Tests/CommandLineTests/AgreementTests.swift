@@ -30,7 +30,7 @@ struct AgreementTests {
         #expect(experiments.map { $0["changed"]?.number }.allSatisfy { $0 == 0 })
     }
 
-    /// The rules of two accounts that run the same test under other names.
+    /// The rules of two accounts that run the same test under different names.
     private static let config = """
         {"use_geo":false,"feature_flags":[],"experiments":[{"name":"button_test","type":1,"salt":"s","allocation":100,
           "groups":[{"name":"A","weight":50},{"name":"B","weight":50}],"feature_flags":[{"name":"button","type":"string",
@@ -67,7 +67,7 @@ struct AgreementTests {
         #expect(agreement["users"]?.number == 400)
         #expect(agreement["unreadable"]?.number == 2)
         let experiment = try #require(agreement["experiments"]?.array?.first)
-        // Blue is blue, whatever the variation is called.
+        // Variations are paired by value, whatever their names.
         #expect(experiment["pairedBy"]?.string == "values")
         #expect(experiment["users"]?.number == 400)
         #expect(experiment["changedImported"]?.number == 0)

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Flagship's file of all campaigns, served by `xp mock` and decided by `xp evaluate`.
+/// A bucketing file, served by `xp mock` and evaluated by `xp evaluate`.
 @Suite("xp mock and evaluate, with a file of all campaigns", .serialized)
 struct BucketingTests {
-    /// Who falls where in halves, as the oracle has it.
+    /// The users' variations in two halves, computed by another program.
     struct Places: Decodable {
         let group: String
         let visitors: [String]
@@ -50,10 +50,10 @@ struct BucketingTests {
         #expect(decided.map { $0["decisions"]?["flag"]?["value"]?.string } == expected)
         #expect(decided.map { $0["decisions"]?["flag"]?["variant"]?.string } == expected)
         #expect(decided[inA]["assignments"]?[0]?["isControl"] == .bool(true))
-        // By the server's rules a campaign without ranges is open to nobody.
+        // By the server's rules, a campaign without ranges is closed to everyone.
         let server = try await Self.evaluate(mock, #","mode":"bucketing","rules":"server""#, Array(lines.prefix(3)))
         #expect(server.allSatisfy { $0["decisions"] == .object([:]) })
-        // One request for the file, whatever number of users.
+        // One request for the file, however many users.
         let url = try #require(URL(string: mock.url + "/_mock/requests"))
         let journal = try JSONValue(try String(contentsOf: url, encoding: .utf8)).array ?? []
         #expect(journal.map { $0["operation"]?.string } == ["bucketing", "bucketing"])

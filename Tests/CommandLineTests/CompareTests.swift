@@ -134,7 +134,7 @@ struct CompareTests {
         #expect(files.filter { !whole.contains("(scenarios/\($0))") } == [])
     }
 
-    /// Bytes are left out: what a clock says takes a digit more or less.
+    /// Leaves out bytes: values from a clock may take a digit more or less.
     static func comparable(_ page: String) -> [String] {
         page.split(separator: "\n", omittingEmptySubsequences: false).map {
             String($0).replacing(/[0-9.]+ (B|kB|MB)/, with: "n")

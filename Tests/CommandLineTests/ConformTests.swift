@@ -97,7 +97,7 @@ struct ConformTests {
     func brokenSubject() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
-        // It takes 503 for the end of an event.
+        // This one mistakes a 503 for a final rejection.
         let script = try String(contentsOf: Self.example, encoding: .utf8)
         let broken = script.replacing(
             #"{"verdict": "outage"} |"#,
@@ -195,7 +195,7 @@ struct ConformTests {
 
     private static let example = Tool.root.appending(path: "docs/examples/subject_service.py")
 
-    /// Starts the example of the guide, or another one, and waits until it listens.
+    /// Starts the guide's example, or another one, and waits until it listens.
     private static func service(_ path: String = example.path) async throws -> (running: Running, url: String) {
         let running = try Running(["python3", path], executable: URL(filePath: "/usr/bin/env"), holdsInput: true)
         let url = try #require(try JSONValue(try await running.firstLine())["url"]?.string)

@@ -3,7 +3,7 @@ import GRDB
 import Testing
 import Waiting
 
-/// Another connection to a store, in whose way nobody can write.
+/// Another connection that locks a store against writes.
 private final class Lock {
     private let database: DatabaseQueue
 
@@ -47,7 +47,7 @@ struct LockedStoreTests {
         let late =
             "xp: interrupted after 30 lines, which are kept in \(store), which doesn't answer: another process may keep it "
             + "locked; \"xp outbox status --store \(store)\" gives its ledger later\n"
-        // On a busy machine the wait for the lock may be over first.
+        // On a busy machine, the wait for the lock may end first.
         let isOver =
             result?.errors.contains("xp: \(store): another process keeps it locked. Reading stopped after") == true
         #expect(result?.errors == late || isOver, "\(result?.errors ?? "")")
@@ -76,7 +76,7 @@ struct LockedStoreTests {
         let lock = try Lock(store)
         try pipe.add(Array(lines[30...]))
         var result: Tool.Result?
-        // One wait for the file, of five seconds, and not one for each line.
+        // A single wait of five seconds for the file, not one per line.
         let took = try await Tool.seconds { result = try await running.result(within: 60) }
         #expect(took < 25)
         #expect(result?.status == 66)

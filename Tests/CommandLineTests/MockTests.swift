@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Waiting
 
-/// A mock that was started by `xp mock`, and a configuration file for it.
+/// A mock started by `xp mock`, and a configuration file for it.
 struct ServedMock {
     let running: Running
     let line: String
@@ -18,7 +18,7 @@ struct ServedMock {
 
     var url: String { head["url"]?.string ?? "" }
 
-    /// A configuration file that points at the mock.
+    /// Writes a configuration file that points to the mock.
     func configuration(_ extra: String = "") throws -> String {
         let vendor = head["vendor"]?.string ?? ""
         let credentials = head["credentials"]?.object ?? [:]
@@ -333,7 +333,7 @@ struct MockTests {
         let running = try Running([
             "track", "--config", configuration, "--store", store, "--input", path, "--deadline", "60",
         ])
-        // It is asked to end while it tries to deliver: once everything is accepted, and not before.
+        // Terminated while it tries to deliver, after everything was accepted.
         try await Tool.untilAccepted(2_000, store)
         let start = ContinuousClock.now
         running.terminate()

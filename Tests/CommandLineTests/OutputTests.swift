@@ -51,7 +51,7 @@ struct OutputTests {
         #expect(device.output.contains("evaluation/"))
         let pipe = folder.appending(path: "pipe").path
         #expect(mkfifo(pipe, 0o600) == 0)
-        // Both ends, so that opening the other one doesn't wait.
+        // Opened for both ends, so that opening the other one doesn't block.
         let descriptor = open(pipe, O_RDWR)
         defer { close(descriptor) }
         let result = try await Tool.run(["conform", "--list", "--case", "delivery/*", "--output", pipe])

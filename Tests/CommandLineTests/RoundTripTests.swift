@@ -19,7 +19,7 @@ struct RoundTripTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let configuration = try Self.configuration("http://127.0.0.1:9/", in: folder)
         let (first, second) = (folder.appending(path: "a.db").path, folder.appending(path: "b.db").path)
-        // Flagship takes nothing that is older than four hours.
+        // Flagship rejects events older than four hours.
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         let start = Date().addingTimeInterval(-60)
         let lines = (0..<40).map { number in
@@ -41,7 +41,7 @@ struct RoundTripTests {
         let schema = try JSONSchema(named: "event")
         for line in out.split(separator: "\n") { #expect(schema.problems(of: try JSONValue(String(line))) == []) }
         #expect(try await track(out, second).status == 69)
-        // The order is each user's own; users go side by side.
+        // Order is kept for each user, not between users.
         let again = try await exported(second)
         #expect(again.split(separator: "\n").sorted() == out.split(separator: "\n").sorted())
         let status = try await Tool.run(["outbox", "status", "--store", second, "--format", "json"])

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Schemas")
 struct SchemaTests {
-    /// A JSON example in a page, with the schema that the page says it follows.
+    /// A JSON example in a page, with the schema that the page names.
     struct Example: Sendable, CustomTestStringConvertible {
         let page: String
         let schema: String
@@ -11,7 +11,7 @@ struct SchemaTests {
         var testDescription: String { "\(page): \(schema)" }
     }
 
-    /// Fenced JSON after `<!-- schema: name -->`; with `lines` after the name each line is an example.
+    /// JSON code blocks after `<!-- schema: name -->`; with `lines` after the name, each line is an example.
     static let examples: [Example] = {
         let docs = Tool.root.appending(path: "docs")
         let names =

@@ -16,14 +16,14 @@ struct SignalTests {
         let running = try Running([
             "track", "--config", try mock.configuration(), "--store", store, "--input", pipe.path,
         ])
-        // An editor counts the blank lines, too.
+        // Blank lines count, as in an editor.
         try await pipe.write(
             ["", " "]
                 + (0..<30).map {
                     #"{"user":{"id":"u-\#($0 % 3)","consent":true},"event":{"type":"custom","name":"e\#($0)"}}"#
                 }
         )
-        // Accepted is what is in the store.
+        // An event is accepted once it is in the store.
         try await Tool.untilAccepted(30, store)
         running.terminate()
         var result: Tool.Result?
@@ -41,7 +41,7 @@ struct SignalTests {
     @Test("track, while the vendor hangs: everything is kept")
     func trackBesideSilence() async throws {
         let mock = try await ServedMock("flagship")
-        // A listener that never answers.
+        // A server that never answers.
         let listener = try Silence()
         let configuration = try Tool.file(
             try String(contentsOfFile: mock.configuration(), encoding: .utf8)
@@ -59,7 +59,7 @@ struct SignalTests {
         let took = try await Tool.seconds { result = try await running.result() }
         if isSoak { #expect(took < 5) }
         #expect(result?.status == 0, "\(result?.errors ?? "")")
-        // What it says at the end is what stands in the file.
+        // The final output equals the ledger in the file.
         let ledger = try JSONValue(result?.lines.last ?? "")["ledger"]
         #expect(ledger?["delivered"]?.number == 0)
         let exported = try await Tool.run(["outbox", "export", "--store", store])
@@ -108,10 +108,10 @@ struct SignalTests {
     @Test("track, when nobody reads what it writes")
     func trackIntoAFullPipe() async throws {
         let mock = try await ServedMock("flagship")
-        // More errors than a pipe holds.
+        // More errors than a pipe can buffer.
         let input = try Tool.file(String(repeating: "nonsense\n", count: 5_000), "events.jsonl", in: mock.folder)
         let store = mock.folder.appending(path: "outbox.db").path
-        // Open at both ends, and read by nobody.
+        // Opened for both ends but never read.
         let output = mock.folder.appending(path: "output").path
         guard mkfifo(output, 0o600) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         let end = open(output, O_RDWR | O_CLOEXEC)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("xp outbox status says what each destination is owed")
 struct StatusTests {
-    /// A store of schema 3 with an event that two are owed, of which one has got it.
+    /// Creates a store of schema 3 with one event for two destinations, delivered to one of them.
     private func store(in folder: URL) async throws -> String {
         let root = Tool.root.appending(path: "Tests/ExperimentationSQLiteTests/Fixtures/schema-3.sql")
         let sql = try String(contentsOf: root, encoding: .utf8)

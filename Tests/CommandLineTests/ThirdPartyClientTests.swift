@@ -2,10 +2,10 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// A vendor's real third-party client, at work with the mock of that vendor.
+/// Real third-party clients of the vendors against the mocks.
 @Suite("third-party clients")
 struct ThirdPartyClientTests {
-    /// Where Python is: in the environment that `make clients` makes, else wherever the shell finds it.
+    /// Python from the environment of `make clients`, otherwise from the shell's path.
     static let python: [String] = {
         let own = Tool.root.appending(path: ".build/python/bin/python3").path
         return FileManager.default.isExecutableFile(atPath: own) ? [own] : ["/usr/bin/env", "python3"]

@@ -228,12 +228,12 @@ struct UsageTests {
                     ? "xp: standard input: can't be read any further: Bad file descriptor"
                     : "xp: standard output can't be written")
         )
-        // Whole, and nothing else in any of its files.
+        // The store is intact, and no output was written into its files.
         let exported = try await Tool.run(["outbox", "export", "--store", store])
         #expect(exported.status == 0)
         #expect(exported.lines.count == (isInput ? 0 : 1))
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file.hasSuffix("-lock") {
-            // Its own figures, and no word of what was printed.
+            // The file holds only its own data.
             let content = try Data(contentsOf: folder.appending(path: file))
             #expect(content.isEmpty || content.starts(with: Data("XPAC".utf8)))
             #expect(content.range(of: Data("ledger".utf8)) == nil)
@@ -283,13 +283,13 @@ struct UsageTests {
                 "xp: flagship doesn't take the events: it can't be reached",
             ]
         )
-        // All of it in one file.
+        // Moves everything into one file.
         let database = try DatabaseQueue(path: store)
         try await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try database.close()
         var bytes = try Data(contentsOf: URL(filePath: store))
         try #require(bytes.count > 100_000)
-        // Five pages, in the middle of the events.
+        // Five pages in the middle of the events.
         let middle = try #require(bytes.range(of: Data("\"e250\"".utf8))).lowerBound / 4_096 * 4_096
         bytes.replaceSubrange(middle..<(middle + 20_000), with: Data(repeating: 0x41, count: 20_000))
         try bytes.write(to: URL(filePath: store))
