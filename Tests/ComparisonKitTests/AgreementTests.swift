@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Do two vendors agree?")
 struct AgreementTests {
-    /// Rules that put users by the digit that their id ends with.
+    /// Rules that assign users by the last digit of their id.
     private struct ByDigit: Ruleset {
         let catalogue: FlagCatalogue
         let honours: Bool
@@ -180,14 +180,14 @@ struct AgreementTests {
         for experiment in agreement.experiments {
             #expect(experiment.ratioBefore?.isSuspect == false, "\(experiment.id)")
             #expect(experiment.ratioAfter?.isSuspect == false, "\(experiment.id)")
-            // Nobody is lost: each user is in exactly one cell.
+            // Each user is in exactly one cell.
             #expect(experiment.matrix.flatMap { $0 }.reduce(0, +) == 20_000)
         }
         let byID = Dictionary(uniqueKeysWithValues: agreement.experiments.map { ($0.id, $0) })
         let checkout = try #require(byID["checkout"])
         #expect((0.48...0.52).contains(checkout.share))
         #expect(checkout.changedImported == 0 && checkout.advice == .importFirst)
-        // A control that sets no flag is drawn again: by the vendor's iOS rules it isn't remembered.
+        // The vendor's iOS rules don't keep a control without flags, so it is drawn again.
         let prices = try #require(byID["prices"])
         #expect(prices.advice == .finishFirst && prices.shareImported > 0.1 && prices.shareImported < prices.share)
     }

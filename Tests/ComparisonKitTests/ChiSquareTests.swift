@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Chi-square")
 struct ChiSquareTests {
-    /// Computed with SciPy's `chi2.sf`, and the usual table's 5 % and 0.1 % points among them.
+    /// Computed with SciPy's `chi2.sf`; includes the usual table's 5 % and 0.1 % points.
     struct Known: Sendable {
         var statistic: Double
         var degrees: Int

@@ -48,7 +48,7 @@ struct CostTests {
         let usage = Usage(monthlyUsers: 10, sessions: 3, reads: 12, events: 5)
         let cost = try #require(try await story(FlagshipSubject()) { $0.usage = usage }.monthly)
         let later = try #require(cost.laterSession)
-        // Six flags, each of its own campaign and read twice, and five events.
+        // Six flags of six campaigns, each read twice, and five events.
         #expect(cost.firstSession.events == 11)
         #expect(later.events == 11)
         #expect(cost.billedEvents == 10 * 3 * 11)
@@ -124,7 +124,7 @@ struct TimingTests {
         #expect(refresh.traffic.requests == 1 && refresh.traffic.roundTrips == 2)
         #expect(try #require(refresh.latency).p50 >= 40)
         #expect(refresh.latency?.p99 == nil)
-        // Whoever has no wire can't be held beside those who have one.
+        // Without a wire there is nothing to compare.
         let inMemory = try #require(comparison.vendors.last)
         #expect(inMemory.outcome(of: 2)?.latency == nil)
         #expect(inMemory.outcome(of: 3)?.latency != nil)
@@ -139,7 +139,7 @@ struct TimingTests {
 }
 
 extension Scenario {
-    /// A visit without anything going wrong.
+    /// A visit without faults.
     fileprivate static let visit = Scenario(
         name: "visit",
         title: "A visit",

@@ -76,7 +76,7 @@ struct HTMLTests {
         }
     }
 
-    /// The relative luminance of a colour, as the guidelines for accessible content have it.
+    /// Returns a color's relative luminance, as defined by WCAG.
     private static func luminance(_ color: String) throws -> Double {
         var digits = Array(color.dropFirst())
         if digits.count == 3 { digits = digits.flatMap { [$0, $0] } }

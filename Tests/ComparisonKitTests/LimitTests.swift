@@ -35,7 +35,7 @@ struct LimitTests {
         let comparison = await ComparisonRunner().run(try scenario(steps), with: [subject])
         let story = try #require(comparison.vendors.first)
         #expect(story.failure == nil && story.outcomes.count == count + 1)
-        // Each exchange once by its step, and once more for the transcript.
+        // Each exchange is handed out once for its step and once for the transcript.
         #expect(story.exchanges.count >= count)
         #expect(subject.handedOut <= 2 * story.exchanges.count)
     }

@@ -26,7 +26,7 @@ struct ReportTests {
         #expect(!text.contains("\u{1B}["))
     }
 
-    /// What the made-up story answers.
+    /// The answers in the made-up story.
     private static let answers: [Question: [String]] = [
         .offline: [
             "2 of 3 readings answered (STALE); 2 events kept, 1 delivered later", "1 event kept, 1 delivered later",
@@ -55,7 +55,7 @@ struct ReportTests {
         arguments: ComparisonReport.Format.allCases
     )
     func answersEverywhere(format: ComparisonReport.Format) {
-        // Line breaks and tables aside, a sentence is a sentence.
+        // Formats differ in line breaks and tables only.
         let text = Self.report.text(as: format).replacing("&#39;", with: "'")
             .replacing(/\s+/, with: " ")
         guard format != .json else {

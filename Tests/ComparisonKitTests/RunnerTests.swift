@@ -120,7 +120,7 @@ struct RunnerTests {
 
     @Test("a vendor that hangs, breaks or can't be opened ends its own story alone, and says where")
     func survivesBadSubjects() async throws {
-        // Long enough for the steps of the vendor that works, however busy the machine is.
+        // Long enough for the working vendor, however busy the machine is.
         let runner = ComparisonRunner(pace: .together, stepLimit: .seconds(20))
         let subjects: [any ConformanceSubject] = [
             Wayward(name: "hangs", way: .hang), InMemorySubject(), Wayward(name: "breaks", way: .fail),
