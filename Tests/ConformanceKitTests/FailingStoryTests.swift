@@ -8,7 +8,7 @@ import Testing
     import FoundationXML
 #endif
 
-/// A vendor's subject whose deviations nobody wrote down, so that real cases really fail over a real wire.
+/// A vendor's subject without its recorded deviations, so that real cases fail over a real wire.
 private struct Unrecorded: ConformanceSubject {
     private let inner = FlagshipSubject()
     var name: String { "unrecorded" }
@@ -46,7 +46,7 @@ struct FailingStoryTests {
             ("junit", report.junit()), ("markdown", report.markdown()), ("html", report.html()),
         ]
         for (format, text) in formats {
-            // What escapes and wraps differs; the words don't.
+            // Undoes escaping and line breaks; the words must match.
             let plain = text.replacing("&quot;", with: "\"").replacing("&#39;", with: "'").replacing("\\\"", with: "\"")
                 .replacing("&gt;", with: ">").replacing("&lt;", with: "<").replacing("&amp;", with: "&")
             #expect(plain.contains(Self.name), "\(format)")

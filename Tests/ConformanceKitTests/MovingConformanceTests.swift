@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("A move keeps the promises of whoever answers")
 struct MovingConformanceTests {
-    /// A few moves at one stage each; with `SOAK=1` every move at every stage.
+    /// A few moves at one stage each; with `SOAK=1`, every move at every stage.
     static let subjects = isSoak ? MigratingSubject.all : MigratingSubject.few
 
     @Test(arguments: subjects.map(\.name), ConformanceCase.all)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What a client lends to its provider")
 struct ProviderContextTests {
-    /// Notes the context that it is started in.
+    /// Records the context that it is started in.
     private final class CuriousProvider: ExperimentationProvider {
         let name = "curious"
         let scope: String

@@ -26,7 +26,7 @@ struct ReleaseTests {
     }
 }
 
-/// The in-memory subject, with weak references to the providers that it handed out.
+/// The in-memory subject with weak references to its providers.
 private final class RememberingSubject: ConformanceSubject {
     struct Remains: Sendable { weak let provider: HeldProvider? }
 
@@ -63,7 +63,7 @@ private final class RememberingSubject: ConformanceSubject {
     }
 }
 
-/// A provider whose roles hold it, as those of a provider with connections do.
+/// A provider retained by its roles, as one with connections is.
 private final class HeldProvider: ExperimentationProvider {
     private let inner: any ExperimentationProvider
     var name: String { inner.name }

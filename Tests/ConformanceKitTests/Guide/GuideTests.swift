@@ -41,7 +41,7 @@ struct GuideTests {
 
     @Test("shows code that is compiled and run here, to the letter")
     func blocksAreCompiled() throws {
-        // The manifest is a package's own, so it is tried out apart; here it only has to be the one that is shipped.
+        // The guide's manifest belongs to a package of its own; here it only has to equal the shipped one.
         let manifest = "../../../docs/examples/lantern/Package.swift"
         let sources = try ["LanternProvider.swift", "LanternSubject.swift", manifest].map {
             try String(contentsOf: Self.folder.appending(path: $0).standardizedFileURL, encoding: .utf8)

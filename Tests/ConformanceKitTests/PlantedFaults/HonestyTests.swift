@@ -77,7 +77,7 @@ struct HonestyTests {
     @Test("a subject that hangs while it is opened ends in bounded time, by name", .timeLimit(.minutes(5)))
     func hangsAtOpening() async throws {
         let bend = BentSubject.Bend(open: { _ in
-            // Ignores its cancellation, as the worst do.
+            // Ignores cancellation, as the worst subjects do.
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
         })
         let outcome = try await outcome(of: "evaluation/boolean-values", bend)
@@ -107,7 +107,7 @@ struct HonestyTests {
         let report = await impatient.run(cases, against: [BentSubject(bend: bend), InMemorySubject()])
         let messages = report.subjects[0].results.map { $0.outcome.failures.first?.message ?? "" }
         #expect(messages.prefix(3).allSatisfy { $0.hasPrefix("bent hangs") })
-        // One more was under way when the third had hung.
+        // One more case was running when the third one hung.
         #expect(messages.dropFirst(4).allSatisfy { $0 == "bent hung in 3 cases in a row, so this one wasn't tried" })
         #expect(report.subjects[1].results.allSatisfy { $0.outcome == .passed })
     }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A subject that declares and does nothing is red")
 struct LiarTests {
-    /// Declares and decides nothing: answers come from a table of commands, whatever isn't there is unsupported.
+    /// Creates a subject that declares capabilities but has only a table of answers; anything else is unsupported.
     private static func liar(_ capabilities: [Capability], _ answers: [String: String] = [:]) async throws
         -> RemoteSubject
     {
@@ -46,7 +46,7 @@ struct LiarTests {
         let report = try await report(on: try await Self.liar(declared, answers))
         #expect(!report.isSuccess)
         let results = try #require(report.subjects.first).results
-        // What asks for nothing but what it declares can't be passed over.
+        // Cases that need only the declared capabilities can't be skipped.
         for result in results {
             let requires = try #require(ConformanceCase.all.first { $0.name == result.name }).requires
             guard !requires.isEmpty, requires.isSubset(of: declared), answers["start"] == nil else { continue }

@@ -56,7 +56,7 @@ struct RemoteSubjectTests {
         )
     }
 
-    /// A line to a service that was never written: fixed answers by command, `{}` for the rest.
+    /// A connection to a service that doesn't exist: fixed answers by command, otherwise `{}`.
     private static func subject(_ answers: [String: String]) async throws -> RemoteSubject {
         try await RemoteSubject { command in
             let text = String(decoding: command, as: UTF8.self)
@@ -202,7 +202,7 @@ struct RemoteSubjectTests {
             return []
         }
         let cases = Array(ConformanceCase.all.prefix(2))
-        // Long enough for the subject that works, however busy the machine is.
+        // Long enough for the working subject, however busy the machine is.
         let report = await ConformanceRunner(limit: .seconds(5)).run(
             cases,
             against: [subject, InMemorySubject()]

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("An adapter that is wrong on its wire is caught")
 struct WireMutantTests {
-    /// The mutants of one adapter, and the subject that they are applied to.
+    /// An adapter's mutants and its subject.
     struct Family: Sendable, CustomTestStringConvertible {
         let name: String
         let mutants: [WireMutant]
@@ -36,7 +36,7 @@ struct WireMutantTests {
             if result.outcome.word != "failed" { survivors.append("\(mutant.testDescription): \(result.outcome.word)") }
         }
         #expect(survivors == [])
-        // A transport that changes nothing changes no verdict.
+        // A transport that changes nothing must change no verdict.
         let nothing = WireMutant("changes nothing", caughtBy: "", send: { _ in })
         for name in Set(family.mutants.map(\.caughtBy)).sorted() {
             let known = try #require(ConformanceCase.all.first { $0.name == name })
