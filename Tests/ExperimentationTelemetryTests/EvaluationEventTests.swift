@@ -6,7 +6,7 @@ import Testing
 import Tracing
 import Waiting
 
-/// A provider with a flag that has a variant, one that has none and an experiment.
+/// A provider with a flag with a variant, one without, and an experiment.
 func shop(_ flags: [InMemoryFlag] = []) -> InMemoryProvider {
     let experiment = InMemoryExperiment(
         Experiment(id: "exp-1"),
@@ -42,7 +42,7 @@ func session(
 
 @Suite("Events of evaluations and exposures")
 struct EvaluationEventTests {
-    /// Evaluates once and gives the metadata of the event.
+    /// Evaluates once and returns the event's metadata.
     private func told(
         _ options: TelemetryOptions = TelemetryOptions(),
         _ flags: [InMemoryFlag] = [],
@@ -207,7 +207,7 @@ struct EvaluationEventTests {
         let telemetry = Telemetry(logger: kept.logger(.info), options: TelemetryOptions(waitingLimit: 10))
         let (client, session) = try await session(telemetry)
         _ = session.bool("checkout", default: false)
-        // Time that stands still ends no wait: the flush is asked for, and not waited for.
+        // With stopped time, `flush` can't time out, so it isn't awaited yet.
         async let first = telemetry.flush(within: .seconds(60))
         try await eventually("the log holds the first event") { gate.comers == 1 }
         for _ in 0..<1_000 { #expect(session.bool("checkout", default: false)) }

@@ -3,7 +3,7 @@ import ExperimentationTelemetry
 import Foundation
 import Testing
 
-/// What was copied out of the published model.
+/// The attributes in the published model.
 private struct Model: Decodable {
     struct Attribute: Decodable, Equatable {
         var name: String

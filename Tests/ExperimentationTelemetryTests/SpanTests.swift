@@ -11,7 +11,7 @@ import SigmaAdapter
 import Testing
 import Tracing
 
-/// A tracer in memory that injects as OpenTelemetry's do.
+/// An in-memory tracer that injects headers as OpenTelemetry does.
 private struct W3CTracer: Tracer {
     let kept = InMemoryTracer()
 
@@ -89,7 +89,7 @@ struct SpanTests {
         let delivery = try #require(spans.first { $0.operationName == "experimentation.delivery" })
         #expect(spans.contains { $0.parentSpanID == delivery.spanID })
         #expect(delivery.kind == .producer)
-        // No part of an address beyond the host: a path may hold a user's id.
+        // Only the host is recorded, since a path may contain a user's id.
         #expect(!spans.contains { "\($0.attributes)".contains("u-1") })
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Unique users")
 struct UserCountTests {
-    /// The relative error of the estimate after so many users, each of them seen twice.
+    /// Returns the estimate's relative error after a number of users, each seen twice.
     private func error(after count: Int, named prefix: String) -> Double {
         var users = UserCount()
         for _ in 0..<2 {

@@ -70,7 +70,7 @@ struct ManualTimeTests {
         try await client.track(.custom("a"), for: User(id: "ada"))
         await time.settle()
         #expect(provider.delivered == [])
-        // Asleep until the batch is due.
+        // Waits until the client sleeps until the batch is due.
         await time.waitForSleepers(1)
         let ticks = Task { [time] in
             for _ in 0..<4 { try await time.sleep(for: .seconds(2)) }

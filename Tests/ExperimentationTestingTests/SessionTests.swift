@@ -102,7 +102,7 @@ struct SessionTests {
         #expect(!String(decoding: file, as: UTF8.self).contains("canary"))
         let player = ScriptedTransport(playing: try JSONDecoder().decode(Recording.self, from: file))
         var played: [String] = []
-        // In another order between places; in the same order for each.
+        // The order differs between paths but is the same for each path.
         for path in ["/c", "/a", "/b?x=1", "/a", "/a", "/d"] { played.append(await send(player, path)) }
         #expect(played == [lived[3], lived[0], lived[2], lived[1], lived[1], "TRANSPORT"])
     }

@@ -121,9 +121,9 @@ extension String {
     fileprivate func count(of part: String) -> Int { components(separatedBy: part).count - 1 }
 }
 
-/// The compiler, over the library as it is built beside the tests.
+/// The compiler, with the library built next to the tests.
 enum Compiler {
-    /// The folder of the modules that are built.
+    /// The folder of built modules.
     private static let modules: URL = {
         let places = [
             URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent(), Bundle.main.bundleURL,
@@ -140,7 +140,7 @@ enum Compiler {
         #expect(try await complaints(of: source) == "", sourceLocation: sourceLocation)
     }
 
-    /// What the compiler says of a source; empty if it takes it.
+    /// Returns the compiler's errors for a source; empty if it compiles.
     static func complaints(of source: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
