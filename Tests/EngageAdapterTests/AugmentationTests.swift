@@ -10,7 +10,7 @@ import Testing
 struct AugmentationTests {
     let time = ManualTime()
 
-    /// Ready after a while; writes its name.
+    /// Becomes ready after a while, then adds its name.
     struct Slow: AugmentationPlugin {
         let name: String
         let isSynchronous: Bool
@@ -32,12 +32,12 @@ struct AugmentationTests {
     final class Hanging: AugmentationPlugin {
         let isSynchronous = true
         private let state = Mutex(false)
-        /// Whether it has begun what it never ends.
+        /// Whether the endless work has begun.
         var isReached: Bool { state.withLock { $0 } }
         func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
         func process(_ event: AugmentedEvent) async throws -> AugmentedEvent {
             state.withLock { $0 = true }
-            // Never comes back, whatever happens to its task.
+            // Never returns, even if its task is cancelled.
             await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in }
             return event
         }
@@ -48,13 +48,13 @@ struct AugmentationTests {
         func process(_ event: AugmentedEvent) throws -> AugmentedEvent { throw CancellationError() }
     }
 
-    /// Completes an event, and lets time pass while the run waits for a plug-in to become ready.
+    /// Completes an event, advancing time while the run waits for a plug-in to become ready.
     ///
     /// - Parameters:
     ///   - plugins: The plug-ins.
-    ///   - hanging: One of them that never comes back: nobody but the time-out sleeps then.
-    /// - Returns: What became of the event.
-    /// - Throws: When it never ends.
+    ///   - hanging: One of them that never returns; only the time-out sleeps then.
+    /// - Returns: The event's outcome.
+    /// - Throws: An error if it doesn't end.
     private func complete(
         _ plugins: [any AugmentationPlugin],
         hanging: Hanging? = nil
@@ -70,7 +70,7 @@ struct AugmentationTests {
         let begun = time.instant
         while done.withLock({ $0 == nil }), begun.duration(to: time.instant) < .seconds(20) {
             for _ in 0..<20 { await Task.yield() }
-            // The time-out sleeps from the beginning; the run is the second sleeper.
+            // The time-out sleeps from the start; the run is the second sleeper.
             if time.sleepers > 1 || hanging?.isReached == true { time.advance(by: .milliseconds(100)) }
         }
         await watcher.value
@@ -225,7 +225,7 @@ struct AugmentationTests {
         #expect(try await client.ledger().pending == 1)
 
         let quick = Slow(name: "A", isSynchronous: true, after: .zero)
-        // The first run ends before the second begins: it must not deliver beside it.
+        // The first run must have ended, so that it doesn't deliver at the same time.
         await client.setConnectivity(.offline)
         await client.shutdown(within: .zero)
         bench.forgetPlans()

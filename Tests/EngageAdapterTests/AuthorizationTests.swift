@@ -136,7 +136,7 @@ struct AuthorizationTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...10 {
                     group.addTask { _ = try await select(engage, String(number)) }
-                    // The next is made when this one stands in line: the order is what is tested.
+                    // The next call is made once this one is queued, because the order is under test.
                     if number < 10 {
                         try await eventually("call \(number) in line") { engage.waitingCalls >= number - 1 }
                     }
@@ -181,7 +181,7 @@ struct AuthorizationTests {
         try await client.session(for: User(id: "u")).track(.custom("seen"))
         try await client.flush(retrying: false)
         for (attempt, wait) in [1, 2, 4, 8].enumerated() {
-            // Nothing is asked again before the wait is over, by whatever wants a token.
+            // No caller requests a token before the wait is over.
             for rest in [Duration.seconds(wait), .milliseconds(1)] {
                 await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
                 try await client.flush(retrying: false)

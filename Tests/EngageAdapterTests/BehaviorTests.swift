@@ -137,7 +137,7 @@ struct BehaviorTests {
                 bench.time.untilNextWake == .seconds(seconds)
             }
         }
-        // Whoever delivers has seen the second event when it waits for no more than the rest of the interval.
+        // The delivery task has seen the second event once it waits only for the rest of the interval.
         try await alarm("the first alarm", in: 30)
         bench.time.advance(by: .seconds(29))
         try await alarm("the rest of the interval", in: 1)
@@ -147,7 +147,7 @@ struct BehaviorTests {
         try await eventually("three behaviours") { try await bench.behaviors().count == 3 }
         #expect(bench.exchanges("events").count == 1)
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1", "2", "3"])
-        // The run that delivered them looks once more whether there is more, and would take the next event along.
+        // The delivery run checks once more for events, and would take the next one along.
         try await client.flush(retrying: false)
         try await session.track(.custom("4"))
         try await alarm("the next alarm", in: 30)
@@ -168,7 +168,7 @@ struct BehaviorTests {
         bench.plan(.status(500), on: "events", times: 2)
         bench.plan(.status(400), on: "events", times: 3)
         try await session.track(.custom("1"))
-        // A flush may find a delivery under way that the passing of time has begun, and have one of its own behind it.
+        // A flush may join a delivery that the advanced clock has started, and need one of its own after it.
         for _ in 0..<5 where try await client.ledger().pending > 0 {
             try await client.flush(retrying: false)
             bench.time.advance(by: .seconds(3600))
@@ -189,7 +189,7 @@ struct BehaviorTests {
         bench.forgetPlans()
         bench.time.advance(by: .seconds(600))
         await client.setConnectivity(.online)
-        // Nobody flushes: the network's return is what sends them.
+        // Without a flush: the return of the network triggers delivery.
         let end = ContinuousClock.now.advanced(by: .seconds(20))
         try await eventually("five deliveries") { try await client.ledger().delivered >= 5 }
         #expect(try await client.ledger() == Ledger(accepted: 5, delivered: 5))
@@ -202,7 +202,7 @@ struct BehaviorTests {
         try await session.track(.custom("1"))
         let flush = Task { try await client.flush(retrying: false) }
         try await bench.isHolding()
-        // It is leased to a process that never comes back to settle it.
+        // Leased to a process that never settles it.
         #expect(try await client.outboxStatus().leased == 1)
         let next = try await bench.client(bench.engage())
         #expect(try await next.outboxStatus().leased == 1)
@@ -211,7 +211,7 @@ struct BehaviorTests {
         try await next.flush()
         #expect(try await next.ledger() == Ledger(accepted: 1, delivered: 1))
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1"])
-        // The first process is let go only now, so that its stand-in doesn't leak.
+        // The first process's request is released only now, so that its task ends.
         bench.letGo()
         _ = try await flush.value
         try await eventually("the first process's request") { try await bench.behaviors().count == 2 }
@@ -261,7 +261,7 @@ struct BehaviorTests {
             try await client.flush(retrying: false)
             bench.time.advance(by: .seconds(3600))
         }
-        // The first request had all three, and was refused as a whole.
+        // The first request contained all three and was rejected as a whole.
         let first = try #require(bench.exchanges("events").first)
         #expect(first.response?.status == 400)
         #expect(names.allSatisfy { first.request.text.contains("\"\($0)\"") })

@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("The line of calls", .timeLimit(.minutes(2)))
 struct CallLineTests {
-    /// Has a call stand in line behind those that already do.
+    /// Queues a call behind the waiting ones.
     private func call(_ line: EngageCallLine) async throws -> Task<Void, any Error> {
         let before = line.waiting
         let call = Task { try await line.enter() }
@@ -30,7 +30,7 @@ struct CallLineTests {
             try await call.value
             #expect(line.waiting == 5 - number)
         }
-        // The last of the backlog doesn't go alone.
+        // With the last one of the backlog, calls up to the limit pass.
         line.leave()
         try await early[2].value
         try await late[0].value

@@ -239,7 +239,7 @@ struct ConfigurationTests {
         #expect(configuration.batchSize == 3 && configuration.recipients.audit == nil)
     }
 
-    /// A file in the binary format; a part refers to others by their places.
+    /// Builds a binary property list; its parts refer to one another by index.
     private func binary(_ parts: [[UInt8]]) -> [UInt8] {
         var bytes = Array("bplist00".utf8)
         var places: [UInt8] = []
@@ -262,11 +262,11 @@ struct ConfigurationTests {
         let key: [UInt8] = [0x51, 0x47]
         let bytes: [UInt8] =
             switch kind {
-            // A list that holds itself; forty lists that each hold the next one twice.
+            // A list that contains itself; forty lists that each contain the next one twice.
             case "circle": binary([[0xD1, 1, 2], key, [0xA1, 2]])
             case "doubling":
                 binary([[0xD1, 1, 2], key] + (0..<40).map { [0xA2, $0 + 3, $0 + 3] } + [[0x51, 0x61]])
-            // Two hundred groups, all the same, of two hundred settings, all the same, of two hundred texts.
+            // Two hundred identical groups of two hundred identical settings of two hundred strings.
             case "wide":
                 binary(
                     [[0xDF, 0x10, 200] + (3..<203) + Array(repeating: 1, count: 200)]
@@ -288,7 +288,7 @@ struct ConfigurationTests {
                 var configuration = EngageWorkbench.configuration()
                 let start = ContinuousClock.now
                 let unread = try? configuration.merge(propertyList: bytes, file: "p")
-                // Groups that aren't any, and settings nobody knows, are told.
+                // Malformed groups and unknown settings are reported.
                 let isRead = ["circle", "doubling"].contains(kind)
                 continuation.resume(returning: (unread == (isRead ? ["G"] : nil), ContinuousClock.now - start))
             }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import EngageAdapter
 
-/// Names and figures of the configuration that have an effect beyond being read.
+/// Configured names and figures, tested by their effect.
 @Suite("What is configured is what happens")
 struct ConfiguredNameTests {
     let bench = EngageWorkbench()
 
-    /// A campaign for a minute from 2015-02-03 21:46:40 on, in the three ways to say so.
+    /// A campaign that lasts one minute from 2015-02-03 21:46:40, in its three notations.
     static let minutes: [[String: FlagValue]] = [
         ["V": "1m"], ["X": "2015/02/03 21:47:40"], ["E": "1423000060"],
     ]

@@ -44,7 +44,7 @@ struct EventStoreTests {
             let found = try #require(try await events.event(id: id))
             #expect(found.state == (attempt < 3 ? .notPosted : .failedPost), "after attempt \(attempt)")
             #expect(found.reason?.isEmpty == false)
-            // From here on the next attempt may be made by the timer as well.
+            // From here on, a timer may make the next attempt, too.
             bench.time.advance(by: .seconds(600))
         }
         #expect(try await events.events(in: [.failedPost]).map(\.id) == [id])
@@ -89,7 +89,7 @@ struct EventStoreTests {
         _ = try await flush.value
         #expect(try await events.event(id: id)?.state == .expired)
         #expect(try await events.unpostedCount() == 1)
-        // Held before time passes: a delivery that begins by itself then must not be through before it is looked at.
+        // Held before time passes, so that a timer's delivery can't complete before it is checked.
         bench.hold("events")
         bench.time.advance(by: .seconds(600))
         let posting = Task { try await client.flush(retrying: false) }
@@ -146,7 +146,7 @@ struct EventStoreTests {
         #expect(try await client.ledger() == Ledger(accepted: 4, delivered: 1, purged: 3))
         let (_, _, again) = try await start()
         #expect(try await again.events().isEmpty)
-        // Nobody has withdrawn anything: what comes next is taken.
+        // Consent wasn't withdrawn, so further events are accepted.
         await client.setConnectivity(.online)
         try await session.track(.custom("5"))
         try await client.flush()
@@ -191,7 +191,7 @@ struct EventStoreTests {
         #expect(try await store.keys(beginningWith: "j/").count <= EngageJournal.segmentCount)
         let again = EngageJournal(store: store, prefix: "j/")
         #expect(try await again.entries() == kept)
-        // A segment that can't be read takes along what was before it.
+        // An unreadable segment takes the ones before it with it.
         let last = all.count / EngageJournal.segmentLength
         let segment = (last - 2) % EngageJournal.segmentCount
         try await store.setValue(Array("nonsense".utf8), for: "j/" + String(segment))
@@ -200,7 +200,7 @@ struct EventStoreTests {
         #expect(damaged.count < kept.count && !damaged.isEmpty)
     }
 
-    /// A plug-in that is never ready, and says when it was first asked.
+    /// A plug-in that is never ready, and signals when it was first asked.
     private final class Gate: AugmentationPlugin {
         let isSynchronous = true
         private let asking = AsyncStream<Void>.makeStream()

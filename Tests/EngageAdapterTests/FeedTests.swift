@@ -52,7 +52,7 @@ struct FeedTests {
         #expect(readiness == [.never, .never, .never])
         #expect(feed.position(at: event.date) == nil && feed.placemark(at: event.date) == nil)
         #expect(feed.position(at: late) != nil && feed.placemark(at: late) != nil)
-        // One that was waited for counts.
+        // A position that was awaited counts.
         let other = LocationFeed()
         other.update(LocationFeed.Position(latitude: 48, longitude: 16, date: soon))
         other.update(LocationFeed.Placemark(name: "Dom", city: "Wien", date: soon))
@@ -65,7 +65,7 @@ struct FeedTests {
         settings.distanceFilter = meters
         let feed = LocationFeed(settings)
         let taken = [48.0, 48.00006].map { latitude in
-            // A hundred-thousandth of a degree is a little more than a metre.
+            // A hundred-thousandth of a degree is a little over a meter.
             feed.update(.init(latitude: latitude, longitude: 16, accuracy: 1, date: bench.time.now))
         }
         #expect(taken.filter(\.self).count == count)

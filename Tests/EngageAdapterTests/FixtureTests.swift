@@ -107,7 +107,7 @@ struct FixtureTests {
         let bench = EngageWorkbench(now: Date(timeIntervalSince1970: 1_422_986_645.678))
         await bench.settings(#"{"strictBehaviors":true}"#)
         let engage = bench.engage()
-        // The second of the list, which is the sample's: a contact that nobody is would be a flaw.
+        // The sample's contact must be an existing recipient, so the second one of the list matches it.
         for id in ["M-0", "M-1"] { _ = try await bench.addRecipient(["Mobile User Id": id]) }
         try await engage.profile.storeMobileUserID("M-1")
         try await engage.profile.storeRecipientID("100001")

@@ -60,7 +60,7 @@ struct MergeFaultTests {
         let result = try await engage.mobileIdentity.checkIdentity(["twitter_id": "9"])
         #expect(result == .init(recipientID: setup.recipientID, mobileUserID: setup.mobileUserID))
         #expect(engage.profile.record.merge == nil)
-        // The fault is gone, and the same check as at first completes what was begun.
+        // Without the fault, repeating the check completes the merge.
         let healed = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(healed.recipientID == existing && healed.mobileUserID == setup.mobileUserID)
         #expect(try await bench.recipient(setup.recipientID)["Merged Recipient Id"] == existing)

@@ -7,7 +7,7 @@ import Foundation
 import GRDB
 import Testing
 
-/// The samples of the page for those who move over: they compile here.
+/// Compiles the samples of the migration page.
 @Suite("Engage: the samples of the migration page")
 struct MigrationPageTests {
     private func launch() async throws -> BehaviorTracker {
@@ -66,7 +66,8 @@ struct MigrationPageTests {
         // page: end
     }
 
-    /// A file as Core Data makes it of the SDK's model, with its log beside it as a process leaves it that was ended.
+    /// Writes a file as Core Data does for the SDK's model, with the write-ahead log that a killed process leaves
+    /// behind.
     private func eventStore(in folder: URL, of rows: [(status: Int, json: String, date: Double)]) throws {
         let live = folder.appending(path: "live.sqlite")
         let queue = try DatabaseQueue(path: live.path)
@@ -137,7 +138,7 @@ struct MigrationPageTests {
             .deletingLastPathComponent()
         let page = try String(contentsOf: root.appending(path: "docs/migrating-from-engage.md"), encoding: .utf8)
         let own = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
-        /// Layout aside: the formatter breaks lines that the page doesn't.
+        /// Ignores layout: the formatter breaks lines that the page doesn't.
         func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
         let samples = own.matches(of: /\/\/ page: begin\n((?s).*?)\/\/ page: end/).map { String($0.output.1) }
         #expect(samples.count == 4)

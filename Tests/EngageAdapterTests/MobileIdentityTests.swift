@@ -151,7 +151,7 @@ struct MobileIdentityTests {
 
     // MARK: Checking
 
-    /// A current recipient C with mobile id M, and nobody else.
+    /// A current recipient C with mobile id M, and no other recipient.
     private func current(_ engage: Engage) async throws -> (recipient: String, mobile: String) {
         let setup = try await engage.mobileIdentity.setupRecipient()
         bench.forgetExchanges()
@@ -246,7 +246,7 @@ struct MobileIdentityTests {
         let engage = try await ready(audited)
         let (c, _) = try await current(engage)
         _ = try await bench.addRecipient(["facebook_id": "100"])
-        // The moment is the search's, however long the steps after it take.
+        // The date is that of the search, however long the following steps take.
         bench.plan(.lostBefore, on: "UpdateRecipient")
         await #expect(throws: ExperimentationError.self) {
             try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
@@ -329,13 +329,13 @@ struct MobileIdentityTests {
             on: isSecond ? String(operation.dropLast()) : operation,
             after: isSecond ? 1 : 0
         )
-        // The process ends where the answer is lost.
+        // The process ends when the answer is lost.
         _ = try? await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         bench.time.advance(by: .seconds(1000))
         let next = try await ready(audited)
         _ = try await next.mobileIdentity.resumePendingMerge()
         if operation == "SelectRecipientData" {
-            // Nothing had been written, so nothing goes on by itself.
+            // Nothing was written, so nothing is resumed.
             #expect(try await bench.recipient(e) == ["facebook_id": "100"])
             _ = try await next.mobileIdentity.checkIdentity(["facebook_id": "100"])
         }

@@ -9,7 +9,7 @@ import Testing
 struct OrderTests {
     let bench = EngageWorkbench()
 
-    /// Events by whose they are: `out` withdraws consent, anything else is a behaviour of that name.
+    /// Creates events by user: `out` withdraws consent, any other name is a behavior.
     private func batch(_ events: [(user: String, name: String)]) -> [Envelope] {
         events.enumerated().map { place, one in
             Envelope(
@@ -21,7 +21,7 @@ struct OrderTests {
         }
     }
 
-    /// A sink, and the id of a user who is a recipient.
+    /// Returns a sink, and the id of a user who is a recipient.
     private func sink() async throws -> (any EventSink, String) {
         let engage = bench.engage { $0.recipients.optsOutOnDenial = true }
         let user = try await engage.mobileIdentity.setupRecipient().mobileUserID

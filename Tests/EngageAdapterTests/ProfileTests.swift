@@ -94,7 +94,7 @@ struct EarlyChangeTests {
         #expect(try #require(after.refreshToken) >= "refresh-1")
         if call != .mobileUserID { #expect(after.mobileUserID == kept.mobileUserID) }
         if call != .recipientID { #expect(after.recipientID == kept.recipientID) }
-        // Nobody has asked for the first token again.
+        // The first token wasn't requested again.
         let tokens = bench.exchanges("token").map {
             FormEncoding.decode($0.request.text).first { $0.name == "refresh_token" }?.value
         }

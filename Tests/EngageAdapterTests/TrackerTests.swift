@@ -77,7 +77,7 @@ struct TrackerTests {
         bench.forgetExchanges()
         await client.setConnectivity(.online)
         #expect(try await codes(client) == ["12", "13"])
-        // After an answer that was lost the recipient is looked for before it is added.
+        // After a lost answer, the adapter searches for the recipient before it adds one.
         let search = recipientIsAddedByHand ? ["SelectRecipientData"] : []
         #expect(bench.operations == ["token"] + search + ["AddRecipient", "events"])
         for behavior in try await bench.behaviors() {

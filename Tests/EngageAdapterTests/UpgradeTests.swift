@@ -18,7 +18,7 @@ struct UpgradeTests {
         isInstalled: true
     )
 
-    /// Defaults of the SDK's names, for one test.
+    /// Provides user defaults with the SDK's keys for one test.
     private func withDefaults(_ values: [String: Any], _ body: (UserDefaults) throws -> Void) throws {
         let suite = "engage-\(UUID().uuidString)"
         let defaults = try #require(UserDefaults(suiteName: suite))

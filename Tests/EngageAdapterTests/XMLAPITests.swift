@@ -481,7 +481,7 @@ struct XMLAPITests {
         var printed = "\(error as Any) \(String(reflecting: error))"
         dump(error, to: &printed)
         #expect(!printed.contains("ann@"))
-        // Who asks for it has it.
+        // The vendor's text is available on request.
         #expect((error?.cause as? XMLAPIFault)?.text == "ann@example.test is unknown")
     }
 
