@@ -154,7 +154,7 @@ struct ContextTests {
         screen.willDisappear()
         app.goOnline()
         await app.pass(10)
-        // However often it was tried before.
+        // However often it was attempted before.
         let flags = app.transport.events.map { $0["flags"] }
         #expect(flags.last == ["noCampaigns": true])
         #expect(flags.count > 1 && flags.dropLast().allSatisfy { $0 == nil })
@@ -371,7 +371,7 @@ struct ContextTests {
     }
 }
 
-/// Something that a handler may hold.
+/// An object that a handler may capture.
 private final class Captured: Sendable {}
 
 /// Holds visitors until it is opened.

@@ -100,7 +100,7 @@ struct ItemTests {
         #expect(EvergageItem.items(json: ["type": "p", "_id": "1"]) == nil)
     }
 
-    /// A product with every field that a product has.
+    /// A product with all fields.
     static let whole: EvergageItem = {
         var item = EvergageItem.product(
             id: "sku-11",

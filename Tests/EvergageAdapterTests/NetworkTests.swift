@@ -13,7 +13,7 @@ import Waiting
 @Suite("Network and answers")
 @MainActor
 struct NetworkTests {
-    /// Answers the first requests as it is told, and lets the rest through.
+    /// Gives the first requests scripted answers, and lets the rest through.
     private func script(_ app: App, _ replies: [HTTPReply]) {
         let rest = Mutex(replies)
         app.transport.setDetour { _, _ throws(ExperimentationError) in
@@ -302,7 +302,7 @@ struct NetworkTests {
         let delivery = Task { await app.evergage.flush() }
         try await eventually("ten actions") { app.actions.count >= 10 }
         #expect(app.actions.count == 10)
-        // The alarm of the idle user, the pace, and the flush's own deadline.
+        // The idle timer, the rate limit, and the flush's deadline.
         await app.time.waitForSleepers(3)
         #expect(app.actions.count == 10)
         app.time.advance(by: .seconds(5))

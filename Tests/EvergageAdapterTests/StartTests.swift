@@ -35,7 +35,7 @@ struct StartTests {
     func logLevels(level: LogLevel, count: Int) async {
         let log = RecordingLog(level: level)
         let evergage = Evergage(store: .inMemory(), environment: ClientEnvironment(time: ManualTime(), log: log))
-        // An error, a warning and a piece of information.
+        // An error, a warning and an info message.
         evergage.start(try EvergageConfiguration(account: "", dataset: "engage"))
         evergage.userID = " "
         evergage.globalContext?.trackClickthrough(notification: ["aps": [:]], actionIdentifier: nil)
@@ -164,7 +164,7 @@ struct StartTests {
         for blank in ["  ", "", "\n\t"] { app.evergage.userID = blank }
         #expect(app.evergage.userID == "u1")
         #expect(app.complaints(.warning) == Array(repeating: "a blank user id was ignored", count: 3))
-        // And before there was one, the user stays anonymous.
+        // Without an earlier id, the user stays anonymous.
         let other = try await App()
         other.evergage.userID = " "
         for app in [app, other] {
@@ -255,7 +255,7 @@ struct StartTests {
         context.trackAction("B")
         await app.settle()
         #expect(app.transport.events == [])
-        // It waits for the day when the vendor knows the application, for a week at most.
+        // It waits for up to a week in case the vendor gets to know the application.
         #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, pending: 1))
     }
 
@@ -469,7 +469,7 @@ struct StartTests {
     }
 }
 
-/// Lets no task pass until it is opened.
+/// Blocks tasks until it is opened.
 private final class Turnstile: Sendable {
     private let state = Mutex<(isOpen: Bool, count: Int)>((false, 0))
     func pass() async {

@@ -37,7 +37,7 @@ struct ViewTests {
         try app.global.viewItem(nil)
         await app.settle()
         #expect(app.actions == ["View Item", "View Item", "View Item"])
-        // The statistics of the view go by the same name.
+        // The view's statistics have the same name.
         let ping = try #require(app.transport.sent.last { $0.path.hasPrefix("/pr") })
         #expect(ping.query["action"] == "View Item")
     }
