@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Compositions that can't be")
 struct BadCompositionTests {
-    /// A composition, and the line that it is refused with.
+    /// An invalid composition and its error.
     struct Bad: Sendable, CustomTestStringConvertible {
         let line: String
         var vendors: [ComposedProvider.Vendor] = [

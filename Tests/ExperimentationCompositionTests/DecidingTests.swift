@@ -3,7 +3,7 @@ import ExperimentationComposition
 import ExperimentationTesting
 import Testing
 
-/// How two vendors decide: both by rules, or one of them asked for each user.
+/// How the vendors decide: both by rules, or one of them asked for each user.
 enum Way: String, CaseIterable, Sendable { case computed, mixed }
 
 @Suite("Decisions of several vendors")

@@ -16,7 +16,7 @@ struct FileTests {
         -> DeliveryReport
     {
         var configuration = FileConfiguration(path: path)
-        // The file's own time is the machine's, whatever time a test sets.
+        // The file's modification date is the machine's, so the period must not end between it and the test's time.
         configuration.period = .seconds(1_000_000_000)
         change(&configuration)
         let environment = ClientEnvironment(time: time)

@@ -85,7 +85,7 @@ struct RoutingTests {
             try await client.flush(retrying: false)
             try await session.track(.custom("b"))
         }
-        // What came with the news is the vendor's to judge; what follows waits.
+        // The batch that revealed the switch keeps its verdict; later events wait.
         #expect(one.inner.record.batches.count == 1 && two.types == ["custom", "custom"])
         await first.shutdown()
         let second = try await play(provider, store: store) { _, session in

@@ -7,7 +7,7 @@
 
     @testable import ExperimentationComposition
 
-    /// Devices and pipes in the place of a file; only ever through a link or a pipe in a folder of the test's own.
+    /// Devices and pipes in place of a file, always through a link or a pipe in the test's own folder.
     @Suite("Events into a device or a pipe")
     struct StreamTests {
         private let folder = FileManager.default.temporaryDirectory.appending(path: "streams-\(UUID().uuidString)")
@@ -22,7 +22,7 @@
 
         private func makePipe() throws { try #require(mkfifo(path, 0o600) == 0) }
 
-        /// Opens the pipe's other end; the pipe holds what is written until it is read.
+        /// Opens the pipe's other end; the pipe buffers what is written until it is read.
         private func reading() throws -> Int32 {
             let descriptor = open(path, O_RDONLY | O_NONBLOCK)
             try #require(descriptor >= 0)
@@ -59,7 +59,7 @@
             #expect(await file.append(lines("b"), at: time.now) == .written)
             #expect(text(reader) == "b\n")
             close(reader)
-            // The reader has gone: an error, and no signal that ends the process.
+            // Without a reader, writing is an error, and no signal kills the process.
             #expect(
                 await file.append(lines("c"), at: time.now) == .failed(FileFailure(step: "written", code: EPIPE))
             )

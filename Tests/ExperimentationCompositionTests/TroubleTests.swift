@@ -6,7 +6,7 @@ import ExperimentationTesting
 import Testing
 import Waiting
 
-/// A sink that takes a batch and never says what became of it.
+/// A sink that accepts a batch and never answers.
 private struct Hanging: EventSink {
     let batching = BatchPolicy(count: 1)
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}

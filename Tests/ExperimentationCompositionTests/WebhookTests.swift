@@ -11,7 +11,7 @@ import Testing
 struct WebhookTests {
     private let time = ManualTime()
 
-    /// RFC 4231, section 4: key and data as text or repeated bytes, and the code in hexadecimal digits.
+    /// RFC 4231, section 4: key and data as text or repeated bytes, and the code in hexadecimal.
     static let rfc4231: [(key: [UInt8], data: [UInt8], code: String)] = [
         (
             .init(repeating: 0x0b, count: 20), Array("Hi There".utf8),
@@ -96,7 +96,7 @@ struct WebhookTests {
         #expect(body?["events"]?.arrayValue?.map { $0.objectValue?["id"] } == ["id-0", "id-1"])
     }
 
-    /// An answer, and what it says of a batch of two.
+    /// Answers, and their verdicts on a batch of two.
     static let answers: [(ScriptedTransport.Answer, [Verdict])] = [
         (.status(200), [.delivered, .delivered]),
         (.json("{}"), [.delivered, .delivered]),
