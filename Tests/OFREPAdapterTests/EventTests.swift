@@ -8,7 +8,7 @@ import Waiting
 
 @testable import OFREPAdapter
 
-/// Event streams over real sockets.
+/// Tests event streams over real sockets.
 @Suite("OFREP: changes that the server tells", .serialized)
 struct EventTests {
     private static func flags(_ greeting: String) -> Data {
@@ -116,7 +116,7 @@ struct EventTests {
             return session.status == status
         }
         #expect(session.string("welcome", default: "") == "Hello!")
-        // Never a storm, whatever the stream does: a handful of attempts in the minutes that have passed.
+        // A handful of attempts in all these minutes, whatever the stream does.
         #expect(server.journal(of: "events").count < 50)
         await client.shutdown()
         await server.stop()

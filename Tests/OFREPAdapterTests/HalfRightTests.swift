@@ -7,14 +7,15 @@ import Testing
 
 @testable import OFREPAdapter
 
-/// A server that speaks the protocol half right: one clear error or a safe default each, and never less than before.
+/// A server with partly wrong answers: each fault gives one clear error or a safe default and keeps the last good
+/// values.
 @Suite("OFREP: a server that is half right")
 struct HalfRightTests {
-    /// What a session gets of a spoilt answer.
+    /// What a session gets from a faulty answer.
     struct Outcome: Equatable, Sendable, CustomTestStringConvertible {
-        /// Why there is no new answer; `nil` if there is one.
+        /// The error; `nil` if the answer is accepted.
         var refusal: ErrorCode?
-        /// What the spoilt flag reads as; `default` where the code's own counts.
+        /// The value of the faulty flag; `default` if the caller's default is read.
         var value = "first"
         var reason: Reason = .static
         var code: ErrorCode?
@@ -108,7 +109,7 @@ struct HalfRightTests {
             let session = client.session(for: User(id: "u-1"))
             try await session.refresh()
             mock.set(fault)
-            // Another question than before, so that there is nothing to confirm.
+            // A different question, so that a 304 has nothing to confirm.
             try session.update(["plan": "pro"])
             #expect(await failure(of: session) != nil)
             let details = session.details("a", default: "default")

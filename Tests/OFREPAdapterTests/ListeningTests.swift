@@ -4,7 +4,7 @@ import Testing
 
 @testable import OFREPAdapter
 
-/// When streams are opened, and what is told of them: all by instants, nothing by a clock.
+/// When streams are opened and changes reported; all times are passed in.
 @Suite("OFREP: what is done about event streams")
 struct ListeningTests {
     private static let lost = ExperimentationError(.transport, "lost")
@@ -26,7 +26,7 @@ struct ListeningTests {
         listening.take(input, at: start.advanced(by: .seconds(seconds)), jitter: jitter)
     }
 
-    /// How long until there is something to do, seen from a moment.
+    /// The time until the next timer, from a given moment.
     private func wait(from seconds: Double) -> Duration? {
         listening.wake.map { start.advanced(by: .seconds(seconds)).duration(to: $0) }
     }

@@ -84,7 +84,7 @@ struct QuestionTests {
         await second
         #expect(session.string("color", default: "red") == "gold")
         transport.answer(0, "green")
-        // The first call finds its answer worthless and asks again, with what is true now.
+        // The first call's answer is outdated, so it asks again with the current attributes.
         try await eventually("the third question") { transport.count == 3 }
         transport.answer(2, "gold")
         await first
@@ -138,7 +138,7 @@ struct QuestionTests {
         let session = client.session(for: User(id: "u-1"))
         #expect(await failure(of: session)?.code == .unauthorized)
         #expect(client.status == .error)
-        // A change of attributes is no reason to ask again either.
+        // Changed attributes don't shorten the wait either.
         try session.update(["plan": "pro"])
         #expect(await failure(of: session)?.code == .unauthorized)
         let asked = transport.requests.count

@@ -115,7 +115,7 @@ struct WireTests {
         #expect(OFREPErrors.failure(of: reply, isConditional: false)?.code == .invalidContext)
     }
 
-    /// Settings that can't work, by the name that is to be told.
+    /// Invalid settings, by the name that the error must contain.
     static let unusable: [(String, @Sendable (inout OFREPConfiguration) -> Void)] = [
         ("timeout", { $0.timeout = .zero }),
         ("pollingInterval", { $0.pollingInterval = .zero }),

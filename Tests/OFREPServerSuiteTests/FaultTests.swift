@@ -7,7 +7,7 @@ import Testing
 
 @Suite("OFREP server suite")
 struct FaultTests {
-    /// Each planted fault, and the case that finds it.
+    /// Each planted fault, and the case that must find it.
     static let finders: [(OFREPServerFault, String)] = [
         (.tagOfTheUserAlone, "tags/attributes"), (.newTagEachTime, "tags/stable"), (.tagWithoutQuotes, "tags/form"),
         (.readsOneTag, "tags/list"), (.takesNoWeakTag, "tags/weak"), (.takesNoBareTag, "tags/bare"),
@@ -66,7 +66,7 @@ struct FaultTests {
             server.declaration.features = []
         }
         #expect(quiet.results.allSatisfy { $0.outcome == .skipped("entityTags: not declared") })
-        // A run that looked at nothing shows nothing.
+        // A run without checks must not succeed.
         #expect(!quiet.isSuccess)
     }
 
