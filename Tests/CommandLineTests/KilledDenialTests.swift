@@ -4,7 +4,6 @@ import Waiting
 
 @Suite("A denial that was told outlives a kill", .serialized)
 struct KilledDenialTests {
-
     private static func name(_ number: Int) -> String { "event-\(number)-end" }
 
     private static func lines(_ count: Int, consent: Bool) -> String {
