@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The level of a move's alarm")
 struct AlarmLevelTests {
-    /// Experiments whose second arm is meant for one user in a thousand.
+    /// Experiments whose second arm should get one user in a thousand.
     static func mapped(_ count: Int) -> [ExperimentMapping] {
         (0..<count).map { index in
             ExperimentMapping(
@@ -26,7 +26,7 @@ struct AlarmLevelTests {
 
     @Test("all tests of a move share one false alarm in a thousand: what alarms alone needn't alarm among twenty")
     func isShared() {
-        // 17 such users have a p-value of 0.00009, and 20 one of 0.000004.
+        // For 17 such users, the p-value is 0.00009; for 20, 0.000004.
         #expect(Self.tally(Self.mapped(1), users: 17).isAlarming)
         #expect(!Self.tally(Self.mapped(20), users: 17).isAlarming)
         #expect(Self.tally(Self.mapped(20), users: 20).isAlarming)

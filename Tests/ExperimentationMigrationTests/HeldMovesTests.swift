@@ -77,7 +77,7 @@ struct HeldMovesTests {
         let moves = Moves()
         let client = try await moves.client { plan in
             var mapped = plan.mapping.experiments
-            // Half of the users get what one in a thousand is meant to get.
+            // Half of the users get an arm meant for one in a thousand.
             mapped[0].weights = ["a": 999, "b": 1]
             plan.mapping = Mapping(mapped)
             plan.stage = .dualWrite

@@ -6,12 +6,12 @@ import Waiting
 
 @Suite("Nothing of a move outlives its client")
 struct LifetimeTests {
-    /// What is left of a vendor once it was let go.
+    /// Weak references to what should be released with a vendor.
     private struct Remains: Sendable {
         weak let provider: InMemoryProvider?
     }
 
-    /// Plays a move in which a difference is looked at a second time a day later, and shuts the client down before.
+    /// Plays a move with a mismatch whose second look is due a day later, and shuts the client down before.
     private func play() async throws -> [Remains] {
         let moves = Moves()
         let client = try await moves.client { plan in

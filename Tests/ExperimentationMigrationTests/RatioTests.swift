@@ -41,7 +41,7 @@ struct RatioTests {
         all.add([200, 400, 0, 400])
         #expect(one.counts == all.counts)
         #expect(one.counts == [200, 400, 400])
-        // Of a thousand looks the smallest p-value counts.
+        // With a thousand looks, the smallest p-value counts.
         #expect(one.pValue < all.pValue)
     }
 
@@ -55,7 +55,7 @@ struct RatioTests {
         #expect(test.isAlarming())
     }
 
-    /// A generator whose numbers are the same in every run.
+    /// A generator with the same numbers in every run.
     struct Seeded: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {

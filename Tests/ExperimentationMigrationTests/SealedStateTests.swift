@@ -11,7 +11,7 @@ struct SealedStateTests {
 
     private var people: People { People(in: store, log: NoLog()) }
 
-    /// Writes the record, and returns its key and bytes.
+    /// Writes the record; returns its key and bytes.
     private func write(_ identity: Identity) async throws -> (key: String, bytes: [UInt8]) {
         let found = try await people.find(identity)
         #expect(try await people.write(person, over: found, of: identity))

@@ -21,7 +21,7 @@ struct TroubleTests {
             environment: ClientEnvironment(time: moves.time)
         )
         let migration = try Moves.migration(of: client)
-        // Time stands still, so whatever waited for the candidate would wait for ever.
+        // Time is stopped, so a read that waited for the shadow would wait forever.
         for number in 0..<10 { #expect(try await Moves.color("user-\(number)", by: client) != "none") }
         #expect(migration.report.dropped == 7)
         try await eventually("the three that were taken are late") {
@@ -41,7 +41,7 @@ struct TroubleTests {
         let first = try await moves.client { $0.stage = .dualWrite }
         let session = first.session(for: User(id: "ada", consent: .granted))
         for number in 0..<5 { try await session.track(.custom("goal-\(number)")) }
-        // A vendor has an event a moment before its account says so, and a kill between the two repeats it.
+        // Waits for the ledger, because a kill between delivery and ledger would cause a repetition.
         try await eventually("the old vendor has all, and its account says so") {
             try await first.ledgers().values.contains { $0.delivered == 5 }
         }
@@ -112,7 +112,7 @@ struct TroubleTests {
         try await eventually("it goes there") { migration.stage != .off }
         #expect(migration.stage == (text == "shadow" ? .shadow : .live))
         #expect(migration.share == (text == "shadow" ? 0 : 0.25))
-        // Whoever opens the store next finds it there.
+        // Another client on the same store finds the stage there.
         #expect(
             try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state).stage == migration.stage
         )
