@@ -16,7 +16,7 @@ struct ByteLimitTests {
         var refused = 0
         for seed in 0..<(isSoak ? 2_000 : 200) {
             var dice = SplitMix(seed: seed)
-            // Around the limit, where characters and bytes differ most.
+            // Around the limit, with the largest difference between characters and bytes.
             let length = Int.random(in: 0...900, using: &dice)
             let text = (0..<length).map { _ in pieces.randomElement(using: &dice) ?? "" }.joined()
             let envelope = Envelope.sample("e\(seed)", user: "ada", .custom(text))

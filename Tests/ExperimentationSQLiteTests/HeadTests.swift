@@ -18,7 +18,7 @@ struct HeadTests {
         try FileManager.default.attributesOfItem(atPath: folder.file("store.sqlite-wal").path)[.size] as? Int ?? 0
     }
 
-    /// A store with events of two users in turn, whose first ones are leased.
+    /// A store with alternating events of two users, the first ones leased.
     private func store(_ count: Int = 8, leased: Int = 4) async throws -> (SQLiteStore, FiledBatch) {
         let store = try SQLiteStore(at: folder.file())
         try await store.file((0..<count).map { .sample("\($0)", user: $0.isMultiple(of: 2) ? "ada" : "bob") })
@@ -112,7 +112,7 @@ struct HeadTests {
         #expect(try await store.ledger() == Ledger(accepted: 8, delivered: 4, pending: 4))
     }
 
-    /// What may be said of a batch that isn't simply the front of the lane, delivered.
+    /// Verdicts on a batch other than "all delivered, in order".
     enum Answer: CaseIterable {
         case withoutTheFirst, withoutTheSecond, oneLater, oneDropped, backwards, twice, none
     }
@@ -151,7 +151,7 @@ struct HeadTests {
         #expect(try await number("SELECT count(*) FROM delivery") == 4)
     }
 
-    // MARK: What else happens to a lane
+    // MARK: Other changes of the lane
 
     @Test("consent that is given to an event before them doesn't make it one of them")
     func consentGiven() async throws {
@@ -192,7 +192,7 @@ struct HeadTests {
         let (store, batch) = try await store()
         let other = try SQLiteStore(at: folder.file())
         try await deliver(batch, of: store)
-        // The lease is over by then.
+        // The lease has ended by then.
         #expect(try await other.fetch(2, at: noon + 600).ids == ["4", "5"])
         #expect(try await other.remove(owedTo: .filed, as: .dropped(.closed)) == 4)
         #expect(

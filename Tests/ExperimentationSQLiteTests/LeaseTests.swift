@@ -12,7 +12,7 @@ struct LeaseTests {
     func writesNoEvent() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append((1...50).map { .sample("\($0)", user: "u\($0)") })
-        // The first one writes out the deliveries' rows.
+        // The first lease writes the rows of the deliveries.
         #expect(try await store.deliverable().count == 50)
         let raw = try DatabaseQueue(path: folder.file().path)
         func rows() async throws -> [String] {

@@ -57,7 +57,7 @@ struct LockedFileTests {
             }
         }
         #expect(refused == 24)
-        // The first may have begun before the others came.
+        // The first attempt may have started before the others arrived.
         #expect(together < alone * 6, "\(together) together, \(alone) alone")
 
         try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }

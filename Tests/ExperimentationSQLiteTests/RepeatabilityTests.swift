@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A failure can be repeated")
 struct RepeatabilityTests {
-    /// What an outbox answered to two hundred operations that nothing but a seed has chosen.
+    /// Returns an outbox's results for two hundred operations chosen by a seed.
     private func trace(_ kind: StoreKind, seed: Int) async throws -> [String] {
         let folder = TemporaryFolder()
         let store = try kind.open(folder, limits: StoreLimits(maximumCount: 30))
@@ -62,7 +62,7 @@ struct RepeatabilityTests {
             #expect(try await trace(kind, seed: seed) == first, "seed \(seed)")
             traces.insert(first)
         }
-        // And another seed gives another one.
+        // Each seed gives a different trace.
         #expect(traces.count == 20)
     }
 }

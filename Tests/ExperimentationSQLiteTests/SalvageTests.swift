@@ -142,7 +142,7 @@ struct SalvageTests {
         }
         try await store.deliver(100)
         await store.close()
-        // One page of events is gone.
+        // A page of events is destroyed.
         try StoreSurgery.ruinPage(with: "\"name\":\"event 250\"", in: folder.file())
         if !hasCopy { try FileManager.default.removeItem(at: folder.file("store.sqlite-lock")) }
 
@@ -162,7 +162,7 @@ struct SalvageTests {
                     == Ledger(accepted: 400, pending: 400 - lost, dropped: [.unreadable: lost])
             )
         }
-        // New events go on counting where the old ones ended.
+        // The sequence continues after the old events.
         try await next.file([.sample("new", user: "bob")])
         #expect(try await next.fetch().events.last?.sequence == 401)
     }

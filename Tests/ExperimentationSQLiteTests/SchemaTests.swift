@@ -77,13 +77,14 @@ struct SchemaTests {
                 _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
                 try database.execute(sql: sql)
             }
-            // Whoever has the older version open holds the lock together with others.
+            // An older version of the library holds this lock in shared mode.
             let lock = open(url.path + "-lock", O_RDWR | O_CREAT, 0o600)
             flock(lock, LOCK_SH)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 {
                     group.addTask {
-                        // Opening waits for the others on its thread, which must be none that tasks share.
+                        // Opening blocks its thread while it waits for other processes, so it runs outside the
+                        // cooperative pool.
                         let isDamaged = try await ownThread {
                             try SQLiteStore(at: url, options: .init(busyTimeout: isSoak ? .seconds(5) : generousLimit))
                                 .hasSetAsideDamage

@@ -4,7 +4,7 @@ import ExperimentationSQLite
 import Foundation
 import Testing
 
-/// The stores of this package, and a wrapper that changes nothing around each.
+/// This package's stores, each also wrapped in a decorator that changes nothing.
 enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     case memory, sqlite, wrappedMemory, wrappedSQLite
 
@@ -13,7 +13,7 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     private var isMemory: Bool { self == .memory || self == .wrappedMemory }
     private var isWrapped: Bool { self == .wrappedMemory || self == .wrappedSQLite }
 
-    /// What there is in memory is gone with the store, but several clients may share it.
+    /// Data in memory is lost with the store, but several clients may share it.
     private var features: Set<StoreFeature> { isMemory ? [.shared, .limited] : [.durable, .shared, .limited] }
 
     var outboxes: StoreBench<any OutboxStore> {
@@ -61,7 +61,7 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// Wrappers that change nothing.
+/// Decorators that change nothing.
 private struct WrappedOutbox: OutboxStoreDecorator { let base: any OutboxStore }
 
 private struct WrappedState: StateStoreDecorator { let baseState: any StateStore }

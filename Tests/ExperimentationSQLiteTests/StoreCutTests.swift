@@ -8,7 +8,7 @@ import Waiting
 struct StoreCutTests {
     private let folder = TemporaryFolder()
 
-    /// A store of 3,300 events for one destination and 300 for another, 300 of the first delivered, with nothing in its log.
+    /// A store with 3,300 events for one destination, 300 of them delivered, 300 for another, and an empty log.
     private func template() async throws -> URL {
         let url = folder.file("template")
         let store = try SQLiteStore(at: url)

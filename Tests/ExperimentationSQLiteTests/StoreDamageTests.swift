@@ -15,7 +15,7 @@ struct StoreDamageTests {
             indexGarbage
     }
 
-    /// A store with fifty events waiting and fifty delivered, copied with its log still beside it.
+    /// A store with fifty waiting and fifty delivered events, copied together with its log.
     private func template() async throws -> [String: Data] {
         let store = try SQLiteStore(at: folder.file("template"))
         for number in 0..<100 {
@@ -55,7 +55,7 @@ struct StoreDamageTests {
                     #expect(FileManager.default.fileExists(atPath: folder.file(name + ".damaged").path))
                 }
                 await store.close()
-                // Healthy from now on.
+                // Intact from now on.
                 let again = try SQLiteStore(at: folder.file(name))
                 #expect(!again.hasSetAsideDamage)
                 try await again.expectBalance()
@@ -150,7 +150,7 @@ struct StoreDamageTests {
     func full() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumBytes: 1_000_000)))
         for number in 0..<100 { try await store.file([.sample("\(number)")]) }
-        // Cached values fill the file up to the reserve.
+        // Stored values fill the file up to the reserve.
         var stored = 0
         var refusal: ExperimentationError?
         while refusal == nil, stored < 1_000 {
@@ -163,7 +163,7 @@ struct StoreDamageTests {
         }
         #expect(refusal?.code == .store)
         #expect(stored > 40)
-        // Events still come in, at the price of the oldest, which is counted.
+        // Events are still accepted, in exchange for the oldest ones, which are counted as dropped.
         for number in 100..<3_000 { try await store.file([.sample("\(number)")]) }
         var ledger = try await store.ledger()
         #expect(ledger.accepted == 3_000 && ledger.dropped[.overflow, default: 0] > 0 && ledger.pending > 10)
@@ -178,7 +178,7 @@ struct StoreDamageTests {
         try await store.file((0..<1_000).map { .sample("again \($0)") })
         ledger = try await store.ledger()
         #expect(ledger.pending == 1_000 && ledger.isBalanced)
-        // While the file is rewritten, its log holds it a second time.
+        // While the file is rewritten, its log holds a second copy.
         try await store.finishErasing()
         #expect(try size() <= 1_500_000)
     }
@@ -204,7 +204,7 @@ struct StoreDamageTests {
         }
         let ledger = try await store.ledger()
         #expect(ledger == Ledger(accepted: total, pending: most, dropped: [.overflow: total - most]))
-        // Every purchase is there, and nothing else: there are as many as may wait.
+        // The store's limit equals the number of purchases, so it holds exactly these.
         let leased = try await store.fetch(most)
         #expect(leased.ids == stride(from: 0, to: total, by: 100).map(String.init))
         #expect(try size() <= max(1_000_000, most * 400) * 3 / 2)

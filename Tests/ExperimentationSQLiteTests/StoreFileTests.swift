@@ -32,7 +32,7 @@ struct StoreFileTests {
             #expect(try mode(".") == 0o700)
             #expect(store.hasSetAsideDamage == (round == 1))
             await store.close()
-            // Damaged, and opened to the world.
+            // Damaged and readable by everyone.
             try Data(repeating: 7, count: 9_000).write(to: folder.file())
             try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: folder.file().path)
         }
@@ -54,7 +54,7 @@ struct StoreFileTests {
     func otherFolder() async throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.url.path)
-        // Also one that its owner may only read: taken away from others means given to its owner.
+        // Even if the owner could only read it: restricting a file to its owner includes writing.
         for ending in ["", "-lock"] {
             #expect(FileManager.default.createFile(atPath: folder.file().path + ending, contents: Data()))
             try FileManager.default.setAttributes(
@@ -152,7 +152,7 @@ struct StoreFileTests {
 
     @Test("both durabilities are what the database says they are", arguments: zip(Durability.allCases, [1, 2]))
     func durability(_ durability: Durability, _ expected: Int) async throws {
-        // The store reads the setting back itself and refuses to open when it isn't so; here it opens and works.
+        // The store checks the setting and refuses to open if it doesn't hold; opening and working is the test.
         let store = try SQLiteStore(at: folder.file(), options: .init(durability: durability))
         try await withThrowingTaskGroup { group in
             for caller in 0..<16 {

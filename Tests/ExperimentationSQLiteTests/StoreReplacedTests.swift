@@ -96,7 +96,7 @@ struct StoreReplacedTests {
         try remove(["", "-wal", "-shm"])
         try FileManager.default.moveItem(at: folder.file("other"), to: folder.file())
         try await store.file([.sample("ours 4")])
-        // Its numbers are those of other events here.
+        // Here its sequence numbers belong to other events.
         #expect(try await !store.finish(batch))
         #expect(try await store.ledger(of: .filed) == Ledger(accepted: 10, delivered: 3, pending: 7))
         #expect(try await store.ledger(of: .alsoFiled) == Ledger(accepted: 5, pending: 5))

@@ -43,7 +43,7 @@ struct TracesTests {
                 try await bob.track(.custom("bought", value: Double(step)))
             }
             if seed.isMultiple(of: 2) {
-                // The withdrawal may come in a later run, which knows nothing of what was written before.
+                // The withdrawal may come in a later run, without knowledge of earlier writes.
                 await client.shutdown(within: .zero)
                 await file.close()
                 (client, file) = try await open()
@@ -54,10 +54,10 @@ struct TracesTests {
             try await ada.setConsent(.denied)
             try await file.finishErasing()
             #expect(try folder.occurrences(of: marker) == 0, "seed \(seed)")
-            // Others lose nothing.
+            // Other users lose nothing.
             let status = try await client.outboxStatus()
             #expect(status.deliverable == 60)
-            // Beside those that were tracked, the exposure of the one read.
+            // In addition to the tracked events: the exposure of one read.
             let ledger = try await client.ledger()
             #expect(ledger == Ledger(accepted: 121, pending: 60, purged: 61))
             await client.shutdown(within: .zero)
@@ -70,7 +70,7 @@ struct TracesTests {
         let file = folder.file("large.sqlite")
         let store = try SQLiteStore(at: file)
         let marker = "marker-4711@example.com"
-        // Beyond 16 MB the new file is built on disk and not in memory.
+        // Above 16 MB, the new file is built on disk instead of in memory.
         try await store.setValue(Array(repeating: 7, count: 17 << 20), for: "rules")
         try await store.append([.sample("1", user: marker, .custom(marker)), .sample("2", user: "bob")])
         for round in 0..<2 {
@@ -143,7 +143,7 @@ struct TracesTests {
     )
     func erasedLater(isHindered: Bool) async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(20)))
-        // Enough for copies to stay behind where rows are moved from page to page.
+        // Enough for copies to remain where rows move between pages.
         for number in 0..<200 {
             try await store.append([.sample("\(number)", user: number % 2 == 0 ? "marker-4711" : "bob")])
         }
@@ -171,7 +171,7 @@ struct TracesTests {
         #expect(try folder.occurrences(of: "marker-4711") == 0)
     }
 
-    /// Whether it stands in the file that it has to be rewritten.
+    /// Whether the file records that it must be rewritten.
     private func isErasingOwed() async throws -> Bool {
         let raw = try DatabaseQueue(path: folder.file().path)
         return try await raw.read { database in
@@ -227,7 +227,7 @@ struct TracesTests {
 
 }
 
-/// A vendor whose decisions tell who they are for.
+/// A vendor whose decisions contain the user's id.
 private struct MarkingProvider: ExperimentationProvider, DecisionSource, EventSink {
     let name = "marking"
     let scope = ""

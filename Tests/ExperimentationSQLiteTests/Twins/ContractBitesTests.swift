@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import Testing
 
-/// A way to break the contract, and the rules that must find it.
+/// A violation of the contract, and the rules that must detect it.
 struct BrokenOutbox: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let rules: Set<String>
@@ -55,7 +55,7 @@ struct BrokenOutbox: CustomTestStringConvertible, Sendable {
     ]
 }
 
-/// Reads, decides, and writes, with time in between for others.
+/// Reads, decides, and writes in separate steps, so that others can interfere.
 private struct ReadThenWrite: StateStoreDecorator {
     let baseState: any StateStore
 
