@@ -6,13 +6,13 @@ import Waiting
 
 @testable import Experimentation
 
-/// What a flag is read as.
+/// A flag's type in the application.
 private struct Theme: Codable, Sendable, Equatable {
     var color = "plain"
     var size = 1
 }
 
-/// Counts how often it is decoded, by its name.
+/// Counts its decodings by name.
 private struct Counted: Decodable, Sendable {
     static let decoded = Mutex<[String: Int]>([:])
     var name: String

@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("A vendor that tells of changes")
 struct ChangeSourceTests {
-    /// A vendor that counts how often it is asked, and tells what a test says.
+    /// A vendor that counts questions and announces changes for a test.
     private final class Vendor: ExperimentationProvider, DecisionSource, ChangeSource {
         let name = "telling"
         let scope = "a"
@@ -82,7 +82,7 @@ struct ChangeSourceTests {
         vendor.tell(.unheard(ExperimentationError(.transport, "away")))
         try await eventually("the warning") { log.entries.contains { "\($0)".contains("away") } }
         #expect(session.status == .notReady && client.status == .notReady)
-        // A session that was never refreshed shows its defaults until it is.
+        // A session without a refresh shows defaults.
         vendor.tell(.changed)
         try await session.refresh()
         #expect(session.status == .ready && client.status == .ready)

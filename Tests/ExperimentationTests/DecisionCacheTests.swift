@@ -13,7 +13,7 @@ struct DecisionCacheTests {
         )
     }
 
-    /// What one user's decisions take.
+    /// The weight of one user's decisions.
     private var weight: Int {
         let cache = DecisionCache(bytes: 0)
         cache.keep(decisions(0), for: User(id: "u0000"))
@@ -24,7 +24,7 @@ struct DecisionCacheTests {
     func bounded(users: Int) {
         let bytes = users * weight
         let cache = DecisionCache(bytes: bytes)
-        // All of one length, so that all weigh the same.
+        // Ids of equal length, so that all entries have the same weight.
         let ids = (10_000..<20_000).map { "u" + String($0).dropFirst() }
         for (number, id) in ids.enumerated() {
             cache.keep(decisions(number), for: User(id: id))
@@ -50,7 +50,7 @@ struct DecisionCacheTests {
         #expect(cache.count == 1)
     }
 
-    /// The same, written as plainly as possible.
+    /// The cache in its simplest form.
     private struct Model {
         let limit: Int
         var entries: [(id: String, number: Int)] = []

@@ -50,7 +50,7 @@ struct ExposureTests {
         )
     }
 
-    /// A control that leaves one flag to the application, beside a value of its own.
+    /// A control that leaves one flag to the application and sets another.
     static let control = InMemoryExperiment(
         Experiment(id: "checkout"),
         arms: [.init(Variation(id: "a", isControl: true), weight: 100, flags: ["color": .null, "size": 3])]

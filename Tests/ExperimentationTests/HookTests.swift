@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Hooks")
 struct HookTests {
-    /// Writes down the order of all stages of all hooks.
+    /// Records the order of the stages of all hooks.
     final class Diary: Sendable {
         private let lines = Mutex<[String]>([])
         var all: [String] { lines.withLock { $0 } }

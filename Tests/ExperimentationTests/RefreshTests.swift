@@ -222,7 +222,7 @@ struct RefreshTests {
     }
 }
 
-/// Decides that a user's name is the user's, once a gate is open.
+/// Decides a flag with the user's name once a gate is open.
 final class GatedSource: DecisionSource {
     private struct State {
         var requests = 0
@@ -288,7 +288,7 @@ struct GatedProvider: ExperimentationProvider {
     var capabilities: Set<Capability> { [.flags] }
 }
 
-/// A store that takes its time to write.
+/// A store with slow writes.
 private struct HesitantState: StateStoreDecorator {
     let baseState: any StateStore = InMemoryStateStore()
 

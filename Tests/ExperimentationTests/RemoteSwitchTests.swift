@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("A vendor's switch that the client asks for")
 struct RemoteSwitchTests {
-    /// A vendor that answers what a test says.
+    /// A remote switch that answers as scripted.
     private final class Switch: RemoteSwitch {
         let answer = Mutex<(isOff: Bool?, count: Int)>((nil, 0))
 

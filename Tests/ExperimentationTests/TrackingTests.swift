@@ -69,7 +69,7 @@ struct TrackingTests {
         provider.setVerdict { _ in .delivered }
         time.advance(by: .seconds(40))
         try await eventually("a delivery") { !provider.delivered.isEmpty }
-        // The vendor has it a moment before the accounts say so.
+        // The vendor receives the event slightly before it is settled.
         try await client.flush()
         #expect(try await client.ledger() == Ledger(accepted: 1, delivered: 1))
     }
@@ -80,7 +80,7 @@ struct TrackingTests {
         let client = try await client(provider)
         let session = client.session(for: Self.ada)
         for number in 0..<64 { try await session.track(.custom("event \(number)")) }
-        // Refuses every batch with the poison in it, as a vendor does that takes all or nothing.
+        // Rejects every batch that contains the poison, as an all-or-nothing vendor does.
         let poison = PoisonedProvider(inner: provider, poison: "event 40")
         let store = ClientStore.inMemory()
         let other = try await ExperimentationClient(
@@ -219,7 +219,7 @@ struct TrackingTests {
     }
 }
 
-/// Refuses every batch with one event in it.
+/// Rejects every batch that contains one particular event.
 struct PoisonedProvider: ExperimentationProvider, EventSink {
     let inner: InMemoryProvider
     let poison: String

@@ -5,7 +5,7 @@ import Waiting
 
 @Suite("Types are exact, and ids are bytes")
 struct TypeTableTests {
-    /// A value, and what each getter reads from it; `nil` is a mismatch.
+    /// A value and the result of each getter; `nil` is a type mismatch.
     struct Row: Sendable {
         var value: FlagValue
         var bool: Bool?

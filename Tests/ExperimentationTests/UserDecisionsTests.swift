@@ -4,7 +4,7 @@ import Testing
 
 @testable import Experimentation
 
-/// A vendor that is asked for each user, or publishes rules, and takes what a test says it takes.
+/// A vendor that is asked for each user, and fails while a test wants it to.
 private struct Shop: ExperimentationProvider, DecisionSource {
     let name = "shop"
     let scope = ""
@@ -197,7 +197,7 @@ struct UserDecisionsTests {
     }
 }
 
-/// A vendor with an experiment and without exposures.
+/// A vendor with an experiment but no exposures.
 private struct NoExposures: ExperimentationProvider, DecisionSource, EventSink {
     let name = "plain"
     let scope = ""

@@ -33,7 +33,7 @@ struct WrittenFormTests {
 
     @Test("every length up to three blocks is padded correctly")
     func padding() {
-        // The digest of a text and of the same text in another array must agree, and no two lengths may collide.
+        // No two lengths collide, nor do the same bytes split into different fields.
         let digests = Set((0..<192).map { Digest.sha256(Array(repeating: UInt8(97), count: $0)) })
         #expect(digests.count == 192)
         #expect(Digest.hex("ab", "c") != Digest.hex("a", "bc"))

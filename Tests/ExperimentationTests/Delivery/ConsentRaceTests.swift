@@ -17,7 +17,7 @@ struct ConsentRaceTests {
             batching: BatchPolicy(count: 3, largest: 5, interval: .milliseconds(1)),
             needsConsent: true
         ) { batch in
-            // One request an event, as some vendors want it; a cancelled task starts none.
+            // One request per event, as some vendors need; a cancelled task starts no more.
             var report = DeliveryReport(noAnswerTo: batch.count)
             for (place, envelope) in batch.enumerated() {
                 if Task.isCancelled { return report }
@@ -54,7 +54,7 @@ struct ConsentRaceTests {
         #expect(tooLate.value == 0)
         let status = try await client.outboxStatus()
         #expect(status.ready + status.held + status.delayed + status.leased == 0, "\(status)")
-        // The others' events aren't lost on the way.
+        // Other users' events aren't lost.
         let received = Set(vendor.record.received.filter { $0.identity.id == "bob" && !$0.isConsentSignal }.map(\.id))
         #expect(received.count == 10)
         try await client.expectBalance()
@@ -89,7 +89,7 @@ struct ConsentRaceTests {
         for number in 0..<6 { try await (number.isMultiple(of: 2) ? ada : bob).track(.numbered(number)) }
         async let flushed = client.flush().isDone
         await store.untilLeased()
-        // Removes everything of hers, and tells the vendor so.
+        // Removes all her events and reports the denial to the vendor.
         try await ada.setConsent(.denied)
         store.goOn()
         #expect(try await flushed)
@@ -107,7 +107,7 @@ struct ConsentRaceTests {
         for number in 0..<6 { try await (number.isMultiple(of: 2) ? ada : bob).track(.numbered(number)) }
         async let flushed = client.flush().isDone
         await store.untilLeased()
-        // The batch before is delivered, and written down.
+        // The previous batch is delivered and settled.
         try await eventually("two deliveries") { try await client.ledger().delivered >= 2 }
         try await ada.setConsent(.denied)
         try await ada.setConsent(.granted)
@@ -122,7 +122,7 @@ struct ConsentRaceTests {
     func survivesRemoval(seed: Int) async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let client = try await vendor.client()
-        // Removes what an earlier run left, in a while.
+        // Removes the events of an earlier run, asynchronously.
         let session = client.session(for: User(id: "ada", consent: .denied))
         for _ in 0..<(seed % 8) { await Task.yield() }
         try await session.setConsent(.granted)
@@ -189,7 +189,7 @@ struct ConsentRaceTests {
             provider: vendor,
             environment: ClientEnvironment(
                 time: ManualTime(),
-                // Named after its user's consent was looked at, and before it is stored.
+                // The event's id is created after the consent check and before it is stored.
                 makeID: {
                     if isWaited.value {
                         isWaited.value = false
@@ -202,7 +202,7 @@ struct ConsentRaceTests {
         )
         let session = client.session(for: User(id: "ada"))
         isWaited.value = true
-        // On a thread of its own: the ones that tasks share must not stand still.
+        // On its own thread, because it blocks.
         let tracking = Task(executorPreference: OwnThread()) {
             if isNoted { try session.trackSoon(.numbered(1)) } else { try await session.track(.numbered(1)) }
         }
@@ -262,7 +262,7 @@ struct ConsentRaceTests {
             let error = await #expect(throws: ExperimentationError.self) { try await session.track(.numbered(1)) }
             #expect(error?.code == .consentDenied)
         }
-        // Another client on the same store, as another process is one.
+        // Another client on the same store acts as another process.
         let other = try await vendor.client(store: store).session(for: User(id: "ada"))
         await #expect(throws: ExperimentationError.self) { try await other.track(.numbered(2)) }
         try await phone.setConsent(.granted)
@@ -300,7 +300,7 @@ struct ConsentRaceTests {
     }
 }
 
-/// Runs a task where it may block.
+/// An executor for tasks that may block.
 private final class OwnThread: TaskExecutor {
     private let queue = DispatchQueue(label: "own thread")
 

@@ -8,7 +8,7 @@ struct DeliveryRoundTests {
     private static let now = Date(timeIntervalSince1970: 1_795_262_400)
     private static let token = LeaseToken(destination: Destination(provider: "v", scope: ""), epoch: 1, revision: 0)
 
-    /// Events named by a letter for their user and a number for their place.
+    /// Creates events named by a letter for the user and a number for the position.
     private func events(_ names: String...) -> [Envelope] {
         names.map { name in
             Envelope(
@@ -126,7 +126,7 @@ struct DeliveryRoundTests {
         var settled: [String: Int] = [:]
         var delivered: [String: Int64] = [:]
         while let batch = round.next() {
-            // As adapters promise: nothing of a user is taken behind an event that isn't.
+            // Adapters promise that no event of a user is accepted after a rejected one.
             var refused: Set<String> = []
             let verdicts = batch.map { event -> Verdict? in
                 if refused.contains(event.identity.id) { return .split("behind another") }

@@ -154,7 +154,7 @@ struct DeliveryScheduleTests {
             schedule.set(.offline, false)
             schedule.set(.disabled, false)
             schedule.accepted(1, at: now)
-            // However long it takes: four hours and a tenth is the longest wait.
+            // However many failures: four hours plus a tenth is the longest wait.
             guard case .at(let moment) = schedule.next(at: now) else {
                 #expect(schedule.next(at: now) == .now, "seed \(seed)")
                 continue

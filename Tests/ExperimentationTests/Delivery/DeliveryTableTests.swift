@@ -91,7 +91,7 @@ struct DeliveryTableTests {
     @Test("P11 ten thousand clients that failed together don't return together")
     func storm() {
         let dice = Dice(11)
-        // An hour's outage; each client goes on by its own schedule, and the first attempt after the hour succeeds.
+        // After an outage of one hour, each client follows its own schedule; the first attempt after it succeeds.
         var perSecond: [Int: Int] = [:]
         for _ in 0..<10_000 {
             var time = dice.fraction()

@@ -5,7 +5,7 @@ import Waiting
 
 @testable import Experimentation
 
-/// A vendor whose events go to further destinations as well.
+/// A vendor with further destinations.
 private struct Several: ExperimentationProvider {
     let first: ScriptedVendor
     let others: [ScriptedVendor]
@@ -121,7 +121,7 @@ struct DestinationTests {
         let beneath = ClientStore.inMemory()
         var accepted = 0
         for _ in 0..<4 {
-            // A process that is killed: from one operation on, nothing of it reaches the store.
+            // From some operation on, nothing reaches the store, as if the process was killed.
             let store = MortalStore(beneath, operations: 20 + dice.below(60))
             let client = try await provider.client(
                 store: ClientStore(outbox: store, state: store),
@@ -135,7 +135,7 @@ struct DestinationTests {
                 if dice.below(5) == 0 { time.advance(by: .seconds(30)) }
             }
             await client.shutdown(within: .zero)
-            // The lease of a process that was killed ends by itself.
+            // A killed process's lease expires.
             time.advance(by: .seconds(150))
         }
         for vendor in vendors { vendor.answer { _ in DeliveryReport(.delivered) } }
@@ -146,9 +146,9 @@ struct DestinationTests {
             #expect(ledger == Ledger(accepted: accepted, delivered: accepted), "\(vendor.destination)")
             let received = vendor.record.received
             #expect(Set(received.compactMap(\.event.number)) == Set(0..<accepted))
-            // Each id has one content; an event that came twice came with the same id.
+            // Each id has one content; repetitions have the same id.
             #expect(Set(received.map(\.id)).count == accepted)
-            // Repeats aside, each user's events came in order.
+            // Apart from repetitions, each user's events arrived in order.
             var seen: Set<String> = []
             for user in 0..<3 {
                 let own = received.filter { $0.identity.id == "u\(user)" && seen.insert($0.id).inserted }
@@ -159,7 +159,7 @@ struct DestinationTests {
     }
 }
 
-/// A store that a process reaches only so often.
+/// A store that ignores everything after a number of operations.
 private final class MortalStore: OutboxStoreDecorator, StateStoreDecorator {
     let base: any OutboxStore
     let baseState: any StateStore

@@ -39,7 +39,7 @@ struct FailingStoreTests {
     @Test("events leased when the store failed are sent as soon as the store is back, not when the lease expires")
     func inHand() async throws {
         let vendor = ScriptedVendor { batch in
-            // The first of them is taken, the others are to come in smaller batches.
+            // The first event is accepted, the others should come in smaller batches.
             DeliveryReport([.delivered] + batch.dropFirst().map { _ in .split("413") })
         }
         let time = ManualTime()

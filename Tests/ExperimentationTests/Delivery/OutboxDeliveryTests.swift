@@ -108,7 +108,7 @@ struct OutboxDeliveryTests {
             #expect(!batch.isEmpty && batch.count <= 20)
             #expect(Set(batch.map(\.id)).count == batch.count)
         }
-        // Producers are faster than a vendor with small batches: what the store had no room for is counted.
+        // Tracking is faster than a vendor with small batches; events without room in the store are counted as dropped.
         let ledger = try await client.ledger()
         #expect(vendor.record.received.count == total - ledger.dropped[.overflow, default: 0])
         await client.shutdown()
@@ -118,7 +118,7 @@ struct OutboxDeliveryTests {
     func order(seed: Int) async throws {
         let dice = Dice(seed)
         let vendor = ScriptedVendor { batch in
-            // One fault a call, or none; never one that says that an event itself is bad.
+            // At most one fault per call, and never one about the event itself.
             switch dice.below(8) {
             case 0: return DeliveryReport(.outage())
             case 1: return DeliveryReport(.outage(after: .seconds(3)))
@@ -164,7 +164,7 @@ struct OutboxDeliveryTests {
         let sessions = (0..<3).map { client.session(for: User(id: "u\($0)")) }
         for number in 0..<200 { try await sessions[number % 3].track(.numbered(number)) }
         try await client.flush(retrying: false)
-        // Only the events behind the one that failed wait.
+        // Only the user's events behind the failed one wait.
         #expect(vendor.record.received.compactMap(\.event.number) == (0..<200).filter { $0 < 61 || $0 % 3 != 1 })
         try await client.drain(time)
         try expectOrder(of: vendor.record.received)
@@ -196,7 +196,7 @@ struct OutboxDeliveryTests {
                 return DeliveryReport(.delivered)
             }
             if batch.count == 1 { tries.change { $0 += 1 } }
-            // Some vendors refuse the whole batch, others the one event.
+            // Some vendors reject the whole batch, others the single event.
             if isWhole { return DeliveryReport(.failed("HTTP 400")) }
             return DeliveryReport(batch.map { $0.event.number == 357 ? .failed("HTTP 400") : .delivered })
         }
@@ -204,7 +204,7 @@ struct OutboxDeliveryTests {
         let sessions = (0..<4).map { client.session(for: User(id: "u\($0)")) }
         for number in 0..<1_000 { try await sessions[number % 4].track(.numbered(number)) }
         try await client.flush(retrying: false)
-        // Everybody else's events are there at once; the poison's user waits for the verdict on it.
+        // Other users' events arrive at once; those of the poison's user wait for its verdict.
         let others = (0..<1_000).filter { $0 % 4 != 1 }
         #expect(Set(vendor.record.received.compactMap(\.event.number)).isSuperset(of: others))
         try await client.drain(time)
@@ -224,7 +224,7 @@ struct OutboxDeliveryTests {
         try await client.session(for: User(id: "mallory")).track(.numbered(1))
         try await client.flush(retrying: false)
         try await client.session(for: User(id: "ada")).track(.numbered(2))
-        // No time passes: the event alone starts its delivery.
+        // Time is stopped: the event itself starts the delivery.
         try await eventually("a delivery") { !vendor.record.received.isEmpty }
         #expect(vendor.record.received.compactMap(\.event.number) == [2])
     }
@@ -284,7 +284,7 @@ struct OutboxDeliveryTests {
         var asked: [Duration] = []
         while vendor.record.received.isEmpty {
             if asked.count < vendor.record.batches.count { asked.append(start.duration(to: time.instant)) }
-            // As long as somebody waits, time passes in small steps.
+            // Advances time in small steps while someone sleeps.
             if time.untilNextWake ?? .seconds(30) < .seconds(25) { time.advance(by: .milliseconds(100)) }
             await Task.yield()
         }
@@ -299,7 +299,7 @@ struct OutboxDeliveryTests {
         let vendor = ScriptedVendor { _ in DeliveryReport(.outage(after: .seconds(40))) }
         let client = try await vendor.client(time: time)
         try await client.session(for: User(id: "ada")).track(.numbered(1))
-        // No time passes: if it waited, this would not end.
+        // Time is stopped, so a flush that waited would never end.
         #expect(try await !client.flush(within: .seconds(39)).isDone)
         #expect(vendor.record.batches.count == 1)
     }
@@ -315,10 +315,10 @@ struct OutboxDeliveryTests {
             defer { isOver.value = true }
             return try await client.flush(within: .seconds(10)).isDone
         }
-        // Time passes once the first request is made; it would run past the flush otherwise.
+        // Time advances only after the first request, so that it doesn't run past the flush.
         try await eventually("a batch") { !vendor.record.batches.isEmpty }
         while !isOver.value {
-            // Both the flush and the one who delivers are asleep, or time would run past what they do meanwhile.
+            // Advances only while both the flush and the delivery sleep, so that no work is in between.
             if time.sleepers > 1 { time.advance(by: .milliseconds(100)) }
             await Task.yield()
         }
@@ -368,7 +368,7 @@ struct OutboxDeliveryTests {
             try await eventually("the next probe") { vendor.record.batches.count != probe }
             await time.waitForSleepers(1)
         }
-        // A jitter of one half stands in the middle.
+        // With a jitter of one half, the waits are in the middle of their range.
         #expect(waits == [900, 1_800, 3_600, 7_200, 14_400, 14_400, 14_400].map { .seconds($0) })
         #expect(vendor.record.batches.map(\.count) == [10, 1, 1, 1, 1, 1, 1, 1])
         #expect(client.status == .error)
@@ -392,7 +392,7 @@ struct OutboxDeliveryTests {
         let session = client.session(for: User(id: "ada"))
         for number in 0..<3 { try await session.track(.numbered(number)) }
         #expect(try await !client.flush().isDone)
-        // Said too early, it is one more refusal.
+        // Resumed before the cause is fixed, delivery is refused again.
         await client.resumeDelivery()
         #expect(try await !client.flush().isDone)
         #expect(vendor.record.batches.count == 2)
@@ -461,8 +461,8 @@ struct OutboxDeliveryTests {
             time.advance(by: .seconds(dice.below(60)))
         }
         vendor.answer { _ in DeliveryReport(.delivered) }
-        // No wait is longer than five minutes, whatever the clock says. What is under way may still get an answer of the
-        // former kind, and wait once more.
+        // No wait exceeds five minutes, whatever the clock says. A request in flight may still get the earlier answer,
+        // and cause one more wait.
         var isDone = false
         for _ in 0..<2 where !isDone {
             time.advance(by: .seconds(301))
@@ -533,7 +533,7 @@ struct OutboxDeliveryTests {
     @Test("P25 flush and shutdown end by their deadline with a vendor that hangs")
     func bounded() async throws {
         let vendor = ScriptedVendor { batch in
-            // Doesn't even listen to a cancellation.
+            // Ignores cancellation.
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
                 DispatchQueue.global().asyncAfter(deadline: .now() + 600) { continuation.resume() }
             }
@@ -543,7 +543,7 @@ struct OutboxDeliveryTests {
         let session = client.session(for: User(id: "ada"))
         try await session.track(.numbered(1))
         let clock = ContinuousClock()
-        // Beside other tests a task may wait for its turn; the vendor hangs for far longer than that.
+        // Next to other tests, a task may wait for its turn; the vendor hangs much longer than that.
         let grace: Duration = isSoak ? .milliseconds(100) : .seconds(60)
         for _ in 0..<(isSoak ? 50 : 5) {
             var isDone = true

@@ -27,7 +27,7 @@ struct OutboxStoreDecoratorTests {
     private static let envelope = Envelope(id: "1", identity: Identity(id: "u"), event: .installed, date: now)
     private static let token = LeaseToken(destination: there, epoch: 1, revision: 0)
 
-    /// Does something with each operation, and checks that the store beneath has done it.
+    /// Performs each operation and checks that it reached the store beneath.
     private func use(_ operation: StoreOperation, of store: Plain) async throws {
         let (now, there, token) = (Self.now, Self.there, Self.token)
         switch operation {

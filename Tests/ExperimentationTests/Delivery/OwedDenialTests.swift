@@ -14,7 +14,7 @@ struct OwedDenialTests {
         try await vendor.client(store: ClientStore(outbox: outbox, state: state), time: time)
     }
 
-    /// A run in which Ada's withdrawal fails, and which doesn't come to its end.
+    /// A run in which Ada's withdrawal fails, without a regular shutdown.
     private func firstRun() async throws {
         let client = try await run()
         await client.setConnectivity(.offline)
@@ -116,7 +116,7 @@ struct OwedDenialTests {
         #expect(try await isForgotten())
     }
 
-    /// A store that takes its time to write.
+    /// A store with slow writes.
     private struct SlowState: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let reached = AsyncGate()

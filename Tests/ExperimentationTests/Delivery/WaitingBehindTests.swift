@@ -7,8 +7,8 @@ import Testing
 struct WaitingBehindTests {
     private let time = ManualTime()
 
-    /// A vendor with several requests to a batch: what it refuses keeps its user's later events back unsent, which an adapter
-    /// says with `split`.
+    /// A vendor with several requests per batch: a rejected event keeps its user's later ones unsent, which the adapter
+    /// reports as `split`.
     private func vendor(refusing poison: [Int]) -> ScriptedVendor {
         ScriptedVendor { batch in
             var users: Set<String> = []
@@ -40,13 +40,13 @@ struct WaitingBehindTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [2])
         try await client.expectBalance(Ledger(accepted: 4, delivered: 1, pending: 3))
         try await ben.track(.numbered(4))
-        // Nobody has to wait: there was no outage.
+        // No outage, so nothing waits.
         try await client.flush(retrying: false)
         #expect(vendor.record.received.compactMap(\.event.number) == [2, 4])
         try await client.drain(time)
         #expect(vendor.record.received.compactMap(\.event.number) == [2, 4, 1, 3])
         #expect(vendor.record.received.allSatisfy { $0.attempts == 0 })
-        // Three attempts, and no wait between the last of them and what was behind.
+        // Three attempts, and no wait between the last one and the event behind.
         #expect(vendor.record.batches.suffix(3).map { $0.compactMap(\.event.number) } == [[0, 1, 3], [1], [3]])
         try await client.expectBalance(Ledger(accepted: 5, delivered: 4, dropped: [.exhausted: 1]))
     }

@@ -21,14 +21,14 @@ struct JSONParserTests {
         let text = String(decoding: writer.bytes, as: UTF8.self)
         #expect(try Self.read(text) == value)
         _ = try Self.read(text, builds: false)
-        // The same after an object of the same size, and around one.
+        // The same after an object of the same size, and inside one.
         #expect(try Self.read("[\(text),{\"n1\":\(text)}]") == [value, ["n1": value]])
     }
 
     @Test("a duplicate name is found at any position, built or only checked", arguments: [2, 8, 9, 10, 20])
     func repetitions(count: Int) {
         for first in 0..<count - 1 {
-            // Objects inside and before have the same names, which is no repetition.
+            // Objects inside and before have the same keys, which isn't a duplicate.
             var fields = (0..<count).map { "\"n\($0)\":{\"n0\":1,\"n\($0)x\":2}" }
             let whole = "{\"n0\":1,\"n1\":{\(fields.joined(separator: ","))}}"
             fields[count - 1] = "\"\\u006e\(first)\":3"
