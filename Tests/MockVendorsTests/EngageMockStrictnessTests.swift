@@ -19,7 +19,7 @@ struct EngageMockStrictnessTests {
         _ = await post("/oauth/token", login, type: "application/x-www-form-urlencoded")
     }
 
-    /// The code of the fault that an operation is answered with; 0 for none.
+    /// The fault code in the answer to an operation; 0 for none.
     private func fault(_ operation: String) async -> Int {
         let xml = "<Envelope><Body>\(operation)</Body></Envelope>"
         let encoded = xml.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""

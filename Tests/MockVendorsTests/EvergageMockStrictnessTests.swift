@@ -21,7 +21,7 @@ struct EvergageMockStrictnessTests {
         "a campaign for the channel Server answers the authenticated route alone, and one for another channel its own",
         arguments: [
             ("MobileApp", false, ["any", "mobile"], ["mobile"]), ("Web", false, ["any"], []),
-            // An event of an application that calls itself a server is none.
+            // An application that calls itself a server doesn't count as one.
             ("Server", false, ["any"], []), ("server", false, ["any"], []),
             ("Server", true, ["any", "server"], ["any", "server"]),
         ]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MockVendors
 
-/// Requests as a client would write them.
+/// Requests as a client writes them.
 enum EvergageRequest {
     static func json(_ text: String, dataset: String = "engage", headers: [(String, String)] = []) -> MockRequest {
         MockRequest(
@@ -133,7 +133,7 @@ struct EvergageMockTests {
     )
     func get(spelling: @Sendable (String) -> String) async throws {
         let vendor = try await Self.vendor()
-        // The question marks and tildes bring pluses and slashes into the base64.
+        // The question marks and tildes produce pluses and slashes in Base64.
         let event = #"{"action":"Home??>~~ÿ","user":{"anonId":"a1"}}"#
         let base64 = spelling(Data(event.utf8).base64EncodedString())
         let query = base64.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""

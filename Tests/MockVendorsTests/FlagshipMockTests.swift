@@ -76,7 +76,7 @@ struct FlagshipMockTests {
 
     @Test("a key that only other variations have comes as null when all keys are asked for, else not at all")
     func exposesAllKeys() async throws {
-        // murmur3("vg-1" + "carol") falls into one half, and somebody of these into the other.
+        // murmur3("vg-1" + "carol") falls into one half, and that of one of these into the other.
         let mock = try await Self.mock()
         var seen: Set<String> = []
         for id in ["a", "b", "c", "d", "e", "f"] {
@@ -245,7 +245,7 @@ struct FlagshipMockTests {
         try await mock.load(Data(#"{"campaigns":[]}"#.utf8))
         let next = await get(date(first))
         #expect(next.status == 200 && date(next) != date(first))
-        // A client that kept the file of one mock may meet another, which has seen as many changes.
+        // A client with a file from one mock may meet another one with the same number of changes.
         let other = try await Self.mock()
         try await other.load(Data(#"{"campaigns":[],"panic":false}"#.utf8))
         #expect(await other.lastModified != mock.lastModified)

@@ -2,12 +2,12 @@ import Foundation
 import MockVendors
 import Testing
 
-/// What the vendor's own programs send, and what else its server knows.
+/// Requests of the vendor's own programs, and further features of its server.
 @Suite("Flagship's server side: the wire")
 struct FlagshipMockWireTests {
     static let environment = "bkk9glocmjcg0vtmdlng"
 
-    /// A file with a campaign for everybody and a test for Lyon, as in the recorded run.
+    /// A file with a campaign for all users and a test for Lyon, as in the recorded run.
     static let file = """
         {"accountSettings":{"enabledXPC":true,"enabled1V1T":false,"troubleshooting":null},
          "campaigns":[
@@ -119,7 +119,7 @@ struct FlagshipMockWireTests {
         }
     }
 
-    // MARK: What else the server knows
+    // MARK: Further features of the server
 
     @Test("the short and the full mode merge the flags of all campaigns, the later over the earlier")
     func modes() async throws {

@@ -47,7 +47,7 @@ struct KitFaultTests {
         server.addFault(ScriptedFault(.stall))
         async let answer = RawClient(port: server.port, patience: 30).get("/a")
         try await server.waitForRequests(count: 1)
-        // Nothing more would ever come, so the server goes away, and with it the connection.
+        // The answer never completes, so the server is stopped, which closes the connection.
         await server.stop()
         #expect(await answer.bytes.isEmpty)
         #expect(await vendor.count == 1)

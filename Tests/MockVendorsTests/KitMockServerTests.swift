@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The mock server")
 struct KitMockServerTests {
-    /// Runs a body against a server that is stopped afterwards.
+    /// Runs a closure with a server, then stops it.
     private func serving(_ body: (MockServer, RawClient) async throws -> Void) async throws {
         let server = MockServer(EchoVendor())
         try await server.start()
@@ -60,7 +60,7 @@ struct KitMockServerTests {
             ("127.0.0.1", 200), ("127.9.9.9:80", 200), ("localhost", 200), ("LOCALHOST:8080", 200), ("[::1]:80", 200),
             ("evil.example", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403),
             ("127.0.0.256", 403),
-            // Two hosts are no request at all.
+            // Two hosts make an invalid request.
             ("evil.example\r\nHost: localhost", 400),
         ]
     )
@@ -68,7 +68,7 @@ struct KitMockServerTests {
         try await serving { server, client in
             #expect(await client.send("GET /_mock/requests HTTP/1.1\r\nHost: \(host)\r\n\r\n").status == status)
             if !host.contains("\r") {
-                // The vendor itself answers to any name.
+                // The vendor's own paths accept any host.
                 #expect(await client.send("GET /flags HTTP/1.1\r\nHost: \(host)\r\n\r\n").status == 200)
             }
         }

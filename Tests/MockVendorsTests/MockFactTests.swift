@@ -31,7 +31,7 @@ struct MockFactTests {
     func engageSettings() throws {
         let settings = try JSONEncoder().encode(EngageSettings())
         var names = Set((try JSONSerialization.jsonObject(with: settings) as? [String: Any] ?? [:]).keys)
-        // Not written while it is nil.
+        // Not encoded while it is `nil`.
         names.insert("tokensPerHour")
         #expect(Set(EngageMock.facts.compactMap(\.setting)).subtracting(names) == [])
     }

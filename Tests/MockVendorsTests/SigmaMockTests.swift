@@ -141,7 +141,7 @@ struct SigmaMockTests {
         )
     }
 
-    /// What the vendor's SDK sends beside the token.
+    /// The fields that the vendor's SDK sends besides the token.
     private static let fields: [MockRequest.Header] = [
         .init("user-id", "u"), .init("sdk-name", "ios"), .init("sdk-version", "1.8.1"),
         .init("Content-Type", "application/json"),
