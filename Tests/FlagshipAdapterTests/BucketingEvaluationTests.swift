@@ -5,10 +5,10 @@ import Testing
 
 @testable import FlagshipAdapter
 
-/// A file with one campaign, written for the case at hand.
+/// A file with one campaign, made for one case.
 struct BucketingSample {
     var rules: FlagshipRules = .ios
-    /// The targeting of each group, as JSON.
+    /// Each group with its targeting as JSON.
     var groups: [(id: String, targeting: String, variations: [(id: String, allocation: String)])]
 
     static let everybody =
@@ -39,7 +39,7 @@ struct BucketingSample {
         BucketingRuleset(try BucketingFile(try JSON.parse(json)), rules: rules, automatic: [:])
     }
 
-    /// The variation that a visitor gets, decided as a whole and flag by flag, which must agree.
+    /// The visitor's variation, decided as a whole and flag by flag, with a check that both agree.
     func variation(
         _ id: String,
         _ attributes: Attributes = [:],
@@ -96,7 +96,7 @@ struct BucketingAllocationTests {
     )
     func hash(text: String, expected: UInt32) {
         #expect(FlagshipMurmur3.hash(text) == expected)
-        // Fed in two pieces, wherever they are cut, it is the same.
+        // Fed in two pieces, cut anywhere, the hash is the same.
         for cut in text.indices {
             var hash = FlagshipMurmur3()
             hash.feed(String(text[..<cut]))
@@ -203,7 +203,7 @@ struct BucketingAllocationTests {
         #expect(try sample.ruleset().decisions(for: context).assignments == [])
     }
 
-    /// A control that sets no flags, beside a variation that does.
+    /// A control that sets no flags, and a variation that does.
     static let control = """
         {"campaigns":[{"id":"c","type":"ab","bucketRanges":[{"r":[0,100]}],"variationGroups":[{"id":"g",
          "targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"fs_all_users","value":""}]}]},
@@ -227,7 +227,7 @@ struct BucketingAllocationTests {
             date: Date(timeIntervalSince1970: 0)
         )
         let free = EvaluationContext(user: User(id: "u-1"), date: Date(timeIntervalSince1970: 0))
-        // The SDK remembers assignments by their flags, the server all of them.
+        // The iOS rules remember assignments by their flags, the server's rules all of them.
         let kept = rules == .ios ? ruleset.decisions(for: free).assignments.map(\.variation.id) : ["control"]
         #expect(ruleset.decisions(for: earlier).assignments.map(\.variation.id) == kept)
     }

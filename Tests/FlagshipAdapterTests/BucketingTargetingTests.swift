@@ -91,7 +91,7 @@ struct BucketingTargetingTests {
         let targeting = Sample.targeting([[Sample.rule(comparison, "key", #""a""#)]])
         for rules in FlagshipRules.allCases {
             #expect(try !Sample.matches(targeting, [:], rules: rules))
-            // A value of a type that the vendor has no word for is as good as none.
+            // A value of a type that the vendor doesn't support counts as missing.
             #expect(try !Sample.matches(targeting, ["key": ["nested": 1]], rules: rules))
         }
     }

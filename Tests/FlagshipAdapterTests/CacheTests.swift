@@ -8,7 +8,7 @@ import Testing
 
 @testable import FlagshipAdapter
 
-/// A cache of an application's own, which can be slow.
+/// An application's own cache, which can be slow.
 final class OwnCache: FlagshipVisitorCache, FlagshipHitCache {
     struct State {
         var visitors: [String: Data] = [:]
@@ -25,7 +25,7 @@ final class OwnCache: FlagshipVisitorCache, FlagshipHitCache {
     var calls: [String] { state.withLock { $0.calls } }
     var hits: [String: FlagshipHitRecord] { state.withLock { $0.hits } }
     var visitors: [String: Data] { state.withLock { $0.visitors } }
-    /// The names of the cached screens, the oldest first; of those of one moment, in their own order.
+    /// The names of the cached screens, oldest first; sorted by name within one moment.
     var screens: [FlagValue] {
         hits.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }.compactMap { $0.value.content["dl"] }
     }
@@ -232,14 +232,14 @@ struct CacheTests {
         }
         let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
         try await flagship.client?.flush()
-        // The vendor takes one batch, and then none.
+        // The vendor accepts one batch, then none.
         bench.transport.fail("hits", .error(.transport), times: 50)
         let names: [FlagValue] = ["one", "two", "three", "four", "five"]
         var cached: [[FlagValue]] = []
         for name in names {
             bench.time.advance(by: .milliseconds(1))
             await visitor.sendHit(.screen(name.stringValue ?? ""))
-            // By batches, what the first hit leaves in the cache shows that it wasn't written by itself.
+            // With batching, the cache's content after the first hit shows that it isn't written one by one.
             if strategy == .continuousCaching || cached.isEmpty { cached.append(cache.screens) }
         }
         #expect(cached == (strategy == .continuousCaching ? names.indices.map { Array(names[...$0]) } : [[]]))
@@ -393,7 +393,7 @@ struct CacheTests {
         let flagship = await bench.flagship(store: store)
         _ = await flagship.newVisitor("amber-17", hasConsented: true).build()
         try await flagship.client?.flush()
-        // The last one is the new visitor's own consent.
+        // The last hit is the new visitor's consent.
         let hits = await bench.hits.dropLast()
         func hit(_ type: String) -> [String: FlagValue]? { hits.first { $0["t"] == .string(type) } }
         #expect(hits.count == 6)

@@ -38,7 +38,7 @@ struct ConcurrencyTests {
         }
     }
 
-    /// Lets others go first, before and after each operation.
+    /// Yields before and after each operation.
     struct Polite: StateStoreDecorator {
         let baseState: any StateStore
 

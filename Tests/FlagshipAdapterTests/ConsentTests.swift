@@ -11,7 +11,7 @@ import Waiting
 
 @Suite("Flagship: consent")
 struct ConsentTests {
-    /// What the vendor has got: consents by their label, screens by their name.
+    /// What the vendor received: consents by label, screens by name.
     static func told(_ bench: Bench) async -> [FlagValue] {
         await bench.hits.compactMap { $0["el"] ?? $0["dl"] }
     }
@@ -72,7 +72,7 @@ struct ConsentTests {
         #expect(await visitor.sendHit(.screen("again")))
     }
 
-    /// Refuses consent signals as long as it is told to.
+    /// Rejects consent signals while told to.
     final class Refusing: OutboxStoreDecorator {
         let base: any OutboxStore
         let isRefusing = Atomic(true)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import FlagshipAdapter
 
-/// What the original does wrong and this doesn't, where no numbered case shows it.
+/// Defects of the original SDK that the adapter doesn't share, where no numbered case covers them.
 @Suite("Flagship: defects of the original")
 struct DefectTests {
     @Test("a second visitor doesn't send again what the first has taken over from the cache")
@@ -153,7 +153,7 @@ struct DefectTests {
     }
 }
 
-/// Notes which keys are removed by their beginning.
+/// Records the prefixes of removed keys.
 private final class KeyRecorder: StateStoreDecorator {
     let baseState: any StateStore = InMemoryStateStore()
     private let state = Mutex<[String]>([])

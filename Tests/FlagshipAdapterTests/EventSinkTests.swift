@@ -24,7 +24,7 @@ struct EventSinkTests {
         #expect(session.string("nobody", default: "none") == "none")
         try await client.flush()
         #expect(await bench.mock.receivedActivations.isEmpty)
-        // The next one has an exposure, so the silence was the flag's.
+        // The next flag causes an exposure, so the silence was specific to this one.
         #expect(session.string("cta", default: "none") == "new")
         try await client.flush()
         #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
@@ -40,7 +40,7 @@ struct EventSinkTests {
         #expect(details.metadata["campaignId"] == "camp-test")
         try await client.flush()
         #expect(await bench.mock.receivedActivations.isEmpty)
-        // The right type of the same flag has an exposure: the wrong one has not taken its place.
+        // Read with its correct type, the same flag causes an exposure: the mismatch didn't count as one.
         #expect(session.details("cta", default: "none").value == "new")
         try await client.flush()
         #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
@@ -179,7 +179,7 @@ struct EventSinkTests {
         let session = client.session(for: Self.ada)
         func sizes() -> [Int] { bench.transport.exchanges("hits").map { $0.json["h"]?.arrayValue?.count ?? 0 } }
         for index in 0..<10 { try await session.track(.screenView("s-\(index)")) }
-        // Nobody flushes, and no time goes by.
+        // Without a flush, and with time stopped.
         #expect(await bench.eventually { sizes() == [10] })
         #expect(await bench.hits.count == 10)
         for index in 10..<35 { try await session.track(.screenView("s-\(index)")) }

@@ -151,7 +151,7 @@ struct FlagTests {
         try await client.flush()
         bench.transport.fail("activate", .status(500))
         _ = visitor.flag("cta").value(default: "none")
-        // This one waits until everything was tried once.
+        // This flush waits until each event was tried once.
         #expect(try await client.flush(retrying: false).isDone == false)
         #expect(bench.transport.exchanges("activate").count == 1)
         #expect(heard.values.isEmpty)
@@ -176,7 +176,7 @@ struct FlagTests {
                 ],
             ]
         )
-        // The two forms say the same.
+        // Both forms have the same content.
         #expect(try JSON.parse(try #require(cta.1.toJson())) == .object(cta.1.toDictionary()))
         #expect(try JSON.parse(try #require(cta.0.toJson())) == .object(cta.0.toDictionary()))
         #expect(cta.0.toDictionary()["anonymousId"] == nil)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Flagship: exposures through the neutral client")
 struct NeutralExposureTests {
-    /// What an application is told.
+    /// An exposure as reported to an application.
     private struct Told: Sendable, Hashable {
         var visitor: String
         var flag: String

@@ -13,7 +13,7 @@ import Testing
 struct OrderTests {
     private static let date = ManualTime().now
 
-    /// Events of users: `A.e` is an exposure of A's, `A.h` a hit, `A.x` what Flagship has no hit for.
+    /// Creates events: `A.e` is an exposure of user A, `A.h` a hit, `A.x` an event for which Flagship has no hit.
     private static func batch(_ text: String) -> [Envelope] {
         text.split(separator: " ").enumerated().map { place, token in
             let user = String(token.prefix(1))
@@ -33,7 +33,7 @@ struct OrderTests {
         )
     }
 
-    /// Requests as text: the operation, and whose events of which place.
+    /// Formats requests: the operation, and user and position of each event.
     private static func text(_ exchanges: [VendorTransport.Exchange]) -> [String] {
         exchanges.map { exchange in
             let entries = (exchange.json["batch"] ?? exchange.json["h"])?.arrayValue ?? []
@@ -189,7 +189,7 @@ struct OrderTests {
             switch Int.random(in: 0..<4, using: &dice) {
             case 0: bench.transport.fail(operation, .status(503))
             case 1: bench.transport.fail(operation, .error(.timeout))
-            // A third refusal could be an event's last.
+            // A third rejection could be an event's last.
             case 2 where refusals < 2:
                 refusals += 1
                 bench.transport.fail(operation, .status(400))
@@ -209,7 +209,7 @@ struct OrderTests {
         #expect(try await client.ledger() == Ledger(accepted: 40, delivered: 40))
     }
 
-    /// The same numbers for the same seed.
+    /// Generates the same numbers for the same seed.
     private struct Dice: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {

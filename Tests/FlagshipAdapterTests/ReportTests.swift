@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Flagship: what its developers may hear")
 struct ReportTests {
-    /// The usual file in an account whose trouble the vendor looks into, from an hour ago for a day.
+    /// The usual file for an account with troubleshooting enabled from an hour ago, for a day.
     static func file(traffic: Int = 100, now: Date = ManualTime().now) -> String {
         func text(_ offset: Double) -> String { now.addingTimeInterval(offset).formatted(.iso8601) }
         let block =
@@ -25,7 +25,7 @@ struct ReportTests {
         await received(bench).compactMap { $0["cv"]?.objectValue?["label"]?.stringValue }
     }
 
-    /// The visitors whose usage is reported on the day of the tests, and one whose isn't.
+    /// A visitor whose usage is sampled on the day of the tests, and one who isn't.
     static func sample() throws -> (wanted: String, other: String) {
         let ids = (0..<10_000).map { "visitor-\($0)" }
         func isWanted(_ id: String) -> Bool {
@@ -34,7 +34,7 @@ struct ReportTests {
         return (try #require(ids.first(where: isWanted)), try #require(ids.first { !isWanted($0) }))
     }
 
-    /// Everything that a report can be about.
+    /// Causes every kind of report.
     static func live(_ bench: Bench, _ flagship: Flagship, consent: Bool = true, _ id: String = "ada") async throws {
         let visitor = await flagship.newVisitor(id, hasConsented: consent).context(["city": "lyon"]).build()
         await visitor.fetchFlags()
@@ -92,7 +92,7 @@ struct ReportTests {
                 "sdk.lastInitializationTimestamp": now,
             ]
         )
-        // Others are not in the sample, and who has refused is not in any.
+        // Other visitors aren't sampled, and one without consent is never reported.
         await flagship.newVisitor(sample.other, hasConsented: true).build().fetchFlags()
         await flagship.newVisitor(sample.wanted, hasConsented: false).build().fetchFlags()
         await visitor.fetchFlags()
@@ -183,7 +183,7 @@ struct ReportTests {
             timezone: "",
             traffic: 30
         )
-        // Fourteen hours ahead it is the next day already.
+        // Fourteen hours ahead, it is already the next day.
         let islands = try #require(TimeZone(secondsFromGMT: 14 * 3_600))
         let london = try #require(TimeZone(secondsFromGMT: 0))
         for index in 0..<2_000 {
@@ -260,7 +260,7 @@ struct ReportTests {
             $0["cv"]?.objectValue?["error.message"]?.stringValue?.split(separator: ":").first
         }
         #expect(Set(messages) == ["TRANSPORT", "PARSE_ERROR"])
-        // Once the visitor has withdrawn, nobody is left whom a file could be told of.
+        // After the withdrawal, no consenting visitor is left to report about.
         await visitor.setConsent(false)
         let before = bench.transport.exchanges("bucketing").count
         await bench.time.waitForSleepers(1)

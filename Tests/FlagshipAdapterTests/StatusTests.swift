@@ -8,7 +8,7 @@ import Testing
 
 @testable import FlagshipAdapter
 
-/// Keeps what a listener hears.
+/// Records what a listener receives.
 final class Heard<Value: Sendable>: Sendable {
     private let state = Mutex<[Value]>([])
     var values: [Value] { state.withLock { $0 } }
@@ -34,10 +34,10 @@ extension Bench {
         )
     }
 
-    /// Waits, without a clock, until something holds and no request is under way: the vendor has what is sent before the
-    /// exchange is noted.
+    /// Waits until a condition is true and no request is in flight: the vendor receives a request before the exchange
+    /// is recorded.
     func eventually(_ holds: () async throws -> Bool) async rethrows -> Bool {
-        // A busy machine needs longer than any number of turns says.
+        // Bounded by time, because a busy machine may need any number of turns.
         let end = ContinuousClock.now.advanced(by: .seconds(20))
         while ContinuousClock.now < end {
             if try await holds(), transport.isQuiet { return true }
@@ -101,7 +101,7 @@ struct StatusTests {
         bench.transport.fail("bucketing", .error(.transport), times: 100)
         let second = await bench.flagship(.bucketing)
         #expect(second.status == .initialized)
-        // The date is kept with the file: the next run asks whether that one has changed.
+        // The date is stored with the file: the next run sends it as If-Modified-Since.
         #expect(await bench.eventually { bench.transport.exchanges("bucketing").count == 2 })
         let dates = bench.transport.exchanges("bucketing").map { $0.request.header("if-modified-since") }
         #expect(dates == [nil, await bench.mock.lastModified])
