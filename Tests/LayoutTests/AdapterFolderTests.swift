@@ -1,11 +1,11 @@
 import Testing
 
-/// Adapters that are read alike: the same files after the vendor's name, the same table in the README.
+/// Adapters have the same files, named after the vendor, and the same table in the README.
 @Suite("Adapter folders")
 struct AdapterFolderTests {
-    /// At the bottom: settings, addresses, shapes and failures.
+    /// Files with settings, addresses, wire formats and errors; they belong into `Wire`.
     static let wireNames = ["Configuration", "Requests", "Wire", "Errors"]
-    /// Where it fits, above what it knows.
+    /// Files whose folder is free.
     static let otherNames = ["Translation", "Configuration+Reading"]
 
     @Test("an adapter has the core files, named after its vendor, in the same places", arguments: Tree.vendors)

@@ -1,6 +1,6 @@
 import Testing
 
-/// Who may import whom: the table of the architecture page, read from the sources.
+/// Which modules each target may import: the table of the architecture page, checked in the sources.
 @Suite("Import arrows")
 struct ImportArrowTests {
     /// A target's folder and the modules that it may import.
@@ -18,11 +18,11 @@ struct ImportArrowTests {
 
     static let arrows: [Arrow] =
         [
-            // Apple's monitor of the network, which takes a queue.
+            // Apple's network path monitor needs a dispatch queue.
             Arrow(folder: "Sources/Experimentation", allowed: foundation.union(["Network", "Dispatch"])),
             Arrow(
                 folder: "Sources/AdapterKit",
-                // FoundationXML is where XMLParser lives on Linux.
+                // On Linux, XMLParser is in FoundationXML.
                 allowed: platform.union(["Experimentation", "HTTPTypes", "CCurl", "FoundationXML", "Security"])
             ),
             Arrow(

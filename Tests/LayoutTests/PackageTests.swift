@@ -2,10 +2,10 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// What an application resolves when it takes one of the library products.
+/// The packages that an application resolves for each library product.
 @Suite("Package")
 struct PackageTests {
-    /// The packages of others, by product, as the manifest leads to them.
+    /// The expected external packages by product.
     static let expected: [String: Set<String>] = adapters.merging(others) { $1 }
 
     private static let adapters: [String: Set<String>] = Dictionary(
@@ -58,7 +58,7 @@ struct PackageTests {
     }
 }
 
-/// The manifest, as the package manager reads it.
+/// The manifest as dumped by the package manager.
 private struct Manifest: Decodable {
     struct Product: Decodable {
         let name: String

@@ -1,9 +1,9 @@
 import Testing
 
-/// A file that imports the library beside a framework of the platform must not have to say which of two types it means.
+/// In a file that imports the library and a platform framework, no type name may be ambiguous.
 @Suite("Public names")
 struct PublicNameTests {
-    /// Types that applications have in scope beside ours, by module; those that a name of ours could be.
+    /// Names of platform types that could clash with ours, by module.
     static let taken: [String: Set<String>] = [
         "Swift": [
             "Any", "Array", "Bool", "Character", "Collection", "Dictionary", "Double", "Duration", "Error", "Float",

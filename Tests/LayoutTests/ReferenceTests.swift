@@ -1,6 +1,6 @@
 import Testing
 
-/// The pages of the reference group every public type of the core: an application's, an adapter author's, a store author's.
+/// The reference pages list every public type, for application, adapter and store authors.
 @Suite("Reference")
 struct ReferenceTests {
     @Test("every public type of the core stands on one page of the reference, and none that isn't there")
@@ -10,7 +10,7 @@ struct ReferenceTests {
         #expect(Set(listed).symmetricDifference(publicTypes).sorted() == [])
     }
 
-    /// The libraries beside the core, by the folder of their sources.
+    /// The libraries besides the core, by the folder of their sources.
     static let libraries: [String: String] = Dictionary(
         uniqueKeysWithValues: [
             "AdapterKit", "ExperimentationSQLite", "ExperimentationComposition", "ExperimentationTesting",
@@ -34,7 +34,7 @@ struct ReferenceTests {
 
     @Test("every library product has a page of the reference")
     func everyProductHasItsPage() throws {
-        // What is only an extension of another module's type has no symbol of its own to hang a page on.
+        // Extensions of another module's type have no symbol of their own for a page.
         let products = Set(PackageTests.expected.keys).subtracting(Tree.durableVendors.map { "\($0)SQLite" })
         #expect(products.symmetricDifference(Set(Self.libraries.keys).union(["Experimentation"])).sorted() == [])
     }
@@ -43,7 +43,7 @@ struct ReferenceTests {
         (Tree.text(of: "docs/reference.docc/\(page).md") ?? "").split(separator: "\n")
             .filter { $0.hasPrefix("- ``") }
             .map { String($0.dropFirst(4).dropLast(2)) }
-            // An article belongs to no module, so its links name the module too.
+            // An article belongs to no module, so its links include the module.
             .map { $0.hasPrefix("Experimentation/") ? String($0.dropFirst(16)) : $0 }
     }
 

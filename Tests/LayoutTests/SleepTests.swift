@@ -1,27 +1,27 @@
 import Foundation
 import Testing
 
-/// Tests wait for what happens, not for a while, and never without an end.
+/// Tests wait for events, never for a time or without an end.
 @Suite("Sleeps")
 struct SleepTests {
-    /// Where a wait by the machine's clock has its place, and why.
+    /// Files that may wait by the machine's clock, and why.
     static let except: [String: String] = [
         "Tests/LayoutTests/SleepTests.swift": "sleeps are what it looks for",
         "Tests/Waiting/Eventually.swift": "everybody else waits with this",
         "Tests/AdapterKitTests/Hostile/DeadlineTests.swift": "a server that drips, on a thread of its own",
     ]
 
-    /// Sleeps by the machine's clock, whatever they are called.
+    /// Whether a line sleeps by the machine's clock, whatever the clock is called.
     private func sleeps(_ line: Substring) -> Bool {
         line.contains(/\b(Task|Thread)\.sleep\b|\bnanosleep\(|(^\s*|[={(]\s*|try |await )u?sleep\(/)
     }
 
-    /// Blocks one of the few threads that all tasks share.
+    /// Whether a line blocks a thread of the cooperative pool.
     private func blocks(_ line: Substring) -> Bool {
         line.contains(/\bDispatchSemaphore\b|\bDispatchGroup\b|\bwaitUntilExit\(|\bNSCondition\b/)
     }
 
-    /// Goes round until something is so, for ever if need be.
+    /// Whether a line loops without a limit until a condition is true.
     private func isEndless(_ line: Substring) -> Bool {
         line.contains(/^\s*while [^{]*\{ *(((try )?await )?(Task\.yield\(\))?) *\}\s*$/)
     }
@@ -41,7 +41,7 @@ struct SleepTests {
 
     @Test("no test blocks a thread that tasks share")
     func noTestBlocks() {
-        // They wait on a thread of their own, in a function that can't suspend.
+        // These block a thread of their own, in a function that can't suspend.
         let but = [
             "Tests/ExperimentationTests/Delivery/ConsentRaceTests.swift",
             "Tests/ExperimentationTelemetryTests/Gate.swift",
@@ -51,7 +51,7 @@ struct SleepTests {
 
     @Test("no test goes round without an end")
     func noEndlessLoops() {
-        // A system call that was interrupted is made again, and a socket is read to its end.
+        // Interrupted system calls are repeated, and a socket is read to its end.
         let but = [
             "Tests/ChildProcesses/ChildProcess.swift", "Tests/ChildProcesses/ChildPart.swift",
             "Tests/AdapterKitTests/Hostile/RawServer.swift",
