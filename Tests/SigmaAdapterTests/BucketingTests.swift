@@ -22,12 +22,12 @@ struct BucketingTests {
     func vectors(id: String, draw: SigmaBucketing.Draw, salt: String, expected: Double) throws {
         let position = SigmaBucketing.inferred.position(in: draw, splitID: id, salt: salt)
         #expect(abs(position - expected) < 1e-9)
-        // Decisions go by these numbers as well: a bound just above lets the user in, one just below doesn't.
+        // Decisions use the same numbers: a bound just above lets the user in, one just below doesn't.
         #expect(try Self.isInside(id, draw, salt, upTo: expected + 1e-9))
         #expect(try !Self.isInside(id, draw, salt, upTo: expected - 1e-9))
     }
 
-    /// Whether a user is in an experiment that one draw decides, everything below a bound being in.
+    /// Whether a user is in an experiment decided by one draw, with everything below a bound inside.
     private static func isInside(
         _ id: String,
         _ draw: SigmaBucketing.Draw,

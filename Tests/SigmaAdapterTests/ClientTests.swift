@@ -159,7 +159,7 @@ struct ClientTests {
         let stage = try Stage()
         let suite = "sigma-import-\(UUID().uuidString)"
         let defaults = try #require(UserDefaults(suiteName: suite))
-        // Registered values live in memory only.
+        // Registered defaults live in memory only.
         defaults.register(defaults: [
             "sigmaPrivateId.value": "old-id",
             "user.value": Data(#"{"properties":{"userId":"force-a"},"sigmaExpiration":{"userId":"soon"}}"#.utf8),
@@ -178,7 +178,8 @@ struct ClientTests {
         stage.time.advance(by: .seconds(25 * 3600))
         #expect(try await again.text("button") == "red")
 
-        // Registered values are the whole process's on some platforms, so what can't be read is tried here too.
+        // On some platforms, registered defaults belong to the whole process, so unreadable values are tested here,
+        // too.
         defaults.register(defaults: [
             "sigmaPrivateId.value": "", "user.value": Data("{".utf8), "sigmaForcedExperiments.value": Data("[".utf8),
         ])

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SigmaAdapter
 
-/// The defaults of the vendor's reference, each where an application would notice it.
+/// The defaults of the vendor's reference, each tested by its effect on an application.
 @Suite("Defaults")
 struct DefaultsTests {
     @Test("every default of the vendor's reference is the default here")

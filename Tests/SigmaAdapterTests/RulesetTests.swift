@@ -215,7 +215,7 @@ struct RulesetTests {
         #expect(ruleset.values(for: Reference.context("u", ["p": "x"])) == ["probe": true])
     }
 
-    /// A flag that is true where a property has a text.
+    /// Rules with a flag that is true if a property has a given value.
     private static func probe(_ property: String, _ text: String, place: [String: String] = [:]) throws -> SigmaRuleset
     {
         try Reference.ruleset(
