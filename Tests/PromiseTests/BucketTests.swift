@@ -8,7 +8,7 @@ import Waiting
 
 @Suite("Buckets are the vendor's, even and independent")
 struct BucketTests {
-    /// A text, its Murmur sum and its MD5, as a program of another language computed them.
+    /// A text with its Murmur hash and its MD5, computed by a program in another language.
     struct Vector: Decodable {
         let text: String
         let murmur: UInt32
@@ -41,7 +41,7 @@ struct BucketTests {
         }
     }
 
-    /// Which of a hundred buckets a user falls into.
+    /// Computes a user's bucket out of a hundred.
     enum Formula: String, CaseIterable, Sendable {
         case flagship, sigma
 
@@ -53,7 +53,7 @@ struct BucketTests {
         }
     }
 
-    /// The chance that a chi-square sum is at least as large (Wilson and Hilferty's approximation).
+    /// The probability of a chi-square sum at least as large (Wilson–Hilferty approximation).
     private func chance(_ sum: Double, _ degrees: Double) -> Double {
         let spread = 2 / (9 * degrees)
         let z = (pow(sum / degrees, 1.0 / 3) - (1 - spread)) / spread.squareRoot()

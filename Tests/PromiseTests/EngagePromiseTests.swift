@@ -8,8 +8,8 @@ import Synchronization
 import Testing
 import Waiting
 
-/// An authority that hands out tokens as OAuth's best practice has it: each refresh token is good once, and using one again
-/// ends them all.
+/// A token authority that follows OAuth's best practice: each refresh token is valid once, and reusing one revokes them
+/// all.
 private final class TokenAuthority: Sendable {
     struct State {
         var refresh = "token-0"
@@ -46,7 +46,7 @@ private final class TokenAuthority: Sendable {
     }
 }
 
-/// A store that says what it holds.
+/// A store that reveals what it holds.
 private final class WatchedState: StateStoreDecorator {
     let baseState: any StateStore = InMemoryStateStore()
     let written = Mutex<[[UInt8]]>([])
@@ -76,7 +76,7 @@ struct EngagePromiseTests {
         return EngageProvider(configuration: configuration, transport: transport)
     }
 
-    /// What a provider plays that is started by itself.
+    /// The roles of a provider that is started without a client.
     private func roles(_ transport: SwitchedTransport, concurrency: Int = 8) async throws -> ProviderRoles {
         let context = ProviderContext(environment: .still(), state: kept)
         return try await provider(transport, concurrency: concurrency).start(in: context)
@@ -106,7 +106,7 @@ struct EngagePromiseTests {
         let unkept = Mutex(0)
         let transport = SwitchedTransport { exchange in
             if exchange.path.contains("oauth") {
-                // Long enough for everybody to arrive.
+                // Enough for all of them to arrive.
                 for _ in 0..<50 { await Task.yield() }
                 return authority.answer(exchange)
             }
@@ -118,7 +118,7 @@ struct EngagePromiseTests {
         let roles = try await roles(transport)
         await deliver(500, roles)
         #expect(authority.state.withLock { $0.requests } == 1)
-        // Now every token is refused.
+        // Invalidates all tokens.
         authority.state.withLock { $0.access += 1 }
         authority.state.withLock { $0.refresh = "token-1" }
         await deliver(500, roles)
@@ -155,7 +155,7 @@ struct EngagePromiseTests {
             return .json("{}")
         }
         let engage = try #require(try await roles(transport, concurrency: limit).extras as? Engage)
-        // Calls that were made before there is a token go one by one, in their order; so one goes first.
+        // Calls made before there is a token go one by one, so a first call fetches the token.
         _ = try? await engage.xmlapi.send(.selectRecipient(id: "first", list: "1"))
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<500 {
@@ -189,7 +189,7 @@ struct EngagePromiseTests {
             }
         }
         print("P67: slowest \(slowest)")
-        // Beside other tests a thread may lose its core for a while; a pattern that explodes takes hours.
+        // Next to other tests, a thread may lose its core for a while; catastrophic backtracking would take hours.
         if isSoak { #expect(slowest <= .milliseconds(10)) }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The last good answer outlives bad ones", .timeLimit(.minutes(10)))
 struct LastGoodAnswerTests {
-    /// Answers that hold no decisions, whoever the vendor is.
+    /// Answers without decisions, for any vendor.
     static let bad: [(name: String, answer: ScriptedTransport.Answer)] = {
         func json(_ text: String) -> ScriptedTransport.Answer { .json(text) }
         let statuses = [301, 302, 304, 400, 401, 403, 404, 408, 429, 500, 502, 503, 504]
@@ -41,7 +41,7 @@ struct LastGoodAnswerTests {
         #expect(Self.bad.count >= 25)
         for (name, answer) in Self.bad {
             transport.answer(answer)
-            // Long enough for a vendor that refused the key, or asked for patience, to be asked again.
+            // Long enough for any wait after refused credentials or a 429 to end.
             time.advance(by: .seconds(20_000))
             await #expect(throws: ExperimentationError.self, "\(name)") { try await session.refresh(force: true) }
             for flag in ["f0", "f1", "f2"] {
@@ -101,7 +101,7 @@ struct LastGoodAnswerTests {
         let session = second.session(for: User(id: "ada", consent: .granted))
         try? await session.refresh(force: true)
         #expect(session.details("f1", default: "none").value == "none")
-        // It is fetched again, as if nothing had been kept.
+        // It is fetched again, as if nothing had been stored.
         transport.answer(.json(vendor.answer(flags: 3, version: 2)))
         try await session.refresh(force: true)
         #expect(session.string("f1", default: "none") == "v2")

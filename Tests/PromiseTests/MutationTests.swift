@@ -12,7 +12,7 @@ struct MutationTests {
         ["": .null], ["type": "x"], .string(String(repeating: "a", count: 5_000)), [1, "a", .null, true],
     ]
 
-    /// Changes one place somewhere inside a value.
+    /// Changes one random place in a value.
     private static func mutated(_ value: FlagValue, _ dice: inout Dice, level: Int = 0) -> FlagValue {
         let isHere = level > 0 && dice.below(4) == 0
         switch value {

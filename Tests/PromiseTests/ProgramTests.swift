@@ -8,7 +8,7 @@ import VendorCatalog
 
 @Suite("The programs of the pages", .timeLimit(.minutes(5)))
 struct ProgramTests {
-    /// The Swift blocks of a page.
+    /// The Swift code blocks of a page.
     private static func blocks(of page: String) throws -> [String] {
         try String(contentsOf: packageRoot.appending(path: page), encoding: .utf8)
             .components(separatedBy: "```swift\n").dropFirst().compactMap { $0.components(separatedBy: "\n```").first }
@@ -29,7 +29,7 @@ struct ProgramTests {
 
     @Test("every call of the README's table is compiled here, to the letter")
     func calls() throws {
-        /// Layout aside: the formatter breaks lines that the table can't.
+        /// Ignores layout: the formatter breaks lines that a table can't.
         func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
         let page = try String(contentsOf: packageRoot.appending(path: "README.md"), encoding: .utf8)
         let table = page.split(separator: "\n").filter { $0.hasPrefix("|") && $0.contains("`try await visit(") }
@@ -69,7 +69,7 @@ struct ProgramTests {
         #expect(answers == Array(repeating: "red", count: 20))
         await shop.client.shutdown()
         let received = try await stage.received().count
-        // Sigma and OFREP take no events, and Engage has no word for a purchase.
+        // Sigma and OFREP accept no events, and Engage has no purchases.
         #expect(["sigma", "engage", "ofrep"].contains(name) ? received == 0 : received >= 20)
         await stage.close()
     }
