@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A bucketing file, served by `xp mock` and evaluated by `xp evaluate`.
-@Suite("xp mock and evaluate, with a file of all campaigns", .serialized)
+@Suite("xp mock and evaluate with a bucketing file", .serialized)
 struct BucketingTests {
     /// The users' variations in two halves, computed by another program.
     struct Places: Decodable {
@@ -25,7 +25,7 @@ struct BucketingTests {
         return try result.lines.map { try JSONValue($0) }
     }
 
-    @Test("a file of the vendor's own decides a thousand users as the oracle does, earlier assignments first")
+    @Test("a vendor's own file assigns a thousand users as expected, and earlier assignments win")
     func plainFile() async throws {
         let fixture = Tool.root.appending(path: "Conformance/Fixtures/Flagship/allocation-places.json")
         let places = try JSONDecoder().decode(Places.self, from: Data(contentsOf: fixture))
@@ -60,7 +60,7 @@ struct BucketingTests {
         _ = try await mock.end()
     }
 
-    @Test("a neutral world is decided alike by the vendor and here")
+    @Test("the vendor and the adapter decide a neutral world alike")
     func neutralWorld() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -26,7 +26,7 @@ struct DocumentationTests {
         #expect(try await Sample.complaints(of: text) == "")
     }
 
-    @Test("the tutorial shows each step's file, and no other")
+    @Test("the tutorial shows the file of each step, and no other")
     func steps() throws {
         let tutorials = Self.files("Tutorials", ".tutorial").compactMap {
             try? String(contentsOf: Self.catalogue.appending(path: "Tutorials/\($0)"), encoding: .utf8)

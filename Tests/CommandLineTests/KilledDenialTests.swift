@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Waiting
 
-@Suite("A denial that was told outlives a kill", .serialized)
+@Suite("An acknowledged denial survives a kill", .serialized)
 struct KilledDenialTests {
     private static func name(_ number: Int) -> String { "event-\(number)-end" }
 
@@ -14,7 +14,7 @@ struct KilledDenialTests {
         }.joined(separator: "\n")
     }
 
-    @Test("P24 of thousands whose events wait, none is delivered whose denial was told before the kill")
+    @Test("P24 of thousands of waiting events, none is delivered whose denial was acknowledged before the kill")
     func killed() async throws {
         let count = isSoak ? 3_000 : 300
         let mock = try await ServedMock("flagship")

@@ -20,9 +20,9 @@ private final class Lock {
     }
 }
 
-@Suite("Beside a store that another connection keeps locked, every command ends soon and loses nothing", .serialized)
+@Suite("With a store locked by another connection, every command ends soon and loses nothing", .serialized)
 struct LockedStoreTests {
-    @Test("track, beside a store that somebody has locked meanwhile: what was accepted is kept, and it says what to do")
+    @Test("track, with a store locked during the run: accepted events are kept, and the message says how to continue")
     func trackBesideALock() async throws {
         let mock = try await ServedMock("flagship")
         let listener = try Silence()
@@ -58,7 +58,7 @@ struct LockedStoreTests {
         _ = try await mock.end()
     }
 
-    @Test("track, asked nothing, beside a store that stays locked: reading stops, and what isn't kept is named")
+    @Test("track, with a store that stays locked: reading stops, and the rest is named")
     func lockedForLong() async throws {
         let mock = try await ServedMock("flagship")
         let listener = try Silence()
@@ -97,7 +97,7 @@ struct LockedStoreTests {
     }
 
     @Test(
-        "track and outbox flush, beside a store that can't be opened because somebody keeps it locked",
+        "track and outbox flush, with a store that can't be opened because it is locked",
         arguments: ["track", "flush"]
     )
     func lockedFromTheBeginning(command: String) async throws {
@@ -123,7 +123,7 @@ struct LockedStoreTests {
         _ = try await mock.end()
     }
 
-    @Test("outbox export and outbox status, while somebody keeps the store locked", arguments: ["export", "status"])
+    @Test("outbox export and outbox status, with a locked store", arguments: ["export", "status"])
     func looking(command: String) async throws {
         let mock = try await ServedMock("flagship")
         let listener = try Silence()

@@ -3,7 +3,7 @@
     import Testing
     import Waiting
 
-    @Suite("The memory that a long file takes", .serialized)
+    @Suite("Memory use with a long file", .serialized)
     struct MemoryTests {
         /// Runs `xp track`; returns its peak memory in megabytes and its final ledger.
         private func run(
@@ -45,7 +45,7 @@
         }
 
         @Test(
-            "xp track takes as much memory for a long file as for a short one",
+            "xp track uses as much memory for a long file as for a short one",
             arguments: [
                 ("flagship", true, 5_000, 25_000), ("engage", true, 5_000, 25_000), ("evergage", true, 20_000, 100_000),
                 ("flagship", false, 1_000, 5_000), ("engage", false, 1_000, 5_000), ("evergage", false, 1_000, 5_000),

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("The comparison's page in a real browser", .enabled(if: Browser.isThere, "no headless Chromium is installed"))
+@Suite("The comparison page in a real browser", .enabled(if: Browser.isThere, "no headless Chromium is installed"))
 struct PageTests {
-    @Test("it is drawn, wide and narrow")
+    @Test("renders in wide and narrow windows")
     func screenshots() async throws {
         let browser = try await Browser()
         for (name, width) in [("wide", 1280), ("phone", 500)] {
@@ -15,7 +15,7 @@ struct PageTests {
         }
     }
 
-    @Test("nothing but its tables and charts is wider than a phone")
+    @Test("on a phone, only tables and charts are wider than the screen")
     func fitsAPhone() async throws {
         let browser = try await Browser()
         // A browser's window can't be as narrow as a phone's, but a frame can. The page has no script, so a copy gets
@@ -40,7 +40,7 @@ struct PageTests {
         #expect(try #require(Int(widths.output.1)) <= #require(Int(widths.output.2)))
     }
 
-    @Test("on paper it keeps its columns: a few pages, not one list")
+    @Test("in print, it keeps its columns and takes a few pages")
     func prints() async throws {
         let browser = try await Browser()
         let paper = browser.folder.appending(path: "page.pdf")

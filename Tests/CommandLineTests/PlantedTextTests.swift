@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Input with terminal control sequences or characters that reverse the text direction.
-@Suite("What comes from outside is shown, not obeyed")
+@Suite("Control characters in input are shown, not obeyed")
 struct PlantedTextTests {
     private static let planted = "a\u{1B}[31m\u{7}\u{9B}2J\u{202E}b|<script>"
 

@@ -35,7 +35,7 @@ struct SchemaTests {
         #expect(problems == [])
     }
 
-    @Test("the documentation has examples for every input")
+    @Test("the documentation has examples of every input")
     func inputsHaveExamples() {
         let shown = Set(Self.examples.map(\.schema))
         for schema in ["world", "scenario", "fault-script", "user", "event", "evaluation", "ledger", "mock"] {
@@ -43,7 +43,7 @@ struct SchemaTests {
         }
     }
 
-    @Test("each schema is one that is understood here and refuses what is none of its own")
+    @Test("the validator supports each schema, and each schema rejects unknown members")
     func schemasAreStrict() throws {
         let folder = Tool.root.appending(path: "docs/schemas").path
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -57,7 +57,7 @@ struct SchemaTests {
     }
 
     @Test(
-        "the validator sees what is wrong",
+        "the validator detects violations",
         arguments: [
             ("ledger", #"{"ledger":{"accepted":1,"delivered":1,"pending":0,"purged":0,"dropped":{}}}"#, true),
             ("ledger", #"{"ledger":{"accepted":-1,"delivered":1,"pending":0,"purged":0,"dropped":{}}}"#, false),

@@ -6,9 +6,9 @@ import Waiting
     import FoundationNetworking
 #endif
 
-@Suite("Asked to end, every command that runs for long ends within five seconds", .serialized)
+@Suite("Every long-running command ends within five seconds after a signal", .serialized)
 struct SignalTests {
-    @Test("track, while its input is silent: what was read is delivered")
+    @Test("track, with silent input: events read so far are delivered")
     func track() async throws {
         let mock = try await ServedMock("flagship")
         let store = mock.folder.appending(path: "outbox.db").path
@@ -38,7 +38,7 @@ struct SignalTests {
         _ = try await mock.end()
     }
 
-    @Test("track, while the vendor hangs: everything is kept")
+    @Test("track, with a vendor that hangs: everything is kept")
     func trackBesideSilence() async throws {
         let mock = try await ServedMock("flagship")
         // A server that never answers.
@@ -67,7 +67,7 @@ struct SignalTests {
         _ = try await mock.end()
     }
 
-    @Test("evaluate, in the middle of a stream: the answers given are whole")
+    @Test("evaluate, in the middle of a stream: all written answers are complete")
     func evaluate() async throws {
         let mock = try await ServedMock("flagship")
         let pipe = try OpenPipe(in: mock.folder)
@@ -82,7 +82,7 @@ struct SignalTests {
         _ = try await mock.end()
     }
 
-    @Test("outbox flush, while the vendor hangs: everything is kept")
+    @Test("outbox flush, with a vendor that hangs: everything is kept")
     func flush() async throws {
         let mock = try await ServedMock("flagship")
         let listener = try Silence()
@@ -105,7 +105,7 @@ struct SignalTests {
         _ = try await mock.end()
     }
 
-    @Test("track, when nobody reads what it writes")
+    @Test("track, when nothing reads its output")
     func trackIntoAFullPipe() async throws {
         let mock = try await ServedMock("flagship")
         // More errors than a pipe can buffer.
@@ -137,7 +137,7 @@ struct SignalTests {
         }
     }
 
-    @Test("mock, while a client waits for an answer that doesn't come")
+    @Test("mock, with a client that waits for an answer")
     func mock() async throws {
         let mock = try await ServedMock("flagship")
         let script = #"[{"times": null, "fault": {"kind": "stall"}}]"#
@@ -161,7 +161,7 @@ struct SignalTests {
         _ = try await client.result()
     }
 
-    @Test("compare, in the middle of its rounds: no half report is left")
+    @Test("compare, between rounds: no partial report is left")
     func compare() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -173,7 +173,7 @@ struct SignalTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
-    @Test("conform, in the middle of its cases")
+    @Test("conform, between cases")
     func conform() async throws {
         let running = try Running(["conform", "--vendor", "flagship"])
         try await running.untilItHasThreads(6)

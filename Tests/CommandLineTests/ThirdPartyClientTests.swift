@@ -16,7 +16,7 @@ struct ThirdPartyClientTests {
     }
 
     @Test(
-        "pysilverpop works with xp mock engage: recipients, tables, faults, events, and nobody without the secret",
+        "pysilverpop works with xp mock engage: recipients, tables, faults, events, and nothing without the secret",
         .enabled("pysilverpop 0.2.6 isn't installed; make clients installs it beside the build") {
             try await run(["-c", "import silverpop.api"]).status == 0
         }
@@ -29,7 +29,7 @@ struct ThirdPartyClientTests {
     }
 
     @Test(
-        "Flagship's own SDK for Python works with xp mock flagship: flags, exposures, hits, signing in",
+        "Flagship's own Python SDK works with xp mock flagship: flags, exposures, hits, signing in",
         .enabled("flagship 3.0.1 isn't installed; make clients installs it beside the build") {
             try await run(["-c", "import flagship.tracking_manager"]).status == 0
         },

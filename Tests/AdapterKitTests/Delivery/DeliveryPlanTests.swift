@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("A batch that goes several ways")
+@Suite("A batch split over several endpoints")
 struct DeliveryPlanTests {
     /// The lanes of a vendor with two endpoints, one of which takes at most three events.
     enum Way: String, DeliveryLane {
@@ -32,7 +32,7 @@ struct DeliveryPlanTests {
     // MARK: The arrangement
 
     @Test(
-        "requests keep each user's order, and what the vendor takes first goes first where no order says otherwise",
+        "requests keep each user's order; otherwise the vendor's preferred lane goes first",
         arguments: [
             ("", ""),
             ("Ae Ah", "e A0 | h A1"),
@@ -52,7 +52,7 @@ struct DeliveryPlanTests {
         #expect(Self.text(DeliveryPlan<Way>(Self.batch(batch), by: Self.way(of:)).requests) == requests)
     }
 
-    @Test("one way alone keeps the order of all, and three ways take turns")
+    @Test("a single lane keeps the order of all events, and three lanes alternate")
     func otherWays() {
         let one = DeliveryPlan<OneWay>(Self.batch("Ah Bh Ah"), by: Self.way(of:))
         #expect(Self.text(one.requests) == "h A0 | h B1 | h A2")
@@ -60,7 +60,7 @@ struct DeliveryPlanTests {
         #expect(Self.text(three.requests) == "e B2 | x A0 B3 | e A1 | h A4")
     }
 
-    @Test("of every batch of two users and five events all are sent once, in order, with as few requests as can be")
+    @Test("every batch of two users and five events is sent completely, in order, and in the fewest possible requests")
     func everyBatch() {
         let tokens = ["Ae", "Ah", "Be", "Bh"]
         for number in 0..<1_024 {
@@ -179,7 +179,7 @@ struct DeliveryPlanTests {
         ),
     ]
 
-    @Test("nothing goes ahead of an earlier event of its user", arguments: stories)
+    @Test("no event is sent before an earlier one of the same user", arguments: stories)
     func delivery(story: Story) async {
         let sent = Mutex<[DeliveryPlan<Way>.Request]>([])
         let report = await DeliveryPlan<Way>(Self.batch(story.batch), by: Self.way(of:)).deliver { request in
@@ -209,7 +209,7 @@ struct DeliveryPlanTests {
         #expect(report.verdicts == .each(expected))
     }
 
-    @Test("a request knows where its events stand in the batch, also when some of them stay behind")
+    @Test("a request knows its events' positions in the batch, even if some events stay behind")
     func places() async {
         let plan = DeliveryPlan<Way>(Self.batch("Ae Ah Bh Be Ae"), by: Self.way(of:))
         #expect(plan.requests.map(\.places) == [[0], [1, 2], [3, 4]])
@@ -221,7 +221,7 @@ struct DeliveryPlanTests {
         #expect(sent.withLock { $0 } == [[0], [2], [3]])
     }
 
-    @Test("campaigns that came back with any of the requests are told")
+    @Test("campaigns in the answer to any of the requests are reported")
     func campaigns() async {
         let campaign = Campaign(id: "c", target: "t", experience: Variation(id: "v"))
         let report = await DeliveryPlan<Way>(Self.batch("Ae Ah"), by: Self.way(of:)).deliver { request in
@@ -234,7 +234,7 @@ struct DeliveryPlanTests {
         #expect(!report.isDisabled)
     }
 
-    @Test("after a kill switch, and once it is cancelled, nothing more is sent or said", arguments: [true, false])
+    @Test("after a kill switch or a cancellation, nothing more is sent or reported", arguments: [true, false])
     func ends(isKilled: Bool) async {
         let batch = Self.batch("Ae Bh Ah")
         let report = await Task {

@@ -8,7 +8,7 @@ import Testing
 @Suite("Certificates", .enabled(if: TLSServer.isAvailable, "openssl isn't installed"))
 struct CertificateTests {
     @Test(
-        "P48 a certificate that isn't trusted is a setting to mend, and nothing is sent",
+        "P48 an untrusted certificate is a configuration error, and nothing is sent",
         arguments: Engine.allCases,
         ["self-signed", "expired", "wrong-host"]
     )
@@ -38,7 +38,7 @@ struct CertificateTests {
     }
 
     #if os(Linux)
-        @Test("a certificate of a trusted authority is trusted")
+        @Test("a certificate from a trusted authority is accepted")
         func trusted() async throws {
             let server = try await TLSServer.start("good")
             defer { server.stop() }
@@ -50,7 +50,7 @@ struct CertificateTests {
         }
 
         @Test(
-            "P49 a redirect from https to http isn't followed, nor is it a delivery",
+            "P49 a redirect from https to http isn't followed and doesn't count as delivery",
             arguments: [301, 302, 303, 307, 308],
             [HTTPRequest.Method.get, .post]
         )

@@ -87,7 +87,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("a deadline that has passed sends nothing", arguments: Engine.hardened, [Duration.zero, .seconds(-1)])
+    @Test("nothing is sent after the deadline", arguments: Engine.hardened, [Duration.zero, .seconds(-1)])
     func passed(engine: Engine, deadline: Duration) async throws {
         let server = try RawServer { _ = $0.readRequest() }
         defer { server.stop() }

@@ -22,7 +22,7 @@
             return try await transport.send(request, body: [], limits: HTTPLimits()).status
         }
 
-        @Test("ends when there is nothing to do, and starts again with the next request, many times over")
+        @Test("ends when idle and starts again with the next request, any number of times")
         func idle() async throws {
             let server = try server()
             defer { server.stop() }
@@ -40,7 +40,7 @@
             #expect(server.received.count == 220)
         }
 
-        @Test("ends with the transport, whether or not it was idle", arguments: [false, true])
+        @Test("ends with the transport, idle or not", arguments: [false, true])
         func released(isIdle: Bool) async throws {
             let server = try server()
             defer { server.stop() }
@@ -59,7 +59,7 @@
         }
 
         @Test(
-            "reads the authorities once, not for each handshake",
+            "reads the certificate authorities once, not for each handshake",
             .enabled(
                 if: TLSServer.isAvailable && CurlOptions.readsFileOnce,
                 "needs openssl and libcurl 7.87"

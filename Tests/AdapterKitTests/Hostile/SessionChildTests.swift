@@ -5,7 +5,7 @@
     import Testing
     import Waiting
 
-    @Suite("Foundation's session on Linux, in a process of its own", .serialized)
+    @Suite("Foundation's session on Linux, in a child process", .serialized)
     struct SessionChildTests {
         /// What Foundation accepts and libcurl rejects; a further reason not to offer Foundation's session on Linux.
         private static let lenient: Set<String> = [
@@ -39,7 +39,7 @@
         }
 
         @Test(
-            "P10 with Foundation's session, too, a broken answer is never taken for one",
+            "P10 Foundation's session never accepts a broken answer",
             arguments: some(BrokenAnswerTests.answers)
         )
         func broken(_ broken: BrokenAnswerTests.Broken) async throws {
@@ -56,7 +56,7 @@
         }
 
         @Test(
-            "P35 with Foundation's session, too, a call ends by its deadline",
+            "P35 a call ends by its deadline with Foundation's session, too",
             arguments: some(DeadlineTests.Delay.allCases)
         )
         func slow(_ delay: DeadlineTests.Delay) async throws {
@@ -73,7 +73,7 @@
             }
         }
 
-        @Test("P50 with Foundation's session, too, an answer over the limit is given up", arguments: [true, false])
+        @Test("P50 an answer over the limit is aborted with Foundation's session, too", arguments: [true, false])
         func endless(announced: Bool) async throws {
             let server = try RawServer { connection in
                 connection.readRequest()
