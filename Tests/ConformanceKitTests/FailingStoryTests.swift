@@ -19,7 +19,7 @@ private struct Unrecorded: ConformanceSubject {
     func open(_ world: World) async throws -> any SubjectStage { try await inner.open(world) }
 }
 
-@Suite("A failure tells its story in every format")
+@Suite("A failure shows its story in every format")
 struct FailingStoryTests {
     private static let name = "outages/not-delivered-by-garbage"
 
@@ -30,7 +30,7 @@ struct FailingStoryTests {
         return await ConformanceRunner().run(cases, against: [Unrecorded()])
     }
 
-    @Test("the steps, the request and the answer as they went, and what was expected; no secret")
+    @Test("the steps, the request, the answer and the expectation, without secrets")
     func story() async throws {
         let report = try await report()
         let result = try #require(report.subjects.first?.results.first { $0.name == Self.name })
@@ -62,7 +62,7 @@ struct FailingStoryTests {
         }
     }
 
-    @Test("JUnit's XML can be read, and its counts are those of its elements")
+    @Test("JUnit's XML is well formed, and its counts match its elements")
     func junit() async throws {
         let report = try await report()
         let counter = Counter()

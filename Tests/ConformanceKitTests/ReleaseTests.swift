@@ -5,10 +5,10 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite("A case keeps nothing once it has ended")
+@Suite("A case retains nothing after its end")
 struct ReleaseTests {
     @Test(
-        "every provider that a case made is released",
+        "every provider that a case created is released",
         arguments: ["identity/*", "outages/*", "caching/*", "evaluation/*"]
     )
     func released(glob: String) async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("Events are completed")
+@Suite("Events are augmented by plug-ins")
 struct AugmentationTests {
     let time = ManualTime()
 
@@ -77,7 +77,7 @@ struct AugmentationTests {
         return try #require(done.withLock { $0 })
     }
 
-    @Test("E65 a synchronous plug-in holds up the one after it")
+    @Test("E65 a synchronous plug-in delays the one after it")
     func synchronous() async throws {
         let order = Order()
         let outcome = try await complete([
@@ -88,7 +88,7 @@ struct AugmentationTests {
         #expect(!outcome.isExpired && outcome.event["A"] == "yes" && outcome.event["B"] == "yes")
     }
 
-    @Test("an asynchronous plug-in doesn't")
+    @Test("an asynchronous plug-in delays none")
     func asynchronous() async throws {
         let order = Order()
         let outcome = try await complete([
@@ -99,7 +99,7 @@ struct AugmentationTests {
         #expect(!outcome.isExpired)
     }
 
-    @Test("E66 what is never ready ends with the time-out, and what the others added stays")
+    @Test("E66 a plug-in that is never ready ends with the time-out, and the others' additions stay")
     func neverReady() async throws {
         let begun = time.instant
         let outcome = try await complete([
@@ -111,7 +111,7 @@ struct AugmentationTests {
         #expect(waited >= .seconds(15) && waited < .seconds(17))
     }
 
-    @Test("a plug-in that never comes back ends with the time-out as well")
+    @Test("a plug-in that never returns ends with the time-out as well")
     func hanging() async throws {
         let hanging = Hanging()
         let slow = Slow(name: "B", isSynchronous: true, after: .zero)
@@ -119,7 +119,7 @@ struct AugmentationTests {
         #expect(outcome.isExpired && outcome.event["B"] == "yes")
     }
 
-    @Test("a plug-in that throws leaves the event as it was")
+    @Test("a plug-in that throws leaves the event unchanged")
     func failing() async throws {
         let outcome = try await complete([Failing(), Slow(name: "B", isSynchronous: true, after: .zero)])
         #expect(outcome.event.attributes == ["a": "1", "B": "yes"] && !outcome.isExpired)
@@ -150,7 +150,7 @@ struct AugmentationTests {
         #expect(behaviors.map { $0["Event Name"] } == ["new", nil])
     }
 
-    @Test("what plug-ins made of the events of one who denies consent is forgotten, and of others kept")
+    @Test("a denial of consent removes plug-ins' results for that user's events only")
     func denied() async throws {
         struct Adding: AugmentationPlugin {
             let isSynchronous = true
@@ -177,7 +177,7 @@ struct AugmentationTests {
         #expect(ids.map { engage.completed[$0]?["Added"] } == [nil, "yes"])
     }
 
-    @Test("what a plug-in saw of the recipient doesn't outlast an attempt")
+    @Test("an event's recipient is determined at each attempt, not kept from a failed one")
     func recipientFoundLater() async throws {
         struct Nothing: AugmentationPlugin {
             let isSynchronous = true
@@ -198,7 +198,7 @@ struct AugmentationTests {
     }
 
     @Test(
-        "E67 an event that went without a plug-in is posted and counted once; E68 after a restart it is completed anew"
+        "E67 an event without a plug-in's result is posted and counted once; E68 after a restart it is completed anew"
     )
     func expired() async throws {
         let bench = EngageWorkbench()
@@ -250,7 +250,7 @@ struct AugmentationTests {
         #expect(time.instant == begun)
     }
 
-    @Test("E70 a place that the application has named stays; the rest is added as of the event's moment")
+    @Test("E70 a place set by the application stays; the rest is added as of the event's time")
     func places() async throws {
         let feed = LocationFeed()
         let then = time.now

@@ -6,7 +6,7 @@ import Testing
 @testable import EngageAdapter
 
 /// Configured names and figures, tested by their effect.
-@Suite("What is configured is what happens")
+@Suite("Configured names and figures take effect")
 struct ConfiguredNameTests {
     let bench = EngageWorkbench()
 

@@ -7,7 +7,7 @@ import Testing
 struct DefaultTests {
     /// Every default is the reference's: the one of the README's configuration table where it differs from the SDK's
     /// own file, except for the session time-out, which is five minutes in both samples.
-    @Test("every setting that isn't named has the reference's value")
+    @Test("every default is the reference's")
     func settings() {
         let c = EngageWorkbench.configuration()
         let (l, r, n, p, a) = (c.location, c.recipients, c.networking, c.parameters, c.attributes)

@@ -102,7 +102,7 @@ struct EventStoreTests {
         #expect(try await bench.behaviors().count == 1)
     }
 
-    @Test("E68 an event whose plug-ins were at work when the process ended is completed and posted by the next")
+    @Test("E68 an event with plug-ins at work when the process ended is completed and posted by the next one")
     func endedInHold() async throws {
         let gate = Gate()
         let (client, session, events) = try await start { $0.augmentation.plugins = [gate] }
@@ -169,7 +169,7 @@ struct EventStoreTests {
         #expect(try await again.events().map(\.type) == [.goalCompleted])
     }
 
-    @Test("the latest thousand are remembered, in order and over restarts", arguments: [1, 7, 64, 100, 1_500])
+    @Test("the latest thousand are remembered, in order and across restarts", arguments: [1, 7, 64, 100, 1_500])
     func journal(batch: Int) async throws {
         let store = InMemoryStateStore()
         let journal = EngageJournal(store: store, prefix: "j/")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("What an application feeds")
+@Suite("Feeds from the application")
 struct FeedTests {
     private let bench = EngageWorkbench()
 
@@ -22,7 +22,7 @@ struct FeedTests {
         #expect(feed.position(at: bench.time.now) == position)
     }
 
-    @Test("the plug-ins go by the settings of the configuration that has them")
+    @Test("plug-ins use the settings of their own configuration")
     func settings() {
         let feed = LocationFeed()
         var location = EngageConfiguration.Location()
@@ -38,7 +38,7 @@ struct FeedTests {
         #expect(places == [true, false])
     }
 
-    @Test("what happened before a place was known doesn't get one that was found long after")
+    @Test("an event before a place was known doesn't get one that was found much later")
     func lateFix() async {
         let feed = LocationFeed()
         let event = AugmentedEvent(type: .namedEvent, date: bench.time.now, userID: "u")
@@ -93,7 +93,7 @@ struct FeedTests {
         #expect(await readiness(after: 0) == [.ready, .ready, .ready])
     }
 
-    @Test("a link's route is logged where the file says so, without the link itself", arguments: [true, false])
+    @Test("a link's route is logged if the file says so, without the link itself", arguments: [true, false])
     func linksAreLogged(logs: Bool) async throws {
         let log = RecordingLog()
         let client = try await ExperimentationClient(

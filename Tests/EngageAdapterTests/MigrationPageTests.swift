@@ -132,7 +132,7 @@ struct MigrationPageTests {
         #expect(try await bench.behaviors().allSatisfy { $0["Recipient Id"] == defaults.string(forKey: "recipientId") })
     }
 
-    @Test("are the page's, line by line")
+    @Test("equal the page's, line by line")
     func areThese() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

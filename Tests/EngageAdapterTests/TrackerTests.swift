@@ -22,7 +22,7 @@ struct TrackerTests {
         return try await bench.behaviors().map(\.code)
     }
 
-    @Test("E71 four minutes away end nothing, six end the session; the time away doesn't count")
+    @Test("E71 four minutes in the background end nothing, six end the session; background time doesn't count")
     func session() async throws {
         let (client, tracker, _) = try await start()
         try await tracker.launch()
@@ -43,7 +43,7 @@ struct TrackerTests {
         #expect(end.timestamp == EngageTimestamp.behavior(left))
     }
 
-    @Test("a session whose end nobody came back to tell ends with the next launch")
+    @Test("a session that wasn't ended is ended by the next launch")
     func pendingEnd() async throws {
         let (first, tracker, _) = try await start()
         try await tracker.launch()
@@ -57,7 +57,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "E72 a fresh install without a network tells itself and a session, in this order and with both ids, once there is one",
+        "E72 a fresh install offline is tracked with a session, in this order and with both ids, once there is a network",
         arguments: [true, false]
     )
     func installation(recipientIsAddedByHand: Bool) async throws {
@@ -89,7 +89,7 @@ struct TrackerTests {
         #expect(try await bench.recipients().count == 1)
     }
 
-    @Test("a recipient that the vendor refuses doesn't keep behaviours from being posted")
+    @Test("a recipient that the vendor rejects doesn't keep behaviours from being posted")
     func refusedRecipient() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -100,7 +100,7 @@ struct TrackerTests {
         #expect(try await bench.behaviors().map { [$0["Primary User Id"], $0["Recipient Id"]] } == [[id, ""]])
     }
 
-    @Test("where no id may be made, none is prepared")
+    @Test("if no id may be generated, no recipient is prepared")
     func unprepared() async throws {
         let engage = bench.engage { $0.recipients.autoAnonymous = false }
         await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.prepareRecipient() }
@@ -119,7 +119,7 @@ struct TrackerTests {
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["A"])
     }
 
-    @Test("E73 a campaign deep in a push goes with it and with what follows, not with what was before")
+    @Test("E73 a campaign nested in a push applies to its event and later ones, not to earlier ones")
     func push() async throws {
         let (client, tracker, session) = try await start()
         try await session.track(.custom("before"))
@@ -164,7 +164,7 @@ struct TrackerTests {
         #expect(tracker.currentCampaign == "Spring")
     }
 
-    @Test("the client's own events of a notification bring campaigns as well")
+    @Test("the client's own notification events set campaigns as well")
     func neutralPush() async throws {
         let (client, _, session) = try await start()
         try await session.track(
@@ -180,7 +180,7 @@ struct TrackerTests {
         return tracker.currentCampaign
     }
 
-    @Test("E74 a campaign for a quarter of an hour is over after sixteen minutes, and still the last")
+    @Test("E74 a campaign for a quarter of an hour has ended after sixteen minutes, and is still the last")
     func validFor() async throws {
         let (client, tracker, session) = try await start()
         try await tracker.handlePushReceived(["CurrentCampaign": "Spring", "CampaignValidFor": "15m"])
@@ -194,7 +194,7 @@ struct TrackerTests {
         #expect(try await bench.behaviors()[2]["Last Campaign"] == "Spring")
     }
 
-    @Test("E75 of both ways to end, the moment decides")
+    @Test("E75 of both kinds of end, the date wins")
     func expiresAt() async throws {
         let (_, tracker, _) = try await start()
         try await tracker.handlePushReceived([
@@ -213,7 +213,7 @@ struct TrackerTests {
         #expect(campaign(tracker, after: 1) == "")
     }
 
-    @Test("E76 after a restart the same end counts, and a session doesn't move it")
+    @Test("E76 after a restart the same end applies, and a session doesn't change it")
     func restart() async throws {
         let (_, tracker, _) = try await start()
         try await tracker.handlePushReceived(["CurrentCampaign": "Spring", "CampaignValidFor": "1h"])
@@ -225,7 +225,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "E77 a campaign that ended in 1970 never counts",
+        "E77 a campaign that ended in 1970 never applies",
         arguments: [
             ("App://campaign/Spring?CampaignEndTimeStamp=30931200", ""),
             ("App://campaign/Spring?CampaignEndTimeStamp=1423100000", "Spring"),
@@ -277,7 +277,7 @@ struct TrackerTests {
         #expect(try routes().match(DeepLink(link)).route == route)
     }
 
-    @Test("E79 the query goes before the path, and nothing leaks into the next link")
+    @Test("E79 the query takes precedence over the path, and nothing leaks into the next link")
     func query() async throws {
         let (_, tracker, _) = try await start()
         let first = try await tracker.handleExternalURLOpened(
@@ -309,7 +309,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "patterns count as a backtracking engine does",
+        "patterns match as in a backtracking engine",
         arguments: [
             ("[0-9]", "a5b6", 2), ("a*", "aab", 3), ("a|ab", "ab", 1), ("^\\d{3}$", "123", 1), ("^\\d{3}$", "1234", 0),
             ("(foo|bar)+", "foobar foo", 2), ("\\bword\\b", "a word, sword", 1), ("[^a-c]+?", "xyz", 3), (".", "\n", 0),
@@ -323,7 +323,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "a pattern that isn't read is refused with its place",
+        "an unsupported pattern is rejected with its position",
         arguments: [
             "(a", "a)", "[a", "*a", "a{3,1}", "(?=a)", "\\1", "[z-a]", "a{1000}{1000}", "a++", "\\", "a{x}",
             String(repeating: "(", count: 60), String(repeating: "a", count: 501),
@@ -354,7 +354,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "E80 what a push showed",
+        "E80 the content of a push is tracked",
         arguments: [
             (["aps": ["alert": "Hi"]], "Hi"), (["aps": ["alert": ["body": "Body", "title": "T"]]], "Body"),
             (["aps": [:]], ""), ([:], ""), (["aps": ["alert": 5]], ""),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EvergageAdapter
 
-@Suite("Evergage keeps on the device what the vendor's SDK keeps")
+@Suite("Evergage stores on the device what the vendor's SDK stores")
 @MainActor
 struct DurableTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -44,7 +44,7 @@ struct DurableTests {
         await second.client?.shutdown(within: .zero)
     }
 
-    @Test("a file that can't be opened is an error in the log, and everything works in memory")
+    @Test("a file that can't be opened is logged as an error, and everything works in memory")
     func noFile() async throws {
         try Data().write(to: folder)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import EvergageAdapter
 
-@Suite("What is done with items")
+@Suite("Item actions")
 @MainActor
 struct ItemTests {
-    @Test("V76 a review is a review; its details are sent if there are any")
+    @Test("V76 a review is tracked as such, with its details if there are any")
     func review() async throws {
         let app = try await App()
         try app.global.review(.p)
@@ -42,7 +42,7 @@ struct ItemTests {
         #expect(app.transport.events.first?["review"] == ["itemId": "p", "title": "Hm"])
     }
 
-    @Test("V78 shares, comments and favourites have their names and the item")
+    @Test("V78 shares, comments and favorites have their names and the item")
     func others() async throws {
         let app = try await App()
         try app.global.share(.p)
@@ -55,7 +55,7 @@ struct ItemTests {
         #expect(app.transport.events.map { $0["catalog"]?["Product"]?["_id"] } == ["p", "p", "p"])
     }
 
-    @Test("V79 an action without a name is nothing; a long one is cut")
+    @Test("V79 an action without a name isn't sent; a long one is truncated")
     func action() async throws {
         let app = try await App()
         try app.global.trackAction("")
@@ -65,7 +65,7 @@ struct ItemTests {
         #expect(app.actions == [String(repeating: "x", count: 1_024)])
     }
 
-    @Test("V80 what an item becomes after the call isn't sent")
+    @Test("V80 changes to an item after the call aren't sent")
     func snapshot() async throws {
         let app = try await App()
         var item = EvergageItem.p
@@ -79,7 +79,7 @@ struct ItemTests {
     }
 
     @Test(
-        "V81 an item is made of JSON with a type and an id",
+        "V81 an item is read from JSON with a type and an id",
         arguments: [
             (#"{"type":"p","_id":"1"}"#, EvergageItem.product(id: "1")),
             (#"{"type":"Product","_id":"1"}"#, .product(id: "1")),
@@ -159,7 +159,7 @@ struct ItemTests {
         #expect(EvergageItem.PromotionState.allCases.map(\.rawValue) == [0, 1, 2])
     }
 
-    @Test("numbers that make no sense, nameless tags and places off the Earth are left out, and said")
+    @Test("invalid numbers, nameless tags and impossible coordinates are left out, and logged")
     func nonsense() throws {
         var item = EvergageItem.product(id: "1", price: .nan)
         item.listPrice = -1
@@ -213,7 +213,7 @@ struct ItemTests {
         #expect(EvergageReview(json: []) == nil)
     }
 
-    @Test("a view of another kind than its call is for is dropped")
+    @Test("a view of another kind than its call's is dropped")
     func wrongKind() async throws {
         let app = try await App()
         try app.global.viewCategory(.p)
@@ -224,7 +224,7 @@ struct ItemTests {
         #expect(app.complaints(.error).count == 2)
     }
 
-    @Test("a text of a megabyte travels whole, or is refused with a reason, and the next event goes on")
+    @Test("a text of a megabyte is sent whole, or rejected with a reason, and the next event goes on")
     func large() async throws {
         let app = try await App()
         try app.global.viewItem(.product(id: "1", name: String(repeating: "x", count: 1 << 20)))

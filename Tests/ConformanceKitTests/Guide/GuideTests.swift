@@ -16,7 +16,7 @@ struct GuideTests {
         }
     }
 
-    @Test("says of each capability how many cases ask for it, and which one shows it")
+    @Test("says for each capability how many cases require it, and which one shows it")
     func declarations() throws {
         let guide = Self.folder.appending(path: "../../../docs/adding-an-adapter.md").standardizedFileURL
         let text = try String(contentsOf: guide, encoding: .utf8)
@@ -39,7 +39,7 @@ struct GuideTests {
         #expect(try String(contentsOf: guide, encoding: .utf8).contains("\n| `\(name)` | "))
     }
 
-    @Test("shows code that is compiled and run here, to the letter")
+    @Test("shows the code that is compiled and run here, character by character")
     func blocksAreCompiled() throws {
         // The guide's manifest belongs to a package of its own; here it only has to equal the shipped one.
         let manifest = "../../../docs/examples/lantern/Package.swift"

@@ -5,7 +5,7 @@ import FlagshipAdapter
 import Foundation
 import Testing
 
-@Suite("An adapter that is wrong on its wire is caught")
+@Suite("A mistake on an adapter's wire is caught")
 struct WireMutantTests {
     /// An adapter's mutants and its subject.
     struct Family: Sendable, CustomTestStringConvertible {
@@ -27,7 +27,7 @@ struct WireMutantTests {
 
     private static let runner = ConformanceRunner(limit: .seconds(30))
 
-    @Test("P73 by the case that is meant for it, which passes without it", arguments: families)
+    @Test("P73 by its own case, which passes without the mistake", arguments: families)
     func caught(_ family: Family) async throws {
         var survivors: [String] = []
         for mutant in family.mutants {
@@ -45,7 +45,7 @@ struct WireMutantTests {
         }
     }
 
-    @Test("each of the four adapters has fifteen at least, and none twice")
+    @Test("each of the four adapters has at least fifteen distinct mutants")
     func count() {
         for family in Self.families where family.name != "flagship-bucketing" {
             #expect(family.mutants.count >= 15, "\(family.name)")
@@ -54,7 +54,7 @@ struct WireMutantTests {
         #expect(Set(names).count == names.count)
     }
 
-    @Test("docs/conformance-mutants.md lists each with the case that catches it")
+    @Test("docs/conformance-mutants.md lists each mutant with the case that catches it")
     func page() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
