@@ -50,7 +50,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "similar notations with different meanings are distinguished",
+        "notations that the grammar doesn't fully cover are marked as imprecise",
         arguments: [
             ("1 day 15m", true), ("5 minutes", true), ("2014/12/25 11:12:13", true), ("1 month", false),
             ("500ms", false),

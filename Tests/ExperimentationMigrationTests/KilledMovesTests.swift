@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite("Moves whose process is killed")
+@Suite("Moves with killed processes")
 struct KilledMovesTests {
     /// The accepted events, by name, and the number of kills.
     private struct Said {
@@ -14,7 +14,7 @@ struct KilledMovesTests {
     }
 
     @Test(
-        "over 200 kills and a day's outage of one vendor no event is lost at either, and one repeats only under its id"
+        "over 200 kills and one vendor's outage of a day, neither vendor loses an event, and repetitions keep their id"
     )
     func kills() async throws {
         var chance = RatioTests.Seeded(state: 21)

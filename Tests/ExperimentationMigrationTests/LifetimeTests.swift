@@ -4,7 +4,7 @@ import ExperimentationTesting
 import Testing
 import Waiting
 
-@Suite("Nothing of a move outlives its client")
+@Suite("A move releases everything with its client")
 struct LifetimeTests {
     /// Weak references to what should be released with a vendor.
     private struct Remains: Sendable {
@@ -27,7 +27,7 @@ struct LifetimeTests {
         return [Remains(provider: moves.old), Remains(provider: moves.new)]
     }
 
-    @Test("a shutdown ends comparisons under way, and nothing holds the vendors any more")
+    @Test("a shutdown ends comparisons in progress and releases the vendors")
     func released() async throws {
         let remains = try await play()
         try await eventually("both vendors are released") { remains.allSatisfy { $0.provider == nil } }

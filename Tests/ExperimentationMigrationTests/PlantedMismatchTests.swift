@@ -5,7 +5,7 @@ import Waiting
 
 @testable import ExperimentationMigration
 
-@Suite("Mismatches that are planted, and such that aren't there")
+@Suite("Real and apparent mismatches")
 struct PlantedMismatchTests {
     static let good = Resolution("grey", variant: "a", reason: .split)
 
@@ -37,7 +37,7 @@ struct PlantedMismatchTests {
         )
     }
 
-    @Test("a planted user-flag of each of seven classes is found and named, and nothing else: 1 in 10,000 under soak")
+    @Test("a planted mismatch of each of seven classes is found and named, and nothing else: 1 in 10,000 under soak")
     func planted() async throws {
         let every = isSoak ? 10_000 : 300
         let users = every * Self.planted.count
@@ -71,7 +71,7 @@ struct PlantedMismatchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a mismatch says what both said, by which configuration, how old it was, and how long it took")
+    @Test("a mismatch records both answers, the versions and ages of both configurations, and latencies")
     func contents() async throws {
         let time = ManualTime()
         let old = InMemoryProvider(name: "left", flags: [InMemoryFlag("color", "grey")], needsConsent: false)
@@ -113,7 +113,7 @@ struct PlantedMismatchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a vendor against itself, with a configuration that changes all the time, has no confirmed mismatch")
+    @Test("a vendor compared with itself has no confirmed mismatch, even if its configuration changes constantly")
     func againstItself() async throws {
         let rounds = isSoak ? 10_000 : 100
         let (perRound, flags) = (10, 5)

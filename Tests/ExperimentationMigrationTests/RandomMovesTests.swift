@@ -7,12 +7,12 @@ import Waiting
 /// Random sequences of stages, shares, log-ins, restarts and instances, each from a seed.
 @Suite("Random moves")
 struct RandomMovesTests {
-    @Test("nobody sees another variation, whatever the order: 200 seeds")
+    @Test("no user sees another variation, in any order: 200 seeds")
     func nobodyChanges() async throws {
         for seed in 0..<200 { try await play(UInt64(seed)) }
     }
 
-    @Test("nobody of a crowd changes variation, and books balance: 1,000,000 users × 20 experiments under soak")
+    @Test("no user of a crowd changes variation, and ledgers balance: 1,000,000 users × 20 experiments under soak")
     func crowd() async throws {
         // In waves with a store each, so that memory stays bounded.
         let (waves, users, experiments) = isSoak ? (50, 20_000, 20) : (2, 100, 20)

@@ -39,7 +39,7 @@ struct ObservedSessionTests {
         ]
     }
 
-    @Test("who reads a flag is told when it reads otherwise, and only then")
+    @Test("a reader of a flag is notified when its value changes, and only then")
     func changes() async throws {
         let provider = InMemoryProvider(flags: provider(color: "red", size: 1))
         let session = try await ExperimentationClient(provider: provider).session(for: User(id: "ada"))
@@ -68,7 +68,7 @@ struct ObservedSessionTests {
         #expect(colors.value == 1 && sizes.value == 1)
     }
 
-    @Test("what changed between the first reading and the following is announced")
+    @Test("changes between the first read and follow() are reported")
     func missed() async throws {
         let provider = InMemoryProvider(flags: provider(color: "red", size: 1))
         let session = try await ExperimentationClient(provider: provider).session(for: User(id: "ada"))
@@ -86,7 +86,7 @@ struct ObservedSessionTests {
         #expect(sizes.value == 0)
     }
 
-    @Test("neither following nor a vendor that hangs holds the main actor up")
+    @Test("neither following nor a vendor that hangs blocks the main actor")
     func mainActorIsFree() async throws {
         let gate = AsyncGate()
         let provider = HangingProvider(gate: gate)
@@ -125,7 +125,7 @@ struct ObservedSessionTests {
         }
     }
 
-    @Test("fixed values read as a session's would, and one can be changed alone")
+    @Test("fixed values read as a session's would, and can be changed one by one")
     func fixed() async {
         let observed = ObservedSession(fixed: ["color": "green", "size": "big", "theme": ["dark": true]])
         #expect(observed[Flags.color] == "green" && observed[Flags.size] == 1)

@@ -8,7 +8,7 @@ import Waiting
 @Suite("The accounts balance")
 struct AccountsTests {
     @Test(
-        "P09 accepted is delivered, pending, purged and dropped, after each step of anything",
+        "P09 accepted is delivered, pending, purged and dropped, after each step of any sequence",
         arguments: StoreKind.allCases
     )
     func balance(_ kind: StoreKind) async throws {
@@ -70,7 +70,7 @@ struct AccountsTests {
         }
     }
 
-    @Test("P09 a purge whose rewriting fails has still counted, and the next one rewrites")
+    @Test("P09 a purge counts even if rewriting the file fails, and the next one rewrites it")
     func failedRewriting() async throws {
         let folder = TemporaryFolder()
         let limits = StoreLimits(maximumCount: 11)

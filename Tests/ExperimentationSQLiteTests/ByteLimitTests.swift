@@ -6,7 +6,7 @@ import Waiting
 
 @Suite("Limits count bytes")
 struct ByteLimitTests {
-    @Test("P26 whatever the alphabet, no event and no batch is over its limit", arguments: StoreKind.allCases)
+    @Test("P26 in any alphabet, no event and no batch exceeds its limit", arguments: StoreKind.allCases)
     func limits(_ kind: StoreKind) async throws {
         let folder = TemporaryFolder()
         let pieces = ["a", "é", "中", "😀", "👩‍👩‍👧", "e\u{301}", "\"", "\\", "\n", "\u{1}", "\u{2028}", "א", " "]

@@ -40,7 +40,7 @@
         }
     }
 
-    @Suite("The caller isn't blocked", .serialized)
+    @Suite("Callers aren't blocked", .serialized)
     struct CallerTests {
         private let folder = TemporaryFolder()
 
@@ -50,7 +50,7 @@
             times.sorted()[min(times.count - 1, Int(Double(times.count) * share))]
         }
 
-        @Test("P19 accepting an event takes next to no time, also while others are delivered")
+        @Test("P19 accepting an event takes next to no time, even during deliveries")
         func accepting() async throws {
             let count = isSoak ? 100_000 : 2_000
             let provider = InMemoryProvider(
@@ -86,7 +86,7 @@
             await client.shutdown()
         }
 
-        @Test("P19 reading is as quick while another process holds the file and the vendor hangs")
+        @Test("P19 reading is as fast while another process locks the file and the vendor hangs")
         func reading() async throws {
             let provider = InMemoryProvider(
                 flags: [InMemoryFlag("a", 7)],
@@ -144,7 +144,7 @@
             }
         }
 
-        @Test("P28 a long run is flat: memory, descriptors and threads stay, the store is empty again at its end")
+        @Test("P28 a long run is flat: memory, descriptors and threads are constant, and the store is empty in the end")
         func flat() async throws {
             // The promise is about ten minutes; SOAK_SECONDS changes the length.
             let asked = ProcessInfo.processInfo.environment["SOAK_SECONDS"].flatMap { Double($0) }

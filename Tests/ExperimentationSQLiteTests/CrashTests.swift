@@ -65,7 +65,7 @@
             )
         }
 
-        @Test("P01 an exposure survives a process kill from the moment that untilStored() returns")
+        @Test("P01 an exposure survives a process kill once untilStored() has returned")
         func exposures() async throws {
             var dice = SplitMix(seed: 3)
             let notes = folder.file("exposed").path
@@ -89,7 +89,9 @@
             #expect(told.count >= 6)
         }
 
-        @Test("P02 every accepted event is delivered at least once across kills, repeats with the same id and content")
+        @Test(
+            "P02 every accepted event is delivered at least once across kills, repetitions with the same id and content"
+        )
         func delivery() async throws {
             var dice = SplitMix(seed: 2)
             let kills = isSoak ? 100 : 5
@@ -139,7 +141,7 @@
             return again
         }
 
-        @Test("P22 what a killed process was delivering can be delivered again", arguments: [true, false])
+        @Test("P22 events leased by a killed process can be delivered again", arguments: [true, false])
         func leases(isAlone: Bool) async throws {
             let notes = folder.file("leased").path
             for round in 0..<(isSoak ? 50 : 2) {
@@ -163,7 +165,9 @@
             }
         }
 
-        @Test("P20 several processes share a store: nothing lost, nothing twice, nobody told that it is busy")
+        @Test(
+            "P20 several processes share a store: nothing is lost, nothing doubled, and no call fails because it is busy"
+        )
         func sharing() async throws {
             let each = isSoak ? 5_000 : 250
             let end = folder.file("end").path

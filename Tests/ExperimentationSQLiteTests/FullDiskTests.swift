@@ -187,7 +187,7 @@
         }
 
         @Test(
-            "P17 a disk that is full is survived: typed errors, exact accounts, deliveries go on, nothing lost",
+            "P17 a full disk is survived: typed errors, exact ledgers, deliveries continue, nothing lost",
             .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil }
         )
         func full() async throws {
@@ -218,7 +218,7 @@
         }
 
         @Test(
-            "P17 a disk that was nearly full from the beginning is looked at all the same: what waits can be read",
+            "P17 a store on a disk that was nearly full from the beginning can still be inspected",
             .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil },
             arguments: [300_000, 400_000, 1_000_000]
         )

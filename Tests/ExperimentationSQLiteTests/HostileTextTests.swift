@@ -3,11 +3,11 @@ import ExperimentationSQLite
 import Foundation
 import Testing
 
-@Suite("Hostile texts are texts")
+@Suite("Hostile strings are stored as strings")
 struct HostileTextTests {
     private let folder = TemporaryFolder()
 
-    @Test("P60 hostile texts are stored as they are")
+    @Test("P60 hostile strings are stored unchanged")
     func hostileTexts() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumCount: 2_000)))
         let seeds = [
@@ -38,7 +38,7 @@ struct HostileTextTests {
         try await store.expectBalance(500)
     }
 
-    @Test("P60 no statement is put together from values")
+    @Test("P60 no statement is composed from values")
     func noInterpolation() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources/ExperimentationSQLite")
@@ -69,7 +69,7 @@ struct HostileTextTests {
     }
 
     @Test(
-        "P60 a statement that is put together would be found, on whichever of its lines",
+        "P60 the search finds a composed statement on any of its lines",
         arguments: [
             (#"sql: "SELECT a FROM b WHERE c = \(value)""#, 1),
             (#"sql: "SELECT a FROM b WHERE c = '\(names["x"] ?? "")'""#, 1),

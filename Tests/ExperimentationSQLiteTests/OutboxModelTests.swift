@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("The outbox equals its model")
 struct OutboxModelTests {
-    @Test("P04 P09 P23 any sequence of operations leaves what the model has", arguments: 0..<(isSoak ? 2_000 : 60))
+    @Test("P04 P09 P23 any sequence of operations leaves the model's state", arguments: 0..<(isSoak ? 2_000 : 60))
     func matches(seed: Int) async throws {
         // Odd seeds use the in-memory store, which has no restarts and nothing to corrupt.
         let run = try ModelRun(seed: seed, isDurable: seed.isMultiple(of: 2))

@@ -3,7 +3,7 @@ import ExperimentationSQLite
 import Foundation
 import Testing
 
-@Suite("A failure can be repeated")
+@Suite("A failure can be reproduced")
 struct RepeatabilityTests {
     /// Returns an outbox's results for two hundred operations chosen by a seed.
     private func trace(_ kind: StoreKind, seed: Int) async throws -> [String] {
@@ -54,7 +54,7 @@ struct RepeatabilityTests {
         return trace
     }
 
-    @Test("P74 the same seed gives the same run, twenty times of twenty", arguments: StoreKind.allCases)
+    @Test("P74 the same seed gives the same run, twenty times out of twenty", arguments: StoreKind.allCases)
     func sameTrace(_ kind: StoreKind) async throws {
         var traces: Set<[String]> = []
         for seed in 0..<20 {

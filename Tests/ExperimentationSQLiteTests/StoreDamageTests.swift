@@ -27,7 +27,7 @@ struct StoreDamageTests {
         return files.filter { !$0.key.hasSuffix("-lock") && !$0.key.hasSuffix("-reserve") }
     }
 
-    @Test("P16 ten kinds of damage: opened within a second, one copy kept, accounts in balance")
+    @Test("P16 ten kinds of damage: opened within a second, one copy kept, ledgers balanced")
     func damage() async throws {
         let template = try await template()
         let clock = ContinuousClock()
@@ -93,7 +93,7 @@ struct StoreDamageTests {
         }
     }
 
-    @Test("events that can't be read, nor dropped, end a delivery as a failing store does, and don't spin")
+    @Test("unreadable events that can't be dropped either end a delivery like a failing store, without spinning")
     func unreadableAndKept() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("1"), .sample("2", user: "bob")])
@@ -115,7 +115,7 @@ struct StoreDamageTests {
         #expect(try await store.ledger() == Ledger(accepted: 2, dropped: [.unreadable: 2]))
     }
 
-    @Test("a page of events that can't be read isn't the end of them, nor keeps the others")
+    @Test("an unreadable page of events neither ends the outbox nor blocks other events")
     func unreadablePage() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file((0..<7).map { .sample("\($0)", user: "u\($0)") })
@@ -130,7 +130,7 @@ struct StoreDamageTests {
         #expect(try await store.fetch().ids == ["4", "5", "6"])
     }
 
-    @Test("P16 P17 a file that may not be written is a typed error, not a crash")
+    @Test("P16 P17 a read-only file is a typed error, not a crash")
     func unwritable() async throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         try FileManager.default.createDirectory(at: folder.file(), withIntermediateDirectories: true)
@@ -146,7 +146,7 @@ struct StoreDamageTests {
         #expect(nowhere?.code == .store)
     }
 
-    @Test("P17 a full file is survived: typed error, nothing lost, deliveries go on and make room")
+    @Test("P17 a full file is survived: typed error, nothing lost, deliveries continue and make room")
     func full() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumBytes: 1_000_000)))
         for number in 0..<100 { try await store.file([.sample("\(number)")]) }
@@ -183,7 +183,7 @@ struct StoreDamageTests {
         #expect(try size() <= 1_500_000)
     }
 
-    @Test("P08 offline for long: no more than may wait, the drops exact, the oldest and least important first")
+    @Test("P08 long offline: events up to the limit, exact drops, the oldest and least important first")
     func bounded() async throws {
         let total = isSoak ? 1_000_000 : 30_000
         let most = total / 100

@@ -6,7 +6,7 @@ import GRDB
 import Testing
 import Waiting
 
-@Suite("What a user withdraws leaves no trace")
+@Suite("A withdrawal leaves no trace")
 struct TracesTests {
     private let folder = TemporaryFolder()
 
@@ -125,7 +125,7 @@ struct TracesTests {
         }
     }
 
-    @Test("P24 the mark of a denial, which refuses later events, is no trace of its user")
+    @Test("P24 the mark of a denial, by which later events are rejected, is no trace of its user")
     func mark() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("a", user: "marker-4711"), .sample("b", user: "bob")])
@@ -138,7 +138,7 @@ struct TracesTests {
     }
 
     @Test(
-        "P24 closing erases what was removed, and so does the next that opens what couldn't be",
+        "P24 closing erases removed data; if that fails, the next opening does",
         arguments: [true, false]
     )
     func erasedLater(isHindered: Bool) async throws {
@@ -180,7 +180,7 @@ struct TracesTests {
     }
 
     @Test(
-        "P24 what a denial removed is erased when the client's shutdown has returned, or else owed",
+        "P24 data removed by a denial is erased when the client's shutdown has returned, or recorded as owed",
         .timeLimit(.minutes(5))
     )
     func erasedAtShutdown() async throws {
@@ -209,7 +209,7 @@ struct TracesTests {
         }
     }
 
-    @Test("P24 what was set aside as damaged goes with the purge")
+    @Test("P24 files set aside as damaged are deleted by the purge")
     func tracesInDamage() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("a", user: "marker")])

@@ -102,7 +102,7 @@
             #expect(try await store.ledger() == Ledger(accepted: accepted, purged: accepted))
         }
 
-        @Test("P75 a kill between the two deliveries of one event loses neither, and both accounts balance")
+        @Test("P75 a kill between the two deliveries of one event loses neither, and both ledgers balance")
         func killedBetween() async throws {
             let kills = isSoak ? 100 : 4
             let (first, second) = (folder.file("first").path, folder.file("second").path)
