@@ -5,7 +5,7 @@ import Waiting
 
 @testable import Experimentation
 
-@Suite("A vendor that tells of changes")
+@Suite("A vendor that announces changes")
 struct ChangeSourceTests {
     /// A vendor that counts questions and announces changes for a test.
     private final class Vendor: ExperimentationProvider, DecisionSource, ChangeSource {
@@ -41,7 +41,7 @@ struct ChangeSourceTests {
         func tell(_ notice: ChangeNotice) { _ = output.withLock { $0 }?.yield(notice) }
     }
 
-    @Test("is asked again for every session, which announces its changes without a refresh")
+    @Test("it is asked again for every session, which announces its changes without a refresh")
     func changed() async throws {
         let vendor = Vendor()
         let client = try await ExperimentationClient(provider: vendor)
@@ -54,7 +54,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("that can't be heard any more leaves the last values STALE, until there is an answer")
+    @Test("while it is unreachable the last values are STALE")
     func unheard() async throws {
         let vendor = Vendor()
         let log = RecordingLog()
@@ -73,7 +73,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("that can't be heard before there are decisions changes no status")
+    @Test("being unreachable before there are decisions doesn't change the status")
     func unheardAtFirst() async throws {
         let vendor = Vendor()
         let log = RecordingLog()
@@ -89,7 +89,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("is no longer listened to after the client's end")
+    @Test("after the client's shutdown nothing listens to it")
     func ends() async throws {
         let vendor = Vendor()
         let client = try await ExperimentationClient(provider: vendor)

@@ -64,7 +64,7 @@ struct LinkingTests {
     }
 
     @Test(
-        "one that was interrupted isn't finished for somebody else: another user, or other criteria, begin anew",
+        "an interrupted link isn't continued for another user or other criteria",
         arguments: [("ben", ["a": "b"], #"ben ["b"]"#), ("ada", ["a": "c"], #"ada ["c"]"#)]
     )
     func isNotSomebodyElses(id: String, criteria: [String: String], seen: String) async throws {

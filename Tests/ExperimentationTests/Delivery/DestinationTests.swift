@@ -28,7 +28,7 @@ private struct Several: ExperimentationProvider {
     }
 }
 
-@Suite("Each destination by itself")
+@Suite("Destinations are independent")
 struct DestinationTests {
     private let time = ManualTime()
 
@@ -42,7 +42,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("one acceptance makes a delivery to each destination with the same id and time")
+    @Test("one accepted event has a delivery for each destination with the same id and time")
     func once() async throws {
         let vendors = vendors(3)
         let provider = Several(first: vendors[0], others: Array(vendors[1...]))
@@ -57,7 +57,7 @@ struct DestinationTests {
         try await client.expectBalance(Ledger(accepted: 21, delivered: 21))
     }
 
-    @Test("one destination's refusal, outage or consent doesn't affect another")
+    @Test("one destination's rejection, outage or consent doesn't affect another")
     func apart() async throws {
         let vendors = vendors(3, needsConsent: [2])
         vendors[1].answer { _ in DeliveryReport(.stop(ExperimentationError(.unauthorized, "no"))) }
@@ -81,7 +81,7 @@ struct DestinationTests {
         #expect(try await client.ledgers()[vendors[1].destination]?.purged == 3)
     }
 
-    @Test("events of one vendor are never sent to another that opens the same store")
+    @Test("events of one vendor are never sent to another one that opens the same store")
     func neverElsewhere() async throws {
         let store = ClientStore.inMemory()
         let old = ScriptedVendor(scope: "old") { _ in DeliveryReport(.outage()) }
@@ -99,7 +99,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "P75 over faults and kills each destination has every event, in order, and its accounts balance",
+        "P75 over faults and kills each destination gets every event, in order, and its ledger balances",
         arguments: [2, 3],
         0..<(isSoak ? 200 : 20)
     )

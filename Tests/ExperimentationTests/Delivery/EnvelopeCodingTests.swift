@@ -79,7 +79,7 @@ struct EnvelopeCodingTests {
         )
     }
 
-    @Test("P26 any event is written byte for byte as by the encoder, and read as by the decoder")
+    @Test("P26 any event is encoded exactly as by JSONEncoder, and decoded as by JSONDecoder")
     func equality() throws {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
@@ -127,7 +127,7 @@ struct EnvelopeCodingTests {
         #expect(try decoder.decode(Envelope.self, from: Data(escaped.utf8)) == envelope)
     }
 
-    @Test("what the decoder reads differently is left to it")
+    @Test("input that the decoder reads differently is left to it")
     func decodersOwn() throws {
         let written = try EnvelopeCoding.encode(
             Envelope(
@@ -148,7 +148,7 @@ struct EnvelopeCodingTests {
         #expect(whole.event.attributes["a"] == .int(2))
     }
 
-    @Test("incomplete input is refused, wherever it ends and whichever byte is wrong")
+    @Test("incomplete input is rejected, wherever it ends and whichever byte is wrong")
     func damage() throws {
         var envelope = Envelope(
             id: "e-1",

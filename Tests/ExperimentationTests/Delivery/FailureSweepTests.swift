@@ -78,7 +78,7 @@ struct FailureSweepTests {
     }
 
     @Test(
-        "P18 whichever operation fails, before it is done or after, what was accepted is delivered and accounts balance",
+        "P18 whichever operation fails, before or after it is carried out, accepted events are delivered and ledgers balance",
         arguments: [
             Sweep(length: 1),
             Sweep(length: 3),

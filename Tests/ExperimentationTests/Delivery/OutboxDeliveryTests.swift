@@ -9,7 +9,7 @@ import Waiting
 struct OutboxDeliveryTests {
     private let time = ManualTime()
 
-    @Test("P03 a batch that got no answer is sent again unchanged, with the same name; a new batch has a new one")
+    @Test("P03 a batch without an answer is sent again unchanged, under the same name; a new batch has a new one")
     func batchNames() async throws {
         let dice = Dice(3)
         let answers = Mutex<[Bool]>([])
@@ -61,7 +61,7 @@ struct OutboxDeliveryTests {
         #expect(vendor.record.received.map(\.event) == [.numbered(3)])
     }
 
-    @Test("P05 concurrent producers lose nothing while events are flushed")
+    @Test("P05 concurrent producers lose nothing during flushes")
     func producers() async throws {
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 50, largest: 100, interval: .milliseconds(1)))
         let client = try await vendor.client(time: SystemTime())
@@ -88,7 +88,7 @@ struct OutboxDeliveryTests {
         await client.shutdown()
     }
 
-    @Test("P06 every batch is whole: its events are distinct, and no more than it may hold")
+    @Test("P06 a batch's events are distinct, and no more than its limit")
     func batches() async throws {
         let vendor = ScriptedVendor(
             batching: BatchPolicy(count: 7, largest: 20, bytes: 4_000, interval: .milliseconds(1))
@@ -114,7 +114,7 @@ struct OutboxDeliveryTests {
         await client.shutdown()
     }
 
-    @Test("P07 each user's events arrive in order, whatever goes wrong", arguments: 0..<(isSoak ? 200 : 12))
+    @Test("P07 each user's events arrive in order, whatever fails", arguments: 0..<(isSoak ? 200 : 12))
     func order(seed: Int) async throws {
         let dice = Dice(seed)
         let vendor = ScriptedVendor { batch in
@@ -171,7 +171,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 200, delivered: 200))
     }
 
-    @Test("P13 one event that is too large is found in no more than seventeen requests")
+    @Test("P13 one event that is too large is found in at most seventeen requests")
     func tooLarge() async throws {
         let vendor = ScriptedVendor(
             batching: BatchPolicy(count: 1_000, largest: 256, bytes: .max, interval: .seconds(60))
@@ -215,7 +215,7 @@ struct OutboxDeliveryTests {
         #expect(try await client.flush().isDone)
     }
 
-    @Test("P14 while one user's event waits for its next attempt, others' go at their own pace")
+    @Test("P14 while one user's event waits for its next attempt, others' are delivered without delay")
     func poisonDoesNotSlow() async throws {
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 1, interval: .seconds(1))) { batch in
             DeliveryReport(batch.map { $0.identity.id == "mallory" ? .failed("HTTP 400") : .delivered })
@@ -229,7 +229,7 @@ struct OutboxDeliveryTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [2])
     }
 
-    @Test("P15 an outage of a day loses nothing and costs no attempt")
+    @Test("P15 an outage of a day loses nothing and counts no attempt")
     func outage() async throws {
         let isUp = Shared(false)
         let vendor = ScriptedVendor { _ in
@@ -294,7 +294,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("P25 a flush ends early when everything left can be tried only after its deadline")
+    @Test("P25 a flush ends early if everything left is due after its deadline")
     func hopelessFlush() async throws {
         let vendor = ScriptedVendor { _ in DeliveryReport(.outage(after: .seconds(40))) }
         let client = try await vendor.client(time: time)
@@ -304,7 +304,7 @@ struct OutboxDeliveryTests {
         #expect(vendor.record.batches.count == 1)
     }
 
-    @Test("P11 a flush beside a vendor that is down sends few requests", arguments: [0, 0.05, 0.5, 0.999])
+    @Test("P11 a flush sends few requests to an unavailable vendor", arguments: [0, 0.05, 0.5, 0.999])
     func calmFlush(jitter: Double) async throws {
         let vendor = ScriptedVendor { _ in DeliveryReport(.outage()) }
         let client = try await vendor.client(time: time, jitter: { jitter })
@@ -329,7 +329,7 @@ struct OutboxDeliveryTests {
     }
 
     @Test(
-        "P11 a vendor that is away is tried again after a pause, also where nothing is drawn and no wait is asked for",
+        "P11 an unavailable vendor is tried again after a pause, even with a jitter of zero and no requested wait",
         arguments: [nil, Duration.zero, .seconds(-5)]
     )
     func pausesAlways(asked: Duration?) async throws {
@@ -346,7 +346,7 @@ struct OutboxDeliveryTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("after a refusal of the credentials one event is tried a quarter of an hour later, then ever more seldom")
+    @Test("after rejected credentials a probe is sent after a quarter of an hour, then at growing intervals")
     func probing() async throws {
         let isMended = Shared(false)
         let vendor = ScriptedVendor { _ in
@@ -381,7 +381,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 10, delivered: 10))
     }
 
-    @Test("deliveries stopped by a refusal resume when the application says so")
+    @Test("deliveries stopped by rejected credentials resume when the application says so")
     func resumed() async throws {
         let isMended = Shared(false)
         let vendor = ScriptedVendor { _ in
@@ -403,7 +403,7 @@ struct OutboxDeliveryTests {
         #expect(client.status == .ready)
     }
 
-    @Test("a refusal of the credentials stops deliveries, keeps everything and is reported")
+    @Test("rejected credentials stop deliveries, keep everything and are reported")
     func stopped() async throws {
         let vendor = ScriptedVendor { _ in
             DeliveryReport(.stop(ExperimentationError(.unauthorized, "The key was refused.")))
@@ -426,7 +426,7 @@ struct OutboxDeliveryTests {
         #expect(mended.record.received.count == 2)
     }
 
-    @Test("an event older than the vendor takes is dropped and counted; a clock set ahead makes no event old")
+    @Test("an event older than the vendor accepts is dropped and counted; a clock set ahead makes no event old")
     func expiry() async throws {
         let vendor = ScriptedVendor(
             batching: BatchPolicy(count: 100, interval: .seconds(60), maximumAge: .seconds(14_400))
@@ -473,7 +473,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 40, delivered: 40))
     }
 
-    @Test("P23 a clock that is wrong only while a delivery is under way delays nothing")
+    @Test("P23 a clock that is wrong only during a delivery delays nothing")
     func clockWrongMeanwhile() async throws {
         let time = time
         let vendor = ScriptedVendor { _ in
@@ -491,7 +491,7 @@ struct OutboxDeliveryTests {
     }
 
     @Test(
-        "P23 a clock that is corrected while a delivery is under way delays nothing",
+        "P23 a clock that is corrected during a delivery delays nothing",
         arguments: [
             Verdict.outage(), .outage(after: .seconds(10)), .failed("busy"),
         ],
@@ -514,7 +514,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("a flush without patience runs a round of its own after the delivery under way")
+    @Test("a flush without retries runs its own round after the current delivery")
     func flushBehindAnother() async throws {
         let store = SlowLease()
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 1)) { _ in DeliveryReport(.outage()) }

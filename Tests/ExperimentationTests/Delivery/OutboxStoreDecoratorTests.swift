@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("A decorated store passes on what it doesn't do itself")
+@Suite("A store decorator forwards what it doesn't implement")
 struct OutboxStoreDecoratorTests {
     private final class Plain: OutboxStoreDecorator, StateStoreDecorator {
         let base: any OutboxStore = InMemoryOutboxStore()

@@ -3,7 +3,7 @@ import ExperimentationTesting
 import Foundation
 import Testing
 
-@Suite("What waits behind an earlier event of its user")
+@Suite("Events behind an earlier one of their user")
 struct WaitingBehindTests {
     private let time = ManualTime()
 
@@ -25,7 +25,7 @@ struct WaitingBehindTests {
     }
 
     @Test(
-        "P07 it isn't sent before, costs no attempt, holds nobody else up, and goes at once when that one is given up"
+        "P07 they aren't sent before it, count no attempt, delay no other user, and go at once when it is dropped"
     )
     func behind() async throws {
         let vendor = vendor(refusing: [0])
@@ -51,7 +51,7 @@ struct WaitingBehindTests {
         try await client.expectBalance(Ledger(accepted: 5, delivered: 4, dropped: [.exhausted: 1]))
     }
 
-    @Test("P14 two users with refused events don't hold back each other's")
+    @Test("P14 two users with rejected events don't delay each other's")
     func two() async throws {
         let vendor = vendor(refusing: [0, 1])
         let client = try await vendor.client(time: time)

@@ -50,7 +50,7 @@ struct AsyncSemaphoreTests {
         }
     }
 
-    @Test("lets no task overtake those that wait")
+    @Test("lets no task overtake waiting ones")
     func nobodyPasses() async throws {
         let line = Line(limit: 0)
         let first = await line.add(1)
@@ -63,7 +63,7 @@ struct AsyncSemaphoreTests {
         #expect(line.admitted == [1, 2])
     }
 
-    @Test("drops a task that is cancelled while waiting, and the ones behind it move up")
+    @Test("removes a task that is cancelled while waiting, and the ones behind it move up")
     func cancelledWhileWaiting() async throws {
         let line = Line(limit: 1)
         try await line.semaphore.enter()
