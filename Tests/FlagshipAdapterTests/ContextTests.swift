@@ -9,7 +9,9 @@ import Testing
 
 @Suite("Flagship: the context")
 struct ContextTests {
-    @Test("F44 a bucketing fetch tells the context in one hit of texts, once for each context, and not without consent")
+    @Test(
+        "F44 a bucketing fetch sends the context in one hit of strings, once for each context, and not without consent"
+    )
     func segment() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship(.bucketing)
@@ -76,7 +78,7 @@ struct ContextTests {
         #expect(visitor.context()[key.rawValue] == good)
     }
 
-    @Test("F72 values that Flagship has no type for are left out, and the others apply; at creation too")
+    @Test("F72 values of unsupported types are left out, and the others apply, at creation too")
     func contextTypes() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

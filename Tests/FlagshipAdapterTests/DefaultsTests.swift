@@ -9,7 +9,7 @@ import Testing
 /// The defaults of the vendor's reference, each tested by its effect on an application.
 @Suite("Flagship: defaults")
 struct DefaultsTests {
-    @Test("every default of the vendor's reference is the default here, but for the reports")
+    @Test("every default is the vendor reference's, except for reports")
     func reference() async throws {
         let bench = try await Bench()
         let options = FlagshipOptions()

@@ -111,7 +111,7 @@ struct DefectTests {
         await flagship.close()
     }
 
-    @Test("forgetting one visitor can't reach another whose key begins alike")
+    @Test("forgetting one visitor can't affect another whose key has the same prefix")
     func keysEnd() async throws {
         let state = KeyRecorder()
         await FlagshipStateCache(state: state, scope: "env").flushVisitor("ada")
@@ -201,7 +201,7 @@ struct ConfigurationTests {
         )
     }
 
-    @Test("what is missing has the vendor's defaults")
+    @Test("missing settings have the vendor's defaults")
     func defaults() throws {
         let configuration = try Self.read(#"{"environmentID":"env","apiKey":"key"}"#)
         #expect(configuration.endpoints.decision.description == "https://decision.flagship.io/v2")
@@ -233,7 +233,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("settings that can't work are refused at the start", arguments: [0, 1, 2, 3, 4])
+    @Test("invalid settings are rejected at the start", arguments: [0, 1, 2, 3, 4])
     func refused(index: Int) async throws {
         let bench = try await Bench()
         await #expect {

@@ -24,7 +24,7 @@ struct FlagTests {
         return await bench.mock.receivedActivations.map(\.variation)
     }
 
-    @Test("F48 without a default the value comes as the type that is asked for, or not at all")
+    @Test("F48 without a default the value is returned in the requested type, or not at all")
     func withoutDefault() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench)
@@ -34,7 +34,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-plain"])
     }
 
-    @Test("F49 a value can be read without an exposure, which is reported later once")
+    @Test("F49 a value can be read without an exposure, which is reported once later")
     func laterExposure() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench)
@@ -46,7 +46,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-b"])
     }
 
-    @Test("a policy brings back the original's habit of one exposure for every read")
+    @Test("a policy restores the original's exposure for every read")
     func everyRead() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench) { $0.exposurePolicy = .everyRead }
@@ -74,7 +74,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, often).suffix(3) == ["var-lyon", "var-b", "var-b"])
     }
 
-    @Test("a null flag shows the default because its variation says so: that is exposed, and told as it is")
+    @Test("a null flag shows the default because its variation says so: it is exposed, with its null value")
     func nullFlag() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipExposedFlag>()
@@ -102,7 +102,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-plain"])
     }
 
-    @Test("the application is told of the visitor as they were when they saw the flag, also by the next run")
+    @Test("the application is told of the visitor as of the time of the exposure, even by the next run")
     func contextAtExposure() async throws {
         let bench = try await Bench()
         let (first, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { _, _ in } }
@@ -120,7 +120,7 @@ struct FlagTests {
         #expect(bench.transport.exchanges("activate").allSatisfy { $0.json["context"] == nil })
     }
 
-    @Test("with the manual policy no reading is an exposure, and what is exposed by hand is")
+    @Test("with the manual policy reads are no exposures, and explicit ones are")
     func manual() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench) { $0.exposurePolicy = .manual }
@@ -131,7 +131,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-b"])
     }
 
-    @Test("in panic that another visitor's fetch has found, a flag's status says so")
+    @Test("in panic mode found by another visitor's fetch, a flag's status says so")
     func panicOfOthers() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench)
@@ -142,7 +142,7 @@ struct FlagTests {
         #expect(visitor.flag("cta").value(default: "none") == "none")
     }
 
-    @Test("F52 the callback isn't called for a failed exposure, and later for all that the vendor has taken")
+    @Test("F52 the callback isn't called for a failed exposure, and later for each one that the vendor accepted")
     func exposureCallback() async throws {
         let bench = try await Bench()
         let heard = Heard<(FlagshipExposedVisitor, FlagshipExposedFlag)>()
@@ -253,7 +253,7 @@ struct FlagTests {
         #expect(on["hex"] == "7b2276223a747275657d")
     }
 
-    @Test("F55 metadata have all members, and empty ones for a flag that nobody knows")
+    @Test("F55 metadata has all members, and empty ones for an unknown flag")
     func metadata() async throws {
         let bench = try await Bench()
         let (_, visitor) = await Self.fetched(bench)
@@ -268,7 +268,7 @@ struct FlagTests {
         )
     }
 
-    @Test("F56 a whole number is read as an Int and as a Double, a fraction as a Double alone")
+    @Test("F56 an integer is read as an Int and as a Double, a fraction only as a Double")
     func wholeNumbers() async throws {
         let bench = try await Bench()
         let (_, visitor) = await Self.fetched(bench)

@@ -71,7 +71,7 @@ struct MigrationPageTests {
         _ = sample
     }
 
-    @Test("turn dictionaries of anything into values and back")
+    @Test("convert untyped dictionaries to values and back")
     func dictionaries() throws {
         let context: [String: Any] = ["isVip": true, "age": 41, "city": "lyon"]
         // page: begin
@@ -173,7 +173,7 @@ struct MigrationPageTests {
         #expect(options.onVisitorExposed != nil)
     }
 
-    @Test("are these")
+    @Test("equal the page's")
     func areThese() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

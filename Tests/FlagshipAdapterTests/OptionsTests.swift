@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Flagship: options and names")
 struct OptionsTests {
-    @Test("options have the original's defaults, but that nothing is reported")
+    @Test("options have the original's defaults, except that nothing is reported")
     func defaults() {
         let options = FlagshipOptions()
         #expect(options.mode == .decisionAPI && options.rules == .ios)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FlagshipAdapter
 
-@Suite("Flagship: what its developers may hear")
+@Suite("Flagship: reports to its developers")
 struct ReportTests {
     /// The usual file for an account with troubleshooting enabled from an hour ago, for a day.
     static func file(traffic: Int = 100, now: Date = ManualTime().now) -> String {
@@ -136,7 +136,7 @@ struct ReportTests {
         #expect(signedIn["visitor.visitorId"] == "member" && signedIn["visitor.anonymousId"] == "ada")
     }
 
-    @Test("who hasn't agreed is in no report, nor is anybody before, after or outside the share that is wanted")
+    @Test("a visitor without consent is in no report, nor is one outside the dates or the share")
     func notWanted() async throws {
         let none = try await Bench(Self.file(traffic: 0))
         let over = try await Bench(Self.file(now: ManualTime().now.addingTimeInterval(-90_000)))
@@ -174,7 +174,7 @@ struct ReportTests {
         #expect(block.wants("ada", at: Self.now) == isWanted)
     }
 
-    @Test("the share is that of the hash of the visitor and the end, and usage is drawn anew each local day")
+    @Test("the share uses a hash of visitor and end date, and usage is drawn anew each local day")
     func draws() throws {
         let end = "2030-03-17T17:46:41Z"
         let block = AccountSettings.Troubleshooting(
@@ -234,7 +234,7 @@ struct ReportTests {
         for report in await bench.mock.receivedReports { #expect(!report.contains(Bench.apiKey)) }
     }
 
-    @Test("a file is told of whole up to a limit, and what has no answer by its error")
+    @Test("a file is reported whole up to a limit, and a failed request by its error")
     func filesAndErrors() async throws {
         let long = #"{"id":"long","variationGroups":[],"name":"\#(String(repeating: "x", count: 100_000))"}"#
         let bench = try await Bench(Self.file().replacing(#""campaigns":["#, with: #""campaigns":[\#(long),"#))
@@ -270,7 +270,7 @@ struct ReportTests {
         #expect(await bench.mock.receivedReports.count == 4)
     }
 
-    @Test("reports that can't be delivered are lost, few are under way at once, and nothing else is held up")
+    @Test("reports that can't be delivered are lost, few are sent concurrently, and nothing else is delayed")
     func lost() async throws {
         let bench = try await Bench(Self.file())
         bench.transport.fail("troubleshooting", .error(.transport), times: 1_000)
@@ -289,7 +289,7 @@ struct ReportTests {
         #expect(await bench.mock.receivedReports.isEmpty)
     }
 
-    @Test("the level of a report follows from its label's words", arguments: FlagshipReport.Label.allCases)
+    @Test("a report's level follows from its label", arguments: FlagshipReport.Label.allCases)
     func levels(label: FlagshipReport.Label) {
         let expected =
             switch label {
@@ -300,7 +300,7 @@ struct ReportTests {
         #expect(label.level == expected)
     }
 
-    @Test("a configuration file can turn them on by name, and no other name")
+    @Test("a configuration file can turn reports on by name, and by no other name")
     func configured() throws {
         func reports(_ list: String) throws -> FlagshipReports {
             try ConfigurationTests.read(#"{"environmentID":"env","apiKey":"key","reports":\#(list)}"#).reports

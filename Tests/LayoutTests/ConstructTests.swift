@@ -61,7 +61,7 @@ struct ConstructTests {
         ),
     ]
 
-    @Test("a library target does without", arguments: bans)
+    @Test("a library target doesn't use it", arguments: bans)
     func isAbsent(ban: Ban) throws {
         let pattern = try SwiftText.pattern(ban.pattern)
         var found: [String] = []
@@ -84,7 +84,7 @@ struct ConstructTests {
         #expect(found.map(\.path) == [])
     }
 
-    @Test("no script has a compiler write to a device, which a compilation that fails deletes")
+    @Test("no script lets a compiler write to a device, which a failed compilation deletes")
     func scriptsKeepDevices() throws {
         for path in ["AppleChecks/check", "Makefile", ".ci/run", ".ci/setup"] {
             let text = try #require(Tree.text(of: path), "\(path)")
@@ -92,7 +92,7 @@ struct ConstructTests {
         }
     }
 
-    @Test("each ban would find what it bans")
+    @Test("each ban's pattern finds what it bans")
     func bansBite() throws {
         let samples = [
             "final class A: @unchecked Sendable {}", "try! f()", "x as! Y", "fatalError()", "precondition(x)",

@@ -100,7 +100,7 @@ struct ImportArrowTests {
             )
         }
 
-    @Test("a target imports only what its line allows", arguments: arrows)
+    @Test("a target imports only what its row allows", arguments: arrows)
     func importsOnlyWhatIsAllowed(arrow: Arrow) {
         let sources = Tree.files(in: arrow.folder)
         #expect(!sources.isEmpty, "\(arrow.folder) has no sources; the table is out of date")
@@ -110,7 +110,7 @@ struct ImportArrowTests {
         #expect(broken == [])
     }
 
-    @Test("every folder with sources stands in the table")
+    @Test("every folder with sources has a row")
     func tableIsComplete() {
         let folders = ["Sources", "Conformance", "Adapters"].flatMap { top in
             Tree.folders(in: top).map { "\(top)/\($0)" }.filter { !Tree.files(in: $0).isEmpty }
@@ -118,7 +118,7 @@ struct ImportArrowTests {
         #expect(Set(folders) == Set(Self.arrows.map(\.folder)))
     }
 
-    @Test("a test reaches behind the public face of its own target alone")
+    @Test("a test uses @testable only for its own target")
     func testableIsOfOnesOwn() {
         let broken = Tree.folders(in: "Tests").flatMap { folder in
             Tree.files(in: "Tests/\(folder)").flatMap { source in
@@ -131,7 +131,7 @@ struct ImportArrowTests {
         #expect(broken == [])
     }
 
-    @Test("the reader of imports sees through attributes, access levels, scopes and comments")
+    @Test("the import reader handles attributes, access levels, scopes and comments")
     func readsImports() {
         let source = Tree.Source(
             path: "x.swift",

@@ -97,7 +97,7 @@ struct MigrationPageTests {
         #expect(untested.map { "line \($0.line): \($0.cells.first ?? "")" } == [])
     }
 
-    @Test("a name that no test has, a number beyond the last and a range that ends there would be found")
+    @Test("the check detects a missing test, a missing number and a range that ends in one")
     func wouldBeFound() {
         for tests in ["*no such test*", "Z99", "V97–V99", "E01, no such test", "V98–V97"] {
             #expect(!Self.missing(in: Row(line: 1, cells: ["a", "b"], tests: tests)).isEmpty, "\(tests)")

@@ -32,7 +32,7 @@ struct PackageTests {
         "OFREPServerSuite": ["swift-http-types", "swift-nio"],
     ]
 
-    @Test("P69 a library product pulls in just the packages that are written down here")
+    @Test("P69 a library product resolves exactly the packages listed here")
     func productsPullInTheseAlone() async throws {
         let manifest = try await Manifest.read()
         var found: [String: Set<String>] = [:]

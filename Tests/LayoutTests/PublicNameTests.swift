@@ -60,7 +60,7 @@ struct PublicNameTests {
         ]
         + ["Sources/VendorCatalog", "Adapters"]
 
-    @Test("no public type has the name of one of the platform's", arguments: taken.keys.sorted())
+    @Test("no public type has the name of a platform type", arguments: taken.keys.sorted())
     func isFree(module: String) throws {
         let declaration = try SwiftText.pattern(
             #"(?m)^(?:@\w+\s+)*public\s+(?:final\s+|indirect\s+)*(?:class|struct|enum|actor|protocol|typealias)\s+([A-Z]\w*)"#

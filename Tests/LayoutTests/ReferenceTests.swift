@@ -3,7 +3,7 @@ import Testing
 /// The reference pages list every public type, for application, adapter and store authors.
 @Suite("Reference")
 struct ReferenceTests {
-    @Test("every public type of the core stands on one page of the reference, and none that isn't there")
+    @Test("every public type of the core is on one page of the reference, and every listed type exists")
     func everyTypeHasItsPlace() {
         let listed = ["Experimentation", "Providers", "Stores"].flatMap(Self.listed)
         #expect(Set(listed).count == listed.count)
@@ -23,7 +23,7 @@ struct ReferenceTests {
     )
 
     @Test(
-        "every public type of a library stands under one topic of its page, and none that isn't there",
+        "every public type of a library is under one topic of its page, and every listed type exists",
         arguments: libraries.sorted { $0.key < $1.key }.map { [$0.key, $0.value] }
     )
     func everyTypeOfALibraryHasItsPlace(library: [String]) {
@@ -47,7 +47,7 @@ struct ReferenceTests {
             .map { $0.hasPrefix("Experimentation/") ? String($0.dropFirst(16)) : $0 }
     }
 
-    @Test("what writes events down is the package's own: nobody outside needs it, and its form may change")
+    @Test("types that encode events are package-internal, so that their format may change")
     func codecsAreInternal() {
         #expect(publicTypes.filter { $0.hasSuffix("Coding") || $0.hasSuffix("Writer") || $0.hasSuffix("Reader") } == [])
     }

@@ -64,7 +64,7 @@ private struct Rooms {
 @Suite("Rooms")
 struct RoomTests {
     @Test(
-        "no room of a module knows one that knows it, directly or by way of others",
+        "no two rooms of a module know each other, directly or indirectly",
         arguments: [
             "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationMigration",
             "Sources/ExperimentationComposition", "Sources/xp",

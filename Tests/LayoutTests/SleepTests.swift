@@ -33,13 +33,13 @@ struct SleepTests {
         }
     }
 
-    @Test("P72 no test sleeps: whoever waits uses eventually, or pause where the clock is the subject")
+    @Test("P72 no test sleeps: it waits with eventually, or with pause where the clock is the subject")
     func noTestSleeps() {
         #expect(lines(where: sleeps) == [])
         #expect(Set(Self.except.keys).isSubset(of: Tree.files(in: "Tests").map(\.path)))
     }
 
-    @Test("no test blocks a thread that tasks share")
+    @Test("no test blocks a thread of the cooperative pool")
     func noTestBlocks() {
         // These block a thread of their own, in a function that can't suspend.
         let but = [
@@ -49,7 +49,7 @@ struct SleepTests {
         #expect(lines(but: but, where: blocks) == [])
     }
 
-    @Test("no test goes round without an end")
+    @Test("no test loops without an end")
     func noEndlessLoops() {
         // Interrupted system calls are repeated, and a socket is read to its end.
         let but = [
@@ -60,7 +60,7 @@ struct SleepTests {
     }
 
     @Test(
-        "a sleep, a block and an endless loop would be found",
+        "the checks find a sleep, a block and an endless loop",
         arguments: [
             ("try await Task.sleep(for: length)", true), ("usleep(20)", true), ("  Thread.sleep(until: date)", true),
             ("let semaphore = DispatchSemaphore(value: 0)", true), ("while !isSo { await Task.yield() }", true),

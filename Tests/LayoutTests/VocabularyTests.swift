@@ -12,7 +12,7 @@ struct VocabularyTests {
     ]
 
     @Test(
-        "no vendor's word stands in a folder that serves all vendors",
+        "no vendor's word appears in a folder for all vendors",
         arguments: [
             "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite",
             "Sources/ExperimentationTesting", "Sources/ExperimentationComposition", "Conformance/ConformanceKit",
@@ -39,7 +39,7 @@ struct VocabularyTests {
         #expect(found == [])
     }
 
-    @Test("a vendor's word doesn't stand in another vendor's adapter", arguments: Tree.vendors)
+    @Test("no vendor's word appears in another vendor's adapter", arguments: Tree.vendors)
     func adaptersKeepApart(vendor: String) throws {
         let others = Tree.vendors.filter { $0 != vendor }.map { #"\b\#($0)[A-Z]\w*"# }
         let pattern = try SwiftText.pattern(others.joined(separator: "|"))

@@ -3,7 +3,7 @@ import ConformanceSubjects
 import OFREPAdapter
 import Testing
 
-@Suite("OFREP keeps the promises that it declares")
+@Suite("OFREP keeps its declared promises")
 struct ConformanceTests {
     @Test(arguments: ConformanceCase.all)
     func conforms(to conformanceCase: ConformanceCase) async {

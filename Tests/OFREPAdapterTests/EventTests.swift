@@ -9,7 +9,7 @@ import Waiting
 @testable import OFREPAdapter
 
 /// Tests event streams over real sockets.
-@Suite("OFREP: changes that the server tells", .serialized)
+@Suite("OFREP: changes announced by the server", .serialized)
 struct EventTests {
     private static func flags(_ greeting: String) -> Data {
         Data(#"{"flags":{"welcome":{"value":"\#(greeting)"},"other":{"value":1}}}"#.utf8)
@@ -95,7 +95,7 @@ struct EventTests {
     }
 
     @Test(
-        "a stream that isn't one takes nothing away but itself",
+        "an invalid stream affects nothing but itself",
         arguments: [
             (OFREPMockFault.streamIsJSON, ProviderStatus.stale), (.streamEndsAtOnce, .ready), (.streamIsGone, .stale),
             (.streamRefuses, .stale), (.streamsAsObject, .ready), (.uselessStreams, .ready), (.strangeStreams, .ready),

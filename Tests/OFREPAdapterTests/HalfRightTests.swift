@@ -9,7 +9,7 @@ import Testing
 
 /// A server with partly wrong answers: each fault gives one clear error or a safe default and keeps the last good
 /// values.
-@Suite("OFREP: a server that is half right")
+@Suite("OFREP: a server with partly wrong answers")
 struct HalfRightTests {
     /// What a session gets from a faulty answer.
     struct Outcome: Equatable, Sendable, CustomTestStringConvertible {
@@ -118,7 +118,7 @@ struct HalfRightTests {
     }
 
     @Test(
-        "whatever a server makes of validators, new flags are seen with the next answer that has any",
+        "whatever a server does with validators, new flags are seen with the next complete answer",
         arguments: [OFREPMockFault.bareTag, .weakTag, .hugeTag, .sameTagAlways]
     )
     func validators(fault: OFREPMockFault) async throws {
@@ -134,7 +134,7 @@ struct HalfRightTests {
         }
     }
 
-    @Test("a server that confirms whatever it is asked confirms nothing for other attributes")
+    @Test("a server that confirms every request confirms nothing for other attributes")
     func wrongConfirmation() async throws {
         try await withServer { mock, _, client in
             try await mock.load(

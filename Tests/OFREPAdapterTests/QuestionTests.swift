@@ -113,7 +113,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("a 429 that names no date pauses for 1, 2, 4 … 60 s")
+    @Test("a 429 without a date pauses for 1, 2, 4 … 60 s")
     func patienceWithoutDate() {
         var patience = OFREPPatience()
         let reply = HTTPReply(response: HTTPResponse(status: 429))
@@ -156,7 +156,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("a session that was recorded with a server is the same session without it")
+    @Test("a session recorded with a server replays without it")
     func recorded() async throws {
         let recorder = RecordingTransport(ScriptedTransport([Samples.answer("green"), .status(503)]))
         func visit(_ transport: any HTTPTransport) async throws -> [String] {
@@ -207,7 +207,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("what is held is bounded in bytes, the answer used last stays, and a user can be forgotten")
+    @Test("cached answers are limited in bytes, the one used last stays, and a user can be forgotten")
     func bounded() {
         var answers = OFREPAnswers(limit: 1_000)
         func answer(_ id: Int) -> OFREPAnswers.Answer {

@@ -40,7 +40,7 @@ struct AccountTests {
         )
     }
 
-    @Test("Engage, with and without a slash at the host's end", arguments: ["", "/"])
+    @Test("Engage, with and without a slash after the host", arguments: ["", "/"])
     func engage(end: String) throws {
         let configuration = try EngageConfiguration(
             host: "https://api2.example.test" + end,

@@ -99,7 +99,7 @@ struct EngagePromiseTests {
         }
     }
 
-    @Test("P33 500 callers share one token, and after a refusal one more; each refresh token is kept before it counts")
+    @Test("P33 500 callers share one token, and after a rejection one more; each refresh token is stored before use")
     func oneRefresh() async throws {
         let authority = authority
         let kept = kept
@@ -127,7 +127,7 @@ struct EngagePromiseTests {
         #expect(unkept.withLock { $0 } == 0)
     }
 
-    @Test("P33 a refused refresh token is one request; then deliveries stop, say so and keep everything")
+    @Test("P33 a rejected refresh token causes one request; then deliveries stop, report it and keep everything")
     func refused() async throws {
         let authority = authority
         authority.state.withLock { $0.refuses = true }
@@ -146,7 +146,7 @@ struct EngagePromiseTests {
         await client.shutdown()
     }
 
-    @Test("P68 of 500 calls at once no more reach the vendor than were configured", arguments: [1, 3, 8])
+    @Test("P68 of 500 concurrent calls no more reach the vendor than configured", arguments: [1, 3, 8])
     func concurrency(limit: Int) async throws {
         let authority = authority
         let transport = SwitchedTransport { exchange in
@@ -167,7 +167,7 @@ struct EngagePromiseTests {
         #expect(limit == 1 || transport.most > 1)
     }
 
-    @Test("P67 no pattern that came from outside can hang the process")
+    @Test("P67 no external pattern can hang the process")
     func patterns() throws {
         let evil = [
             "(a+)+$", "^(a+)+$", "(a|a)*$", "(a|aa)+$", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(a*)*b",

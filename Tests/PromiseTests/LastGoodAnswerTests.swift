@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The last good answer outlives bad ones", .timeLimit(.minutes(10)))
+@Suite("The last good answer survives bad ones", .timeLimit(.minutes(10)))
 struct LastGoodAnswerTests {
     /// Answers without decisions, for any vendor.
     static let bad: [(name: String, answer: ScriptedTransport.Answer)] = {
@@ -29,7 +29,7 @@ struct LastGoodAnswerTests {
         ]
     }()
 
-    @Test("P30 no bad answer takes the values away; they are stale, and say how old", arguments: Vendor.deciding)
+    @Test("P30 no bad answer removes the values; they are stale and report their age", arguments: Vendor.deciding)
     func outlives(_ vendor: Vendor) async throws {
         let time = ManualTime()
         let transport = SwitchedTransport { _ in .json(vendor.answer(flags: 3)) }
@@ -60,7 +60,7 @@ struct LastGoodAnswerTests {
     }
 
     @Test(
-        "P45 what was kept and then edited, cut, mixed up or carried elsewhere is as good as not there",
+        "P45 stored state that was edited, truncated, mixed up or copied counts as missing",
         arguments: 0..<200
     )
     func swapped(seed: Int) async throws {
@@ -108,7 +108,7 @@ struct LastGoodAnswerTests {
         await second.shutdown()
     }
 
-    @Test("P45 what one account kept is nothing to another", arguments: Vendor.deciding)
+    @Test("P45 one account's stored state isn't used for another", arguments: Vendor.deciding)
     func otherAccount(_ vendor: Vendor) async throws {
         let store = ClientStore.inMemory()
         let transport = SwitchedTransport { _ in .json(vendor.answer(flags: 3)) }

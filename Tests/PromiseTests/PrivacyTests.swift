@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite("Secrets and persons stay where they belong", .timeLimit(.minutes(10)))
+@Suite("Secrets and personal data stay where they belong", .timeLimit(.minutes(10)))
 struct PrivacyTests {
     /// Texts that must not be found, in any of their encodings.
     struct Canaries: Sendable {
@@ -84,7 +84,7 @@ struct PrivacyTests {
     }
 
     @Test(
-        "P47 no key, token or person is found in logs, errors, dumps or reasons, whatever goes wrong",
+        "P47 no key, token or personal data appears in logs, errors, dumps or reasons, whatever fails",
         arguments: Vendor.allCases
     )
     func chaos(_ vendor: Vendor) async throws {
@@ -181,7 +181,7 @@ struct PrivacyTests {
         }
     }
 
-    @Test("the search finds what it is to find")
+    @Test("the search finds every encoding")
     func searches() {
         let canaries = Canaries(texts: ["grace.canary@example.com"])
         for text in [
@@ -194,7 +194,7 @@ struct PrivacyTests {
         #expect(canaries.found(in: "grace@example.com") == [])
     }
 
-    @Test("P58 one call of the log is one line, and nothing in it moves the cursor or turns the writing round")
+    @Test("P58 a log entry is one line, and nothing in it moves the cursor or changes the text direction")
     func oneLine() async throws {
         var dice = Dice(58)
         let pieces = [

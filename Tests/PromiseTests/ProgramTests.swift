@@ -6,7 +6,7 @@ import MockVendors
 import Testing
 import VendorCatalog
 
-@Suite("The programs of the pages", .timeLimit(.minutes(5)))
+@Suite("The programs on the pages", .timeLimit(.minutes(5)))
 struct ProgramTests {
     /// The Swift code blocks of a page.
     private static func blocks(of page: String) throws -> [String] {
@@ -20,14 +20,14 @@ struct ProgramTests {
     }
 
     @Test(
-        "are what is compiled here, to the letter",
+        "equal what is compiled here, character by character",
         arguments: [("README.md", "ReadmeProgram"), ("docs/on-a-server.md", "ServerProgram")]
     )
     func blocks(page: String, program: String) throws {
         #expect(try Self.blocks(of: page).contains(Self.program(program)))
     }
 
-    @Test("every call of the README's table is compiled here, to the letter")
+    @Test("every call in the README's table is compiled here, character by character")
     func calls() throws {
         /// Ignores layout: the formatter breaks lines that a table can't.
         func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
@@ -41,7 +41,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("the README's program ends well with every vendor", arguments: VendorCatalog.names)
+    @Test("the README's program succeeds with every vendor", arguments: VendorCatalog.names)
     func readme(name: String) async throws {
         let vendor = try #require(ConformanceSubjects.Vendor.named(name))
         let stage = try await #require(vendor.subjects.first).open(.shop)
@@ -74,7 +74,7 @@ struct ProgramTests {
         await stage.close()
     }
 
-    @Test("the catalogue makes each vendor's provider from what its mock prints", arguments: VendorCatalog.names)
+    @Test("the catalog creates each vendor's provider from its mock's output", arguments: VendorCatalog.names)
     func catalogue(name: String) async throws {
         let vendor = try #require(ConformanceSubjects.Vendor.named(name))
         let mock = try await vendor.mock(with: .shop).vendor

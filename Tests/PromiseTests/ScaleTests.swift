@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("Many readers, many clients, many flags", .timeLimit(.minutes(10)))
 struct ScaleTests {
-    @Test("P31 a read sees one version whole, whatever is swapped meanwhile")
+    @Test("P31 a read sees one complete version, whatever is swapped meanwhile")
     func swaps() async throws {
         let each = isSoak ? 200_000 : 2_000
         let swaps = isSoak ? 1_000 : 100
@@ -121,7 +121,7 @@ struct ScaleTests {
         for client in clients { await client.shutdown() }
     }
 
-    @Test("P36 the kill switch is seen by the next poll, holds over a start without network, and lifts cleanly")
+    @Test("P36 the kill switch is seen by the next poll, survives an offline start, and lifts cleanly")
     func killSwitch() async throws {
         for run in 0..<(isSoak ? 100 : 10) {
             let time = ManualTime()
@@ -163,7 +163,7 @@ struct ScaleTests {
         }
     }
 
-    @Test("P43 who has a place keeps it, over restarts and changed shares")
+    @Test("P43 users keep their variations, over restarts and changed shares")
     func sticky() async throws {
         let visitors = isSoak ? 10_000 : 200
         let restarts = isSoak ? 20 : 4
@@ -201,7 +201,7 @@ struct ScaleTests {
         #expect(Set(first) == ["a", "b"])
     }
 
-    @Test("P43 a hundred first calls at once give one place")
+    @Test("P43 a hundred concurrent first calls give one variation")
     func oneAssignment() async throws {
         let provider = InMemoryProvider(
             experiments: [
@@ -233,7 +233,7 @@ struct ScaleTests {
         return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
     }
 
-    @Test("P44 a huge file of rules is read in time and room, or refused with the last good one kept")
+    @Test("P44 a huge rules file is read within limits of time and memory, or rejected with the last good one kept")
     func hugeRules() async throws {
         let count = isSoak ? 10_000 : 1_000
         // Half a kilobyte per flag.

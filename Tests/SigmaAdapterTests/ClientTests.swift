@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Clients by tag")
 struct ClientTests {
-    @Test("S01 making a client asks nobody")
+    @Test("S01 creating a client sends nothing")
     func noRequest() throws {
         let stage = try Stage()
         let client = try SigmaClientRegistry().initializeClient(
@@ -34,7 +34,7 @@ struct ClientTests {
         #expect(registry.getClient() === first)
     }
 
-    @Test("S03 clients of two tags share nothing, neither the user nor the configuration")
+    @Test("S03 clients of two tags share nothing, neither user nor configuration")
     func twoTags() async throws {
         let stage = try Stage()
         let registry = SigmaClientRegistry()
@@ -120,7 +120,7 @@ struct ClientTests {
     }
 
     @Test(
-        "a private id is drawn from letters and digits, whatever chance says",
+        "a private id consists of letters and digits, for any random numbers",
         arguments: [0, 0.5, 0.999_999, 1, .nan]
     )
     func privateID(chance: Double) {
@@ -139,7 +139,7 @@ struct ClientTests {
         #expect(try await stage.client().text("button") == "red")
     }
 
-    @Test("changes made before anything was read are laid over what an earlier run left")
+    @Test("changes made before anything was read are applied to an earlier run's state")
     func earlyChanges() async throws {
         let stage = try Stage()
         let first = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })

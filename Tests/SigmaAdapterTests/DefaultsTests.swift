@@ -11,7 +11,7 @@ import Testing
 /// The defaults of the vendor's reference, each tested by its effect on an application.
 @Suite("Defaults")
 struct DefaultsTests {
-    @Test("every default of the vendor's reference is the default here")
+    @Test("every default is the vendor reference's")
     func reference() async throws {
         let stage = try Stage()
         let options = SigmaClientOptions(store: stage.store)

@@ -39,7 +39,7 @@ struct MigrationPageTests {
         _ = sample
     }
 
-    @Test("are these")
+    @Test("equal the page's")
     func areThese() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

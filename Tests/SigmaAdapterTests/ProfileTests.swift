@@ -8,7 +8,7 @@ import Waiting
 
 @testable import SigmaAdapter
 
-@Suite("What a client keeps of its user")
+@Suite("A client's stored user")
 struct ProfileTests {
     /// Holds back the first write of the user until it is released.
     final class Holding: StateStoreDecorator {
@@ -28,7 +28,7 @@ struct ProfileTests {
         func letGo() { held.withLock { $0 }?.resume() }
     }
 
-    @Test("what is restored is written before an edit that came while it was being written, not over it")
+    @Test("restored state is written before an edit made meanwhile, and doesn't replace it")
     func order() async throws {
         let stage = try Stage()
         let store = Holding()

@@ -17,7 +17,7 @@ struct RulesetTests {
         )
     }
 
-    @Test("one flag alone comes to the same as among all", arguments: ["u-1", "force-a", "held", "vip", ""])
+    @Test("a single flag equals its value among all", arguments: ["u-1", "force-a", "held", "vip", ""])
     func single(id: String) throws {
         let ruleset = try Reference.ruleset()
         let context = Reference.context(id, ["plan": "pro"])
@@ -29,7 +29,7 @@ struct RulesetTests {
         #expect(ruleset.outcome(ofFlag: 99, for: context) == nil)
     }
 
-    @Test("a value says where it comes from")
+    @Test("a value has its source")
     func provenance() throws {
         let ruleset = try Reference.ruleset()
         let all = ruleset.catalogue.assignments
@@ -65,7 +65,7 @@ struct RulesetTests {
         #expect(resolution("web_only", Reference.context()) == nil)
     }
 
-    @Test("a holdout is a place that can be seen, and keeps the user out of what lies below")
+    @Test("a holdout is visible as an assignment, and keeps the user out of later experiments")
     func holdout() throws {
         let ruleset = try Reference.ruleset()
         let decisions = ruleset.decisions(for: Reference.context("held"))
@@ -84,7 +84,7 @@ struct RulesetTests {
         #expect(decisions["only_in_test"] == Resolution(.null, reason: .default))
     }
 
-    @Test("forced users escape holdouts unless that is assumed away")
+    @Test("forced users escape holdouts unless configured otherwise")
     func forcedAndHeld() throws {
         let bytes = Array(
             """
@@ -123,7 +123,7 @@ struct RulesetTests {
         #expect(try Reference.ruleset().decisions(for: context)["button"]?.value == expected)
     }
 
-    @Test("a local place is told as one")
+    @Test("an assignment forced here is marked as such")
     func localOrigin() throws {
         let context = Reference.context("held", overrides: [.include(experiment: "closed", variation: "B")])
         let place = try Reference.ruleset().decisions(for: context).assignments.last
@@ -153,7 +153,7 @@ struct RulesetTests {
         #expect(ruleset.decisions(for: named)["button"]?.value == "blue")
     }
 
-    @Test("an empty id splits nothing, and one with line breaks is an id like any other")
+    @Test("an empty id isn't split, and one with line breaks is like any other")
     func oddIDs() throws {
         let ruleset = try Reference.ruleset()
         #expect(ruleset.decisions(for: Reference.context("")).assignments.isEmpty)
