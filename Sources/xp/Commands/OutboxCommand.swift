@@ -8,7 +8,7 @@ import Foundation
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
-        abstract: "See, deliver or copy out what waits in a store file.",
+        abstract: "Show, deliver or export the waiting events of a store file.",
         discussion: """
             EXAMPLES
               xp outbox status --store outbox.db
@@ -23,7 +23,7 @@ struct OutboxCommand: AsyncParsableCommand {
     /// The command `xp outbox status`.
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what waits, and why.",
+            abstract: "Show which events wait, and why.",
             discussion: """
                 EXAMPLES
                   xp outbox status --store outbox.db --format json
@@ -33,7 +33,7 @@ struct OutboxCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The store file.", valueName: "file"))
         var store: String
 
-        @Option(help: "How to write it.")
+        @Option(help: "The output format.")
         var format: Format = .text
 
         func validate() throws { try Stores.expectName(store) }
@@ -82,7 +82,7 @@ struct OutboxCommand: AsyncParsableCommand {
     /// The command `xp outbox flush`.
     struct Flush: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Deliver what waits, and print the ledger.",
+            abstract: "Deliver waiting events and print the ledger.",
             discussion: """
                 EXAMPLES
                   xp outbox flush --store outbox.db --config flagship.json
@@ -95,7 +95,7 @@ struct OutboxCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The vendor and its settings, JSON or YAML.", valueName: "file"))
         var config: String
 
-        @Option(help: ArgumentHelp("How long to go on without progress.", valueName: "seconds"))
+        @Option(help: ArgumentHelp("How long to continue without progress.", valueName: "seconds"))
         var deadline: Int = 10
 
         func validate() throws {
@@ -142,7 +142,7 @@ struct OutboxCommand: AsyncParsableCommand {
     /// The command `xp outbox export`.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Copy out what waits, one event a line, as xp track reads it; the store stays as it is.",
+            abstract: "Print waiting events, one per line in the format of xp track; the store is unchanged.",
             discussion: """
                 EXAMPLES
                   xp outbox export --store outbox.db > events.jsonl

@@ -9,15 +9,14 @@ import Foundation
 struct TrackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "track",
-        abstract: "Deliver events, one JSON object a line, and print the ledger at the end.",
+        abstract: "Deliver events, one JSON object per line, and print the ledger at the end.",
         discussion: """
-            INPUT, one object a line; "at" may be left out:
+            INPUT, one object per line; "at" is optional:
               {"user":{"id":"ada"},"event":{"type":"custom","name":"search","value":1,
                "attributes":{"for":"mug"}},"at":"2026-11-21T10:00:00.000Z"}
 
-            A line counts as accepted once it is in the store. A line that can't be taken has an error object printed \
-            for it; the rest go on, and the exit status is 1. Interrupted, it delivers or keeps everything and ends \
-            within five seconds.
+            A line counts as accepted once it is in the store. For an invalid line an error object is printed; the rest \
+            continue, and the exit status is 1. On a signal, it delivers or keeps everything and ends within five seconds.
 
             TYPES OF EVENTS AND THEIR FIELDS (every event may have "attributes")
             \(Self.types)
@@ -43,10 +42,10 @@ struct TrackCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The events; - is standard input.", valueName: "file"))
     var input: String = "-"
 
-    @Option(help: ArgumentHelp("Where events are kept until they are delivered.", valueName: "file"))
+    @Option(help: ArgumentHelp("The store file for events until they are delivered.", valueName: "file"))
     var store: String?
 
-    @Option(help: ArgumentHelp("How long to try to deliver what waits after the last line.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long to continue without progress after the last line.", valueName: "seconds"))
     var deadline: Int = 10
 
     func validate() throws {
