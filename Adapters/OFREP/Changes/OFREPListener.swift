@@ -62,7 +62,7 @@ final class OFREPListener: ChangeSource {
             environment.log.log(
                 .warning,
                 "ofrep.streams",
-                "\(announcements.count - streams.count) of the server's event streams can't be listened to"
+                "\(announcements.count - streams.count) of the server's event streams have unusable addresses"
             )
         }
         note(streams, of: userID)

@@ -255,7 +255,7 @@ extension OFREPErrors {
         case 200:
             let type = head.headerFields[.contentType]?.lowercased() ?? ""
             return type.hasPrefix("text/event-stream") ? nil : .lost(error(.vendorFault, "isn't one"))
-        case 204: return .refused(error(.vendorFault, "is closed for good (204)"))
+        case 204: return .refused(error(.vendorFault, "is closed permanently (204)"))
         case 401, 403: return .refused(error(.unauthorized, "refuses the credentials (\(head.status.code))"))
         default:
             return .lost(

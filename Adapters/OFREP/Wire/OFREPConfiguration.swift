@@ -89,15 +89,17 @@ extension OFREPConfiguration {
     /// - Throws: ``ErrorCode/configuration`` naming the setting.
     func validate() throws(ExperimentationError) {
         func refuse(_ text: String) -> ExperimentationError { ExperimentationError(.configuration, "OFREP: \(text)") }
-        if timeout <= .zero { throw refuse("timeout must be more than nothing") }
-        if pollingInterval <= .zero { throw refuse("pollingInterval must be more than nothing") }
-        if retry.attempts < 1 { throw refuse("a question must be asked once at least") }
+        if timeout <= .zero { throw refuse("timeout must be greater than zero") }
+        if pollingInterval <= .zero { throw refuse("pollingInterval must be greater than zero") }
+        if retry.attempts < 1 { throw refuse("retry needs at least one attempt") }
         for (name, secret) in [("token", token), ("apiKey", apiKey)] {
             guard let text = secret?.reveal() else { continue }
             if text.isEmpty || !HTTPField.isValidValue(text) { throw refuse("\(name) is empty or can't be sent") }
         }
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
-            guard let field = HTTPField.Name(name) else { throw refuse("headers: \"\(name)\" is no name of a field") }
+            guard let field = HTTPField.Name(name) else {
+                throw refuse("headers: \"\(name)\" isn't a header field's name")
+            }
             let isTaken =
                 Self.ownFields.contains(field.canonicalName) || (field.canonicalName == "authorization" && token != nil)
                 || (field.canonicalName == "x-api-key" && apiKey != nil)

@@ -20,10 +20,10 @@ enum OFREPErrors {
         switch reply.status {
         case 200: nil
         case 304 where isConditional: nil
-        case 304: ExperimentationError(.vendorFault, "The OFREP server confirms an answer that nobody has (304)")
+        case 304: ExperimentationError(.vendorFault, "The OFREP server confirms an answer that it never gave (304)")
         case 400: refusal(reply)
         case 401, 403: ExperimentationError(.unauthorized, "The OFREP server refuses the credentials (\(reply.status))")
-        case 404: ExperimentationError(.configuration, "There is no OFREP at the base address (404)")
+        case 404: ExperimentationError(.configuration, "The base address doesn't serve OFREP (404)")
         case 408, 504: ExperimentationError(.timeout, "The OFREP server took too long (\(reply.status))")
         case 413, 431: ExperimentationError(.tooLarge, "The user's attributes are too large for the OFREP server")
         case 429: ExperimentationError(.vendorFault, "The OFREP server asks for patience (429)")
@@ -38,9 +38,9 @@ enum OFREPErrors {
         case "TARGETING_KEY_MISSING":
             ExperimentationError(.targetingKeyMissing, "The OFREP server misses the user's id")
         case "INVALID_CONTEXT":
-            ExperimentationError(.invalidContext, "The OFREP server can't use the user's attributes")
+            ExperimentationError(.invalidContext, "The OFREP server rejects the user's attributes")
         case "PARSE_ERROR": ExperimentationError(.parseError, "The OFREP server can't read the question")
-        default: ExperimentationError(.vendorFault, "The OFREP server refused the question (400)")
+        default: ExperimentationError(.vendorFault, "The OFREP server rejected the request (400)")
         }
     }
 

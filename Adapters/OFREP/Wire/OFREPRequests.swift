@@ -61,7 +61,7 @@ struct OFREPRequests: Sendable {
         var fields = HTTPFields()
         for (name, value) in configuration.headers {
             guard let name = HTTPField.Name(name) else {
-                throw ExperimentationError(.configuration, "OFREP: headers: \"\(name)\" is no name of a field")
+                throw ExperimentationError(.configuration, "OFREP: headers: \"\(name)\" isn't a header field's name")
             }
             try fields.put(value.reveal(), for: name)
         }

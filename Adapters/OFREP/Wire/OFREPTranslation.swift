@@ -36,8 +36,8 @@ extension OFREPEvaluation.Item {
         case "FLAG_NOT_FOUND": .unreadable(.flagNotFound, "The server doesn't know the flag.")
         case "PARSE_ERROR": .unreadable(.parseError, "The server can't read the flag's definition.")
         case "TARGETING_KEY_MISSING": .unreadable(.targetingKeyMissing, "The server misses the user's id.")
-        case "INVALID_CONTEXT": .unreadable(.invalidContext, "The server can't use the user's attributes.")
-        case "TYPE_MISMATCH": .unreadable(.typeMismatch, "The server finds a value of another type.")
+        case "INVALID_CONTEXT": .unreadable(.invalidContext, "The server rejects the user's attributes.")
+        case "TYPE_MISMATCH": .unreadable(.typeMismatch, "The server reports a value of another type.")
         default: .unreadable(.general, "The server can't evaluate the flag.")
         }
     }

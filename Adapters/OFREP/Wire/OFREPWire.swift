@@ -45,11 +45,11 @@ struct OFREPEvaluation: Sendable {
             complaints.append("\(list.count - items.count) of \(list.count) flags have no key, and are left out")
         }
         if Set(items.map { Array($0.key.utf8) }).count < items.count {
-            complaints.append("several flags have the same key; the last of them counts")
+            complaints.append("several flags have the same key; the last one counts")
         }
         guard let announced = members["eventStreams"], announced != .null else { return }
         guard let entries = announced.arrayValue else {
-            complaints.append("eventStreams is no list; changes can't be heard of")
+            complaints.append("eventStreams isn't a list; changes go unnoticed")
             return
         }
         streams = entries.compactMap(OFREPStream.Announcement.init)

@@ -73,7 +73,7 @@ struct KeptState: Sendable {
     /// Writes a value whose loss would matter.
     func require<Value: Encodable>(_ value: Value, _ key: Key) async throws(ExperimentationError) {
         guard let data = try? JSONEncoder().encode(value) else {
-            throw ExperimentationError(.store, "The progress of a linking can't be written.")
+            throw ExperimentationError(.store, "The progress of linking can't be stored.")
         }
         try await store.setValue(sealed(Array(data), key), for: prefix + key.name)
     }

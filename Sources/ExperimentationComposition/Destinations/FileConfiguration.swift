@@ -41,8 +41,8 @@ public struct FileConfiguration: Sendable, Hashable {
     func validate() throws(ExperimentationError) {
         if path.isEmpty { throw ExperimentationError(.configuration, "path: a file needs a name") }
         if path.hasSuffix("/") { throw ExperimentationError(.configuration, "path: expected a file, found a folder") }
-        if largest < 1_000 { throw ExperimentationError(.configuration, "largest: expected 1000 bytes at least") }
-        if period < .seconds(60) { throw ExperimentationError(.configuration, "period: expected a minute at least") }
+        if largest < 1_000 { throw ExperimentationError(.configuration, "largest: expected at least 1000 bytes") }
+        if period < .seconds(60) { throw ExperimentationError(.configuration, "period: expected at least a minute") }
     }
 }
 

@@ -40,7 +40,7 @@ public struct WebhookConfiguration: Sendable, Hashable {
     }
 
     func validate() throws(ExperimentationError) {
-        if timeout <= .zero { throw ExperimentationError(.configuration, "timeout: expected more than nothing") }
+        if timeout <= .zero { throw ExperimentationError(.configuration, "timeout: expected a time greater than zero") }
         if secret != nil, key == nil {
             throw ExperimentationError(.configuration, "secret: what follows whsec_ must be Base64, and not empty")
         }

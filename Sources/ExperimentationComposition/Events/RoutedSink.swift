@@ -21,7 +21,7 @@ struct RoutedSink: EventSink {
 
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
         guard let translated = translated(event) else {
-            throw ExperimentationError(.unsupported, "No vendor is named for an event of the type \"\(event.type)\".")
+            throw ExperimentationError(.unsupported, "No vendor gets events of the type \"\(event.type)\".")
         }
         try sink.check(translated)
     }

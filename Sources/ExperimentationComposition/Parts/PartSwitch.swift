@@ -30,7 +30,7 @@ final class PartSwitch: Sendable {
             // Writes the current value, so that after concurrent changes the last one is stored.
             try await state.setValue(self.isOn ? [1] : nil, for: Self.key)
         } catch {
-            log.log(.warning, "composition.switch", "A kill switch can't be written down: \(error)")
+            log.log(.warning, "composition.switch", "A kill switch can't be stored: \(error)")
         }
     }
 }

@@ -84,7 +84,7 @@ public struct DecisionTable: Sendable, Hashable {
         var claimed: [String: [String]] = [:]
         for row in rows {
             if row.claims.isEmpty { throw .composition("decisions", "a row names no flag") }
-            if row.vendors.isEmpty { throw .composition("decisions", "nobody decides \(row.claims[0])") }
+            if row.vendors.isEmpty { throw .composition("decisions", "no vendor decides \(row.claims[0])") }
             for claim in row.claims {
                 if let other = claimed.updateValue(row.vendors, forKey: claim) {
                     let (one, two) = (other.joined(separator: ", "), row.vendors.joined(separator: ", "))

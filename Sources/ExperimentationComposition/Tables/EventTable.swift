@@ -44,7 +44,7 @@ public struct EventTable: Sendable, Hashable {
                 throw .unknownVendor(name, in: "events.\(type)", among: known)
             }
             if Set(vendors).count < vendors.count {
-                throw .composition("events.\(type)", "a vendor stands there twice")
+                throw .composition("events.\(type)", "a vendor is listed twice")
             }
         }
     }

@@ -32,7 +32,7 @@ struct ComposedLinker: IdentityLinker {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let notes = try? encoder.encode(own) else {
-            throw ExperimentationError(.store, "The progress of a linking can't be written.")
+            throw ExperimentationError(.store, "The progress of linking can't be stored.")
         }
         var next = progress
         next.notes = Array(notes)

@@ -39,7 +39,7 @@ struct MigratingSource: DecisionSource {
             submitShadow(answer, side, person, context, told, standing)
             return .decided(party.marked.mark(answer.decisions, carried: carried.groups))
         }
-        throw ExperimentationError(.store, "The user's place in the move is being changed by others all the time.")
+        throw ExperimentationError(.store, "Other instances keep changing the user's record of the move.")
     }
 
     // MARK: Sides

@@ -68,7 +68,7 @@ actor PartyRules {
             guard held != nil else {
                 throw ExperimentationError(
                     .vendorFault,
-                    "The vendor says that rules are unchanged which it never gave."
+                    "The vendor reports rules as unchanged that it never sent."
                 )
             }
             held?.fetched = time.instant

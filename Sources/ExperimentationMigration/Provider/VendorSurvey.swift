@@ -75,7 +75,7 @@ public struct MigrationOutlook: Sendable {
             losses.append("\(new.name) can't be told which variations users have")
         }
         if !new.takesEvents {
-            losses.append("\(new.name) takes no events: exposures and goals of its users are told to nobody")
+            losses.append("\(new.name) accepts no events: exposures and goals of its users are lost")
         }
         for holdout in old.experiments where holdout.isHoldout {
             losses.append("the holdout \(holdout.experiment.id) isn't carried: its users are dealt with like others")

@@ -36,6 +36,6 @@ struct AgreementOptions: ParsableArguments {
         guard (0...100_000).contains(exposures) else {
             throw ValidationError("--exposures: expected a number from 0 to 100000")
         }
-        guard pairs == nil || isAsked else { throw ValidationError("--pairs: expected --users or --input beside it") }
+        guard pairs == nil || isAsked else { throw ValidationError("--pairs requires --users or --input") }
     }
 }

@@ -66,7 +66,7 @@ struct CompareCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "How often the scenario is run. Times are shown from \(Latency.fewestForMedian) rounds on, the 99th percentile "
-                + "from \(Latency.fewestForTail), and only by a released build.",
+                + "from \(Latency.fewestForTail), and only in a release build.",
             valueName: "n"
         )
     )

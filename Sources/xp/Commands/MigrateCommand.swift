@@ -136,7 +136,7 @@ struct MigrateCommand: AsyncParsableCommand {
             Terminal.endProgress()
             try OutputFile.deliver(report.text(as: MoveReport.Format(rawValue: format.rawValue) ?? .text), to: output)
             if !report.isGood {
-                throw Failure(.checkFailed, "the move didn't keep what it promises; the report says where")
+                throw Failure(.checkFailed, "the move broke a promise; the report says where")
             }
         }
     }

@@ -99,7 +99,7 @@ extension MigrateCommand {
                     "\(experiment.old.experiment) → \(experiment.new.experiment): \(variations.joined(separator: ", "))"
             }
             let lines =
-                ["\(mapped.count) experiments are mapped; look at each of them"] + section("Mapping", mapped)
+                ["\(mapped.count) experiments are mapped; review each of them"] + section("Mapping", mapped)
                 + section("Finish first", outlook.finishFirst) + section("Lost", outlook.losses)
                 + section("Faults", faults(outlook))
             return Terminal.plain(lines.joined(separator: "\n")) + "\n"

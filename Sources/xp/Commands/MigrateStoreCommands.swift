@@ -72,7 +72,10 @@ extension MigrateCommand {
             Terminal.endProgress()
             try Terminal.write(JSONLine.text(Self.document(report)) + "\n")
             if !report.refused.isEmpty {
-                throw Failure(.checkFailed, "\(report.refused.values.reduce(0, +)) places or lines weren't taken")
+                throw Failure(
+                    .checkFailed,
+                    "\(report.refused.values.reduce(0, +)) assignments or lines weren't imported"
+                )
             }
         }
 

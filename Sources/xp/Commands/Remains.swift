@@ -27,7 +27,7 @@ struct Remains {
         return Failure(
             .unavailable,
             "\(wait) consent, and nothing else does: a line of a user with "
-                + "\"consent\": true releases what is held of theirs, false removes it"
+                + "\"consent\": true releases their held events, false removes them"
         )
     }
 
@@ -41,7 +41,7 @@ struct Remains {
         case .interrupted,
             nil where status.leased > 0:
             return "\(vendor) hasn't answered yet" + Self.later
-        case nil: return "there was no time to deliver all to \(vendor)" + Self.later
+        case nil: return "there was no time to deliver everything to \(vendor)" + Self.later
         case .unreachable: return "\(vendor) doesn't take the events: it can't be reached"
         case .timeout: return "\(vendor) doesn't take the events: it gives no answer in time"
         case .noAnswer: return "\(vendor) doesn't take the events: it gives no answer that counts"

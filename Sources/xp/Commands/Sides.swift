@@ -21,7 +21,7 @@ struct Sides {
             !Vendor.everySubject.contains { $0.name == name } && FileManager.default.fileExists(atPath: name)
         }
         guard files.count != 1 else {
-            throw Failure(.usage, "--from and --to: expected two vendors or two files of rules, found one of each")
+            throw Failure(.usage, "--from and --to: expected two vendors or two rules files, found one of each")
         }
         var deciders: [Decider] = []
         var stages: [any SubjectStage] = []
@@ -31,7 +31,7 @@ struct Sides {
                 for subject in subjects {
                     guard subject.capabilities.contains(.experiments) else {
                         let reason = subject.reasons[.experiments] ?? "it has no experiments"
-                        throw Failure(.checkFailed, "\(subject.name) assigns nobody to anything: \(reason)")
+                        throw Failure(.checkFailed, "\(subject.name) assigns no users: \(reason)")
                     }
                     let stage = try await subject.open(world)
                     stages.append(stage)

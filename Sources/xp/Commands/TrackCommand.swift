@@ -129,7 +129,7 @@ struct TrackCommand: AsyncParsableCommand {
         }
         if ending.counts.isFull {
             let vendor = ending.remains.vendor
-            throw Failure(.unavailable, "\(vendor) takes no events, and no more fit into memory: name a --store")
+            throw Failure(.unavailable, "\(vendor) accepts no events, and no more fit into memory: name a --store")
         }
         if ending.pending > 0, store == nil {
             let lost = ending.pending.of(
@@ -137,7 +137,7 @@ struct TrackCommand: AsyncParsableCommand {
                 "events were not delivered and are lost"
             )
             let isHeld = ending.remains.status.held == ending.pending
-            let why = isHeld ? ", because nobody has consented to them" : ""
+            let why = isHeld ? ", because their users haven't consented" : ""
             throw Failure(.unavailable, "\(lost)\(why): name a --store")
         }
         if ending.pending > 0 {
@@ -148,7 +148,7 @@ struct TrackCommand: AsyncParsableCommand {
             throw Failure(.checkFailed, "\(ending.counts.refused) of \(lines); the output says why")
         }
         if ending.dropped > 0 {
-            let given = ending.dropped.of("event was given up", "events were given up")
+            let given = ending.dropped.of("event was dropped", "events were dropped")
             throw Failure(.checkFailed, "\(given); the ledger says why")
         }
         if !ending.isInterrupted, let failure = ending.remains.failure { throw failure }
