@@ -55,7 +55,7 @@ struct MockTests {
     }
 
     @Test(
-        "what a mock prints is a configuration, as it is and put together by hand",
+        "the output of a mock is a valid configuration, unchanged or put together by hand",
         arguments: ["flagship", "sigma", "engage", "evergage", "ofrep"]
     )
     func printedConfiguration(vendor: String) async throws {

@@ -283,7 +283,7 @@ struct AugmentationTests {
         #expect(other?.event["Location Name"] == "Dom")
     }
 
-    @Test("a place is good for its time, and is not waited for longer than that")
+    @Test("a place is valid for its time, and isn't waited for longer than that")
     func placeLife() {
         let feed = LocationFeed()
         feed.update(LocationFeed.Placemark(name: "Dom", date: time.now))
@@ -304,7 +304,7 @@ struct AugmentationTests {
     )
     func coordinates(degrees: Double, text: String) { #expect(CoordinatesPlugin.text(degrees) == text) }
 
-    @Test("the last known place goes to its two columns, which are added once")
+    @Test("the last known place is written to its two columns, which are added once")
     func lastKnown() async throws {
         let bench = EngageWorkbench()
         let engage = bench.engage()
@@ -321,7 +321,7 @@ struct AugmentationTests {
     }
 
     @Test(
-        "the last known place goes to the configured columns in the configured form, and what wasn't added is added later"
+        "the last known place is written to the configured columns in the configured form; missing columns are added later"
     )
     func lastKnownConfigured() async throws {
         let bench = EngageWorkbench()

@@ -117,7 +117,7 @@ struct ConfigurationTests {
         #expect(configuration.sessionTimeout == .seconds(1800))
     }
 
-    @Test("every key of the reference is known and has its effect")
+    @Test("every key of the reference is known and takes effect")
     func everyKey() throws {
         func text(_ key: String, _ value: String) -> String { "<key>\(key)</key><string>\(value)</string>" }
         func group(_ name: String, _ inner: String...) -> String { "<key>\(name)</key><dict>\(inner.joined())</dict>" }

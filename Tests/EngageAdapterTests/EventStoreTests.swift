@@ -18,7 +18,7 @@ struct EventStoreTests {
         return (client, client.session(for: User(id: "u")), engage.eventStore(of: client))
     }
 
-    @Test("an event is found by its id while it waits, when it is delivered, and by the next start")
+    @Test("an event is found by its id while it waits, after delivery, and by the next run")
     func lookUp() async throws {
         let (client, session, events) = try await start()
         let id = try await session.trackWithID(.goalCompleted("G"))
@@ -34,7 +34,7 @@ struct EventStoreTests {
         }
     }
 
-    @Test("an event that is refused for the third time has failed, with its reason, and not before")
+    @Test("an event that is rejected for the third time has failed, with its reason, and not before")
     func failed() async throws {
         let (client, session, events) = try await start()
         bench.plan(.status(400), on: "events", times: 3)
@@ -73,7 +73,7 @@ struct EventStoreTests {
         #expect(try await events.unpostedCount() == 2)
     }
 
-    @Test("an event shows that plug-ins are at work, that it is being posted, and that it went without one")
+    @Test("an event shows that plug-ins are at work, that it is being posted, and that it was posted without one")
     func statesUnderWay() async throws {
         let gate = Gate()
         let (client, session, events) = try await start {
@@ -132,7 +132,7 @@ struct EventStoreTests {
         }
     }
 
-    @Test("deleting everything leaves nothing to post and nothing to find, and the accounts balance")
+    @Test("deleting everything leaves nothing to post and nothing to find, and the ledgers balance")
     func removeAll() async throws {
         let (client, session, events) = try await start()
         let delivered = try await session.trackWithID(.custom("1"))
@@ -153,7 +153,7 @@ struct EventStoreTests {
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1", "5"])
     }
 
-    @Test("what was settled longer ago than the days of retention can be forgotten")
+    @Test("events settled before the days of retention can be forgotten")
     func removeExpired() async throws {
         let (client, session, events) = try await start()
         try await session.track(.custom("old"))

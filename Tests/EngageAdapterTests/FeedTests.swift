@@ -10,7 +10,7 @@ struct FeedTests {
     private let bench = EngageWorkbench()
 
     @Test(
-        "how exactly positions are wanted is a hint: none is left out",
+        "the requested accuracy is only a hint: no position is left out",
         arguments: EngageConfiguration.Location.Precision.allCases
     )
     func precision(_ precision: EngageConfiguration.Location.Precision) {
@@ -71,7 +71,7 @@ struct FeedTests {
         #expect(taken.filter(\.self).count == count)
     }
 
-    @Test("coordinates and places are waited for as long as is configured for each, and not where the feed has them")
+    @Test("coordinates and places are waited for as long as configured for each, and not if the feed has them")
     func patience() async {
         var settings = EngageConfiguration.Location()
         settings.acquisitionTimeout = .seconds(3)

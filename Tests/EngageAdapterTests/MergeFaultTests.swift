@@ -6,7 +6,7 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("A merge that the vendor refuses")
+@Suite("A merge that the vendor rejects")
 struct MergeFaultTests {
     let bench = EngageWorkbench()
 

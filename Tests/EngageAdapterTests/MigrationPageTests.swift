@@ -98,7 +98,7 @@ struct MigrationPageTests {
         for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: live.path + ending) }
     }
 
-    @Test("the upgrade posts what the former SDK's file still owes, once, and leaves nothing of it behind")
+    @Test("the upgrade posts what the former SDK's file still owes, once, and removes the file")
     func upgradeRuns() async throws {
         let bench = EngageWorkbench()
         let folder = FileManager.default.temporaryDirectory.appending(path: "engage-\(UUID().uuidString)")

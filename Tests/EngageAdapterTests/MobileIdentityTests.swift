@@ -142,7 +142,7 @@ struct MobileIdentityTests {
         #expect(engage.profile.recipientID.isEmpty)
     }
 
-    @Test("a generator of one's own makes the id, and an empty result falls back", arguments: ["own-1", ""])
+    @Test("a custom generator creates the id, and an empty result falls back", arguments: ["own-1", ""])
     func generator(id: String) async throws {
         let engage = try await ready { $0.recipients.makeID = { id } }
         let result = try await engage.mobileIdentity.setupRecipient()
@@ -545,7 +545,7 @@ struct MobileIdentityTests {
         #expect(third.profile.record == expected)
     }
 
-    @Test("clearing the profile forgets ids, campaigns and a merge under way, also for the next start")
+    @Test("clearing the profile forgets ids, campaigns and an unfinished merge, also for the next start")
     func clearProfile() async throws {
         let engage = bench.engage()
         try await engage.mobileIdentity.setupRecipient()

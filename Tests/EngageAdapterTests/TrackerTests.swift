@@ -108,7 +108,7 @@ struct TrackerTests {
         #expect(try await engage.mobileIdentity.prepareRecipient() == "own")
     }
 
-    @Test("one call on the way to the background ends the stretch and posts what waits")
+    @Test("one call on the way to the background ends the session's stretch and posts waiting events")
     func background() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -131,7 +131,7 @@ struct TrackerTests {
         #expect(try await bench.behaviors().map { $0["Campaign Name"] } == ["", "Spring", "Spring"])
     }
 
-    @Test("what the system hands over with a notification is taken as it is, from the main actor too")
+    @Test("the system's notification payload is accepted unchanged, from the main actor too")
     @MainActor
     func userInfo() async throws {
         let (client, tracker, _) = try await start()
@@ -150,7 +150,7 @@ struct TrackerTests {
         #expect(behaviors.map { $0["extra"] } == [nil, "1"])
     }
 
-    @Test("a notification of the device's own is told with its words, the caller's attributes and its campaign")
+    @Test("a local notification is tracked with its text, the caller's attributes and its campaign")
     func localNotification() async throws {
         let (client, tracker, _) = try await start()
         try await tracker.handleLocalNotificationReceived(
@@ -241,7 +241,7 @@ struct TrackerTests {
         #expect(behavior.code == "13" && behavior["Campaign Name"] == name && behavior["CurrentCampaign"] == "Spring")
     }
 
-    @Test("a campaign stored by hand with an end that is no number has ended")
+    @Test("a campaign stored by hand with an invalid end has ended")
     func byHand() async throws {
         let (_, tracker, _) = try await start()
         try await tracker.storeCampaign("A", endTimestamp: "x")
@@ -290,7 +290,7 @@ struct TrackerTests {
         #expect(try await tracker.handleExternalURLOpened("App://test/5?a=1") == ["a": "1"])
     }
 
-    @Test("the application's handlers run with what the route took")
+    @Test("the application's handlers run with the values that the route captured")
     func handlers() async throws {
         let (_, tracker, _) = try await start()
         await confirmation { confirmed in
@@ -339,7 +339,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "a route file that can't be read is refused with its place",
+        "an unreadable route file is rejected with the position",
         arguments: [
             ("", "the file"), ("[]", "the file"), (#"{"routes":[]}"#, "routes"),
             (#"{"routes":{"a":1}}"#, "routes[\"a\"]"),

@@ -37,7 +37,7 @@ struct UpgradeTests {
         try withDefaults(["engageClientInstalled": "NO"]) { #expect(EngageSDKRecords(in: $0) == EngageSDKRecords()) }
     }
 
-    @Test("nobody becomes another recipient, is installed again or loses the campaign")
+    @Test("no user becomes another recipient, is counted as a new install or loses the campaign")
     func noOther() async throws {
         let engage = bench.engage { $0.device.id = nil }
         let client = try await bench.client(engage)
@@ -110,7 +110,7 @@ struct UpgradeTests {
         for bad in ["", "[]", "{}", #"{"eventTypeCode":"x"}"#] { #expect(EngageSDKEvent(Self.row(1, bad)) == nil) }
     }
 
-    @Test("they are posted with their times and kinds, and with the recipient that is known now")
+    @Test("they are posted with their times and kinds, and with the current recipient")
     func posted() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)

@@ -75,7 +75,7 @@ struct XMLAPITests {
         #expect(try call.envelope() == "<Envelope><Body>\(body)</Body></Envelope>")
     }
 
-    @Test("adding a name again replaces its value and leaves its place")
+    @Test("adding a name again replaces its value and keeps its position")
     func merging() throws {
         var call = XMLAPI("SelectRecipientData", ["LIST_ID": "1", "EMAIL": "a"])
         call.add(parameters: ["EMAIL": "b", "VISITOR_KEY": "v"])

@@ -88,7 +88,7 @@ struct CartTests {
         #expect(app.transport.events.last?["cart"] == ["complete": ["Product": []]])
     }
 
-    @Test("a cart whose lines are all wrong isn't sent; a wrong one among others is left out")
+    @Test("a cart without a valid line isn't sent; an invalid line among others is left out")
     func wrongLines() async throws {
         let app = try await App()
         try app.global.addToCart(Self.line("kept", 1))

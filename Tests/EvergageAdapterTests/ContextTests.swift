@@ -330,7 +330,7 @@ struct ContextTests {
         #expect(second.transport.events.map { $0["flags"] } == [["noCampaigns": true], nil])
     }
 
-    @Test("an event that waited for more than a minute asks for no campaigns")
+    @Test("an event that waited for more than a minute requests no campaigns")
     func oldEvent() async throws {
         let app = try await App()
         app.goOffline()
@@ -341,7 +341,7 @@ struct ContextTests {
         #expect(app.transport.events.last?["flags"] == ["noCampaigns": true])
     }
 
-    @Test("a screen's name and the targets that wait travel with its events")
+    @Test("a screen's name and waiting targets are sent with its events")
     func source() async throws {
         let app = try await App()
         let screen = try app.shownScreen("Home")
@@ -354,7 +354,7 @@ struct ContextTests {
     }
 
     @Test(
-        "a handler that captures its screen doesn't keep it alive when it has disappeared, and nothing is left behind"
+        "a handler that captures its screen doesn't keep it alive after it disappeared, and nothing is left behind"
     )
     func memory() async throws {
         let app = try await App()

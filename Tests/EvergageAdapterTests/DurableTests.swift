@@ -21,7 +21,7 @@ struct DurableTests {
         )
     }
 
-    @Test("without a store being named, events and the anonymous id outlive the process")
+    @Test("without a given store, events and the anonymous id survive the process")
     func outlives() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let (transport, time) = (VendorTransport(EvergageMock()), ManualTime())
@@ -62,7 +62,7 @@ struct DurableTests {
         #expect(transport.events.map { $0["action"] } == ["A"])
     }
 
-    @Test("V87 of more than a thousand events the oldest is lost that isn't a purchase")
+    @Test("V87 of more than a thousand events, the oldest that isn't a purchase is dropped")
     func overflow() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let app = try await App(store: Evergage.durableStore(in: folder))

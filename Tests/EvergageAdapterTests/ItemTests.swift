@@ -93,7 +93,7 @@ struct ItemTests {
         #expect(EvergageItem(json: try JSON.parse(text)) == item)
     }
 
-    @Test("a list of items skips what is none; what isn't a list is nothing")
+    @Test("a list of items skips invalid ones; anything else than a list has none")
     func list() throws {
         let list = try JSON.parse(#"[{"type":"p","_id":"1"},{"type":"p"},7,{"type":"a","_id":"2"}]"#)
         #expect(EvergageItem.items(json: list) == [.product(id: "1"), .article(id: "2")])
@@ -126,7 +126,7 @@ struct ItemTests {
         return item
     }()
 
-    @Test("an item's JSON has the vendor's names, and reads back as it was")
+    @Test("an item's JSON has the vendor's names, and survives a round trip")
     func wholeItem() {
         let json: [String: FlagValue] = [
             "type": "p", "_id": "sku-11", "name": "Trail shoe", "description": "A shoe", "url": "https://a/b",
@@ -140,7 +140,7 @@ struct ItemTests {
         #expect(EvergageItem(json: .object(json)) == Self.whole)
     }
 
-    @Test("texts have a date, a line under the title and categories; the six kinds have their codes")
+    @Test("articles have a date, a subtitle and categories; the six kinds have their codes")
     func kinds() {
         var article = EvergageItem.article(id: "a", name: "N", subTitle: "S", url: "u", itemDescription: "D")
         article.modifiedDate = Date(timeIntervalSince1970: 3)
@@ -179,7 +179,7 @@ struct ItemTests {
         #expect(action.notes.allSatisfy { $0.level == .warning })
     }
 
-    @Test("places have five names and three ways to be made")
+    @Test("places have five names and can be created in three ways")
     func places() {
         #expect(
             EvergageLocation(city: "Bern", stateProvinceCode: "BE").json == ["city": "Bern", "stateProvinceCode": "BE"]
@@ -189,7 +189,7 @@ struct ItemTests {
         #expect(EvergageLocation(json: 3) == nil)
     }
 
-    @Test("lines, orders and reviews read back from their JSON as they were")
+    @Test("lines, orders and reviews survive a round trip through JSON")
     func others() {
         let order = EvergageOrder(
             orderID: "A",

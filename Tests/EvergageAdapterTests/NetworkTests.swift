@@ -257,7 +257,7 @@ struct NetworkTests {
         #expect(third.actions == [])
     }
 
-    @Test("an event that is a week old isn't sent any more")
+    @Test("an event that is a week old is no longer sent")
     func expired() async throws {
         let app = try await App()
         app.goOffline()

@@ -21,7 +21,7 @@ struct NeutralTests {
     }
 
     @Test(
-        "an event takes the vendor's shape",
+        "an event is sent in the vendor's format",
         arguments: [
             (TrackingEvent.custom("Home"), event(["action": "Home"])),
             (
@@ -175,7 +175,7 @@ struct NeutralTests {
     }
 
     @Test(
-        "a campaign reaches the handler of its surface after the event that it answers, and its impression the vendor"
+        "a campaign reaches the handler of its surface after the event that it answers, and its impression reaches the vendor"
     )
     @MainActor
     func campaign() async throws {
@@ -251,7 +251,7 @@ struct NeutralTests {
         }
     }
 
-    @Test("the host comes from the account, instance and all")
+    @Test("the host is derived from the account, instance included")
     func host() throws {
         let endpoint = try EvergageConfiguration(account: "acme.us-1", dataset: "d").endpoint
         #expect(endpoint.description == "https://acme.us-1.evergage.com")

@@ -13,7 +13,7 @@ import Waiting
 @Suite("Start and identity")
 @MainActor
 struct StartTests {
-    @Test("the shared instance is the one that the application sets, and others are their own")
+    @Test("the shared instance is the one that the application sets, and others are independent")
     func sharedInstance() async throws {
         let (app, other) = (try await App(), try await App())
         #expect(Evergage.shared == nil)
@@ -27,7 +27,7 @@ struct StartTests {
     }
 
     @Test(
-        "messages below the level aren't made, at each of the reference's levels",
+        "messages below the level aren't built, at each of the reference's levels",
         arguments: [
             (LogLevel.off, 0), (.error, 1), (.warning, 2), (.info, 3), (.debug, 3), (.trace, 3),
         ]
@@ -263,7 +263,7 @@ struct StartTests {
         try await eventually("\(status)", seen: { "\(client?.status as Any)" }) { client?.status == status }
     }
 
-    @Test("an application that is switched off is asked about again, and goes on when it is on, though nothing is sent")
+    @Test("an application that is switched off is polled, and goes on when it is on, though nothing is sent")
     func switchedBackOn() async throws {
         let app = try await App(start: false, configuration: Self.remote)
         app.transport.setDetour { request, _ throws(ExperimentationError) in
@@ -343,7 +343,7 @@ struct StartTests {
         #expect(app.transport.sent.map(\.path) == ["/api2/event/engage", "/api2/event/\(dataset)"])
     }
 
-    @Test("who denies consent is heard no more, and leaves nothing behind, also after a restart")
+    @Test("after a user denies consent nothing more is sent, and nothing is left behind, also after a restart")
     func denial() async throws {
         let store = ClientStore.inMemory()
         let app = try await App(lifecycle: true, store: store)
@@ -413,7 +413,7 @@ struct StartTests {
         #expect(app.pings == ["p 3000"])
     }
 
-    @Test("the first events of a launch are of whoever it was at the start, and take along what was known of them")
+    @Test("the first events of a launch belong to the user at the start, with the attributes known then")
     func launchOfNamedUser() async throws {
         let app = try await App(lifecycle: true, start: false)
         app.evergage.globalContext?.trackAction("Before")
@@ -442,7 +442,7 @@ struct StartTests {
         #expect(app.actions == ["App Install", "App Launch"])
     }
 
-    @Test("at most one of install and upgrade, then launch, and the way to the background and back")
+    @Test("at most one of install and upgrade, then launch, and changes between background and foreground, are tracked")
     func lifecycle() async throws {
         let store = ClientStore.inMemory()
         let first = try await App(lifecycle: true, version: "1", store: store)
@@ -456,7 +456,7 @@ struct StartTests {
         #expect(third.actions == ["App Upgrade", "App Launch"])
     }
 
-    @Test("a configuration that the vendor serves sets how long things last, and what makes no sense is ignored")
+    @Test("a configuration served by the vendor sets durations, and invalid values are ignored")
     func remoteSettings() {
         let remote = EvergageRemoteConfiguration([
             "enabled": true, "ttlMillis": 1000, "userIdleMillis": -1, "screenVisibleDeadlineMillis": 5000, "other": 1,

@@ -97,7 +97,7 @@ struct StatTests {
         #expect(app.transport.events.map { $0["notification"] } == [["actionIdentifier": "OPEN"], nil])
     }
 
-    @Test("what the system hands over with a notification is taken as it is")
+    @Test("the system's notification payload is accepted unchanged")
     func userInfo() async throws {
         let app = try await App()
         let userInfo: [AnyHashable: Any] = [
@@ -151,7 +151,7 @@ struct StatTests {
         #expect(app.complaints(.warning).count == 2)
     }
 
-    @Test("campaigns are equal just if all nine of their fields are")
+    @Test("campaigns are equal if and only if all nine of their fields are")
     func equality() {
         let campaign = Self.campaign()
         var others: [Campaign] = Array(repeating: campaign, count: 9)

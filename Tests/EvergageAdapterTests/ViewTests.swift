@@ -203,7 +203,7 @@ struct ViewTests {
         #expect(await app.user("anon-1")?["viewTimeMillis"] == ["Category/Shoes|Trail": 4000, "Brand/Acme": 3000])
     }
 
-    @Test("another action name changes the action alone, of every kind of view; a blank one is none")
+    @Test("another action name changes only the action, for every kind of view; a blank one is ignored")
     func actionNames() async throws {
         let app = try await App()
         let (category, tag) = (EvergageItem.category(id: "Shoes"), EvergageItem.tag(id: "Acme", type: .brand))
@@ -224,7 +224,7 @@ struct ViewTests {
         #expect(items == ["Product", "Category", "Brand", "Product", "Category", "Brand"])
     }
 
-    @Test("view time is told in portions as long as the vendor's configuration says")
+    @Test("view time is reported in portions as long as the vendor's configuration says")
     func portions() async throws {
         var configuration = EvergageConfiguration.test
         configuration.usesRemoteConfiguration = true
@@ -246,7 +246,7 @@ struct ViewTests {
         #expect(app.pings == ["p 20000", "p 20000", "p 10000"])
     }
 
-    @Test("view time carries who, what, how long and when, and neither attributes nor campaigns")
+    @Test("view time has the user, item, source, duration and date, and neither attributes nor campaigns")
     func ping() async throws {
         let app = try await App()
         app.evergage.userID = "u-77"

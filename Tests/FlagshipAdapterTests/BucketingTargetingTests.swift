@@ -143,7 +143,7 @@ struct BucketingTargetingTests {
         #expect(try Sample.matches(targeting, ["key": 1], rules: .server))
     }
 
-    @Test("an empty list holds for everybody by iOS, even without a value; by the server only a negative one with one")
+    @Test("an empty list matches all on iOS, even without a value; on the server only a negative one with a value")
     func emptyLists() throws {
         for comparison in ["EQUALS", "NOT_EQUALS", "CONTAINS", "GREATER_THAN"] {
             let targeting = Sample.targeting([[Sample.rule(comparison, "key", "[]")]])
@@ -182,7 +182,7 @@ struct BucketingTargetingTests {
         }
     }
 
-    @Test("everybody is everybody, also after the context was cleared")
+    @Test("the rule for all visitors matches after the context was cleared, too")
     func everybody() throws {
         for rules in FlagshipRules.allCases { #expect(try Sample.matches(Sample.everybody, [:], rules: rules)) }
     }

@@ -125,7 +125,7 @@ struct CacheTests {
     }
 
     @Test(
-        "a look-up of hits that takes longer than its time finds none, and what it left is there at the next start",
+        "a look-up of hits that exceeds its time limit finds none, and its hits are there at the next start",
         arguments: FlagshipOptions.Tracking.Strategy.allCases
     )
     func slowHitLookup(strategy: FlagshipOptions.Tracking.Strategy) async throws {
@@ -414,7 +414,7 @@ struct CacheTests {
         )
     }
 
-    @Test("the original's record of a visitor comes in, and its variations are kept by bucketing")
+    @Test("the original's record of a visitor is imported, and its variations are kept by bucketing")
     func originalVisitor() async throws {
         let data = try Data(contentsOf: Self.fixture("cached-visitor.json"))
         let record = try FlagshipVisitorRecord(data)

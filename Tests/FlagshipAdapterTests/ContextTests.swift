@@ -33,7 +33,7 @@ struct ContextTests {
     }
 
     @Test(
-        "the automatic keys are there on every platform, the application's word counts more, and clearing takes all away"
+        "the automatic keys exist on every platform, the application's values take precedence, and clearing removes all"
     )
     func automaticKeys() async throws {
         let bench = try await Bench()
@@ -66,7 +66,7 @@ struct ContextTests {
         (.flagshipVersion, "4.0.3", 4), (.interfaceName, "ProductPage", 1),
     ]
 
-    @Test("each predefined key takes its type and no other", arguments: predefined.indices)
+    @Test("each predefined key accepts only values of its type", arguments: predefined.indices)
     func predefinedKeys(index: Int) async throws {
         let (key, good, bad) = Self.predefined[index]
         let bench = try await Bench()

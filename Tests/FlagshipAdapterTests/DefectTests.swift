@@ -12,7 +12,7 @@ import Testing
 /// Defects of the original SDK that the adapter doesn't share, where no numbered case covers them.
 @Suite("Flagship: defects of the original")
 struct DefectTests {
-    @Test("a second visitor doesn't send again what the first has taken over from the cache")
+    @Test("a second visitor doesn't send hits again that the first one has taken over from the cache")
     func cachedHitsGoOutOnce() async throws {
         let bench = try await Bench()
         let cache = OwnCache()
@@ -33,7 +33,7 @@ struct DefectTests {
         #expect(await bench.hits.filter { $0["dl"] == "kept" }.count == 1)
     }
 
-    @Test("an exposure that failed goes out again without any other traffic")
+    @Test("a failed exposure is sent again without any other traffic")
     func exposuresDontWaitForHits() async throws {
         let bench = try await Bench()
         let client = try await bench.client()
@@ -51,7 +51,7 @@ struct DefectTests {
         #expect(bench.transport.exchanges("hits").isEmpty)
     }
 
-    @Test("while Flagship initialises, a visitor who hasn't agreed sends nothing either")
+    @Test("while Flagship is initializing, a visitor without consent sends nothing")
     func consentWhileInitializing() async throws {
         let bench = try await Bench()
         bench.transport.fail("bucketing", .status(500), times: 100)
@@ -64,7 +64,7 @@ struct DefectTests {
     }
 
     @Test(
-        "a file that can't be read leaves neither its date nor the flags changed",
+        "an unreadable file changes neither its date nor the flags",
         arguments: [#"{"campaigns":["#, #"{"campaigns":7}"#, "<html></html>", ""]
     )
     func brokenFile(text: String) async throws {
@@ -86,7 +86,7 @@ struct DefectTests {
         #expect(visitor.fetchStatus == .fetched && visitor.flag("cta").value(default: "none") == "new")
     }
 
-    @Test("odd ids neither break the default cache nor reach another visitor's record")
+    @Test("unusual ids neither break the default cache nor reach another visitor's record")
     func oddIDsInTheCache() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "flagship-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -120,14 +120,14 @@ struct DefectTests {
         #expect(!key.contains("ada"))
     }
 
-    @Test("a delivery has a limit in bytes")
+    @Test("a delivery has a limit on bytes")
     func batchesHaveALimit() async throws {
         let sink = try #require(try await Bench().roles().events)
         #expect(sink.batching.bytes == 2_500_000)
         #expect(sink.batching.maximumAge == .seconds(14_400))
     }
 
-    @Test("a visitor may be used from many tasks at once")
+    @Test("a visitor may be used from many tasks concurrently")
     func concurrency() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

@@ -18,7 +18,7 @@ struct DurableTests {
         )
     }
 
-    @Test("without a store, hits, flags and the anonymous id are there in the next run")
+    @Test("without a store, hits, flags and the anonymous id are available in the next run")
     func isDurable() async throws {
         let bench = try await Bench()
         let folder = FileManager.default.temporaryDirectory.appending(path: "flagship-\(UUID().uuidString)")

@@ -86,7 +86,7 @@ struct FlagTests {
         #expect(heard.values.first?.defaultValue == 5)
     }
 
-    @Test("the application is told of each flag once, also of one that is seen when its variation is long exposed")
+    @Test("the application is told of each flag once, even if its variation was exposed long before")
     func laterFlag() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipExposedFlag>()
@@ -182,7 +182,7 @@ struct FlagTests {
         #expect(cta.0.toDictionary()["anonymousId"] == nil)
     }
 
-    @Test("the callback names both ids of one who has signed in")
+    @Test("the callback has both ids of a signed-in visitor")
     func exposedAnonymousID() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipExposedVisitor>()
@@ -198,7 +198,7 @@ struct FlagTests {
         #expect(heard.values.first?.context["fs_users"] == "member")
     }
 
-    @Test("what is exposed as the reference is told as the reference")
+    @Test("an exposed reference variation is reported as the reference")
     func referenceIsTold() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipExposedFlag>()
@@ -221,7 +221,7 @@ struct FlagTests {
         #expect(FlagshipFlagStatus(fetchStatus: fetch, isKnown: false) == unknown)
     }
 
-    @Test("a flag's status is worked out when it is asked")
+    @Test("a flag's status is computed on demand")
     func liveStatus() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

@@ -57,7 +57,7 @@ struct ReportTests {
         #expect(await bench.mock.receivedReports.isEmpty)
     }
 
-    @Test("usage tells how Flagship is set up, under a name made for this run and without the visitor")
+    @Test("usage reports describe Flagship's configuration, under a random name for this run and without the visitor")
     func usage() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship {
@@ -100,7 +100,7 @@ struct ReportTests {
         #expect(bench.transport.exchanges("troubleshooting").isEmpty)
     }
 
-    @Test("trouble is told by each of the vendor's labels, once the account is known to want it")
+    @Test("troubleshooting reports have each of the vendor's labels, once the account is known to want them")
     func troubleshooting() async throws {
         let bench = try await Bench(Self.file())
         let flagship = await bench.flagship { $0.reports = .troubleshooting }
@@ -152,7 +152,7 @@ struct ReportTests {
     static let now = Date(timeIntervalSince1970: 1_900_000_000)  // 2030-03-17T17:46:40Z
 
     @Test(
-        "the vendor wants a visitor between its dates, however it writes them, and up to its share",
+        "the vendor wants a visitor between its dates, in any format, and up to its share",
         arguments: [
             ("2030-03-17T17:46:39Z", "2030-03-17T17:46:41Z", 100, true),
             ("2030-03-17T17:46:39.000Z", "2030-03-17T17:46:41.500Z", 100, true),
@@ -197,7 +197,7 @@ struct ReportTests {
     }
 
     @Test(
-        "what fails on the way is told with its exchange, and never the key",
+        "a transport failure is reported with its exchange, and never the key",
         arguments: [
             (FlagshipConfiguration.Mode.decisionAPI, "campaigns", "GET_CAMPAIGNS_ROUTE_RESPONSE_ERROR"),
             (.decisionAPI, "hits", "SEND_BATCH_HIT_ROUTE_RESPONSE_ERROR"),

@@ -130,7 +130,7 @@ struct StatusTests {
         #expect(await bench.eventually { heard.values == [.initializing, .initialized, .panic, .initialized] })
     }
 
-    @Test("panic is told in API mode too, when it begins and when it ends")
+    @Test("panic is reported in API mode too, when it begins and when it ends")
     func panicInAPIMode() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipStatus>()

@@ -226,7 +226,7 @@ struct VisitorTests {
         #expect(bench.transport.exchanges.isEmpty)
     }
 
-    @Test("a fetch calls back once on the main actor, whatever came of it")
+    @Test("a fetch calls back once on the main actor, whatever its result")
     func callback() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

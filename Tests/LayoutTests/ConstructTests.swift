@@ -76,7 +76,7 @@ struct ConstructTests {
         #expect(found == [])
     }
 
-    @Test("nothing is left to do", arguments: folders + ["Sources/xp", "Tests"])
+    @Test("no source contains a note of unfinished work", arguments: folders + ["Sources/xp", "Tests"])
     func nothingIsLeftToDo(folder: String) throws {
         let pattern = try SwiftText.pattern(#"\b(TODO|FIXME|XXX|HACK)\b"#)
         let found = Tree.files(in: folder)

@@ -11,7 +11,7 @@ struct ConformanceTests {
         #expect(complaint == nil)
     }
 
-    @Test("told of changes, too", arguments: ConformanceCase.all)
+    @Test("with changes announced, too", arguments: ConformanceCase.all)
     func conformsListening(to conformanceCase: ConformanceCase) async {
         let complaint = await OFREPSubject(changes: .events).complaint(about: conformanceCase)
         #expect(complaint == nil)

@@ -33,7 +33,7 @@ struct EventTests {
         return (mock, server, client)
     }
 
-    @Test("a change reaches a session that nobody refreshes, which says what changed; the question names the event")
+    @Test("a change reaches a session without a refresh, which says what changed; the question names the event")
     func change() async throws {
         let (mock, server, client) = try await open()
         let session = client.session(for: User(id: "u-1"))
@@ -53,7 +53,7 @@ struct EventTests {
         await server.stop()
     }
 
-    @Test("several sessions share one stream, and all are brought up to date")
+    @Test("several sessions share one stream, and all are updated")
     func shared() async throws {
         let (mock, server, client) = try await open()
         let sessions = (0..<5).map { client.session(for: User(id: "u-\($0)")) }
@@ -68,7 +68,7 @@ struct EventTests {
         await server.stop()
     }
 
-    @Test("half a minute without the server is STALE, and its return is READY with what was missed")
+    @Test("half a minute without the server is STALE, and its return is READY, with missed changes")
     func silence() async throws {
         let time = ManualTime()
         let (mock, server, client) = try await open(time)

@@ -80,7 +80,7 @@ struct HalfRightTests {
         await server.stop()
     }
 
-    @Test("the first answer, spoilt, is one clear error or a safe default, and hides no neighbour", arguments: outcomes)
+    @Test("a faulty first answer is one clear error or a safe default, and hides no other flag", arguments: outcomes)
     func first(fault: OFREPMockFault, expected: Outcome) async throws {
         try await withServer { mock, _, client in
             mock.set(fault)
@@ -101,7 +101,7 @@ struct HalfRightTests {
     }
 
     @Test(
-        "a spoilt answer as a whole takes no good one away",
+        "an answer that is faulty as a whole removes no good value",
         arguments: outcomes.filter { $0.1.refusal != nil }.map(\.0)
     )
     func later(fault: OFREPMockFault) async throws {

@@ -90,7 +90,7 @@ struct ListeningTests {
         #expect(take(.announced(streams), after: 0) == streams.prefix(8).map { .open($0) })
     }
 
-    @Test("events within 50 ms are one change, told by the last of them")
+    @Test("events within 50 ms are one change, reported with the last of them")
     mutating func debounced() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.opened(stream), after: 0)
@@ -114,7 +114,10 @@ struct ListeningTests {
         #expect(told == 10)
     }
 
-    @Test("a stream that breaks is opened again after 1, 2, 4 … 60 s, or half of it by chance", arguments: [1.0, 0])
+    @Test(
+        "a stream that breaks is reopened after 1, 2, 4 … 60 s, or down to half of it by chance",
+        arguments: [1.0, 0]
+    )
     mutating func backsOff(jitter: Double) {
         _ = take(.announced([stream]), after: 0)
         var waits: [Duration?] = []

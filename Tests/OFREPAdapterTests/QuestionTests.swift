@@ -14,7 +14,7 @@ struct QuestionTests {
         transport.requests.map { $0.request.headerFields[.ifNoneMatch] }
     }
 
-    @Test("a question has the user's id and attributes, and goes to the address below the base")
+    @Test("a question has the user's id and attributes, and is sent to the address below the base")
     func question() async throws {
         let transport = ScriptedTransport([Samples.answer("green")])
         let client = try await Samples.client(transport) { $0.headers = ["X-Env": "test"] }
@@ -32,7 +32,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("an answer that is confirmed is the last one; a new one replaces it whole")
+    @Test("a confirmed answer is the last one; a new one replaces it completely")
     func confirms() async throws {
         let transport = ScriptedTransport([
             Samples.answer("green", tag: "\"1\""), .status(304), Samples.answer("blue", tag: "\"2\""), .status(304),
@@ -49,7 +49,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("a validator is never kept over a change of any attribute, and is back with none")
+    @Test("a validator isn't sent after any attribute changed, and returns when none has")
     func attributes() async throws {
         let transport = ScriptedTransport { exchange in
             Samples.answer(exchange.text.contains("pro") ? "gold" : "green", tag: "\"same\"")
@@ -69,7 +69,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("an answer for older attributes that comes late is discarded")
+    @Test("a late answer for former attributes is discarded")
     func late() async throws {
         let time = ManualTime()
         let transport = LateTransport()
@@ -92,7 +92,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("a 429 pauses until its date: nobody is asked before", arguments: ["30", "2026-11-21T10:00:30Z"])
+    @Test("a 429 pauses until its date: no request is sent before", arguments: ["30", "2026-11-21T10:00:30Z"])
     func patience(until date: String) async throws {
         let time = ManualTime()
         let transport = ScriptedTransport([
@@ -128,7 +128,7 @@ struct QuestionTests {
     }
 
     @Test(
-        "401 and 403 stop the questions for a quarter of an hour, then for longer, with one clear code",
+        "401 and 403 stop requests for a quarter of an hour, then for longer, with one clear code",
         arguments: [401, 403]
     )
     func refused(status: Int) async throws {

@@ -12,7 +12,7 @@ struct WireTests {
         HTTPReply(response: HTTPResponse(status: status), body: bytes)
     }
 
-    @Test("a bulk evaluation is read whole")
+    @Test("a bulk evaluation is read completely")
     func bulk() throws {
         let evaluation = try OFREPEvaluation(Self.reply(try Samples.fixture("bulk.json")))
         let expected: [(key: String, resolution: Resolution)] = [
@@ -128,7 +128,7 @@ struct WireTests {
         ("asked once", { $0.retry = HTTPRetry(attempts: 0) }),
     ]
 
-    @Test("settings that can't work are refused by name", arguments: unusable)
+    @Test("invalid settings are rejected by name", arguments: unusable)
     func settings(name: String, change: @Sendable (inout OFREPConfiguration) -> Void) {
         var configuration = OFREPConfiguration(baseURL: Samples.base, token: "t")
         change(&configuration)
@@ -151,7 +151,7 @@ struct WireTests {
     }
 
     @Test(
-        "a configuration file that can't be used is refused by key",
+        "an invalid configuration file is rejected by key",
         arguments: [
             ("{}", "baseURL"), (#"{"baseURL":"http://flags.example.com"}"#, "baseURL"),
             (#"{"baseURL":"https://f.example","changes":"often"}"#, "changes"),

@@ -184,7 +184,7 @@ struct CacheTests {
         )
     }
 
-    @Test("N calls at once on a cold cache are one request")
+    @Test("N concurrent calls on a cold cache are one request")
     func coalescing() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -238,7 +238,7 @@ struct CacheTests {
         }
     }
 
-    @Test("a broken token sends nothing, and no error repeats it")
+    @Test("an invalid token sends nothing, and no error repeats it")
     func brokenToken() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user(), token: "sec\r\nret: 1")
@@ -247,7 +247,7 @@ struct CacheTests {
         #expect(stage.transport.requests.isEmpty)
     }
 
-    @Test("where failures are told as nil, three calls give nil and the others throw")
+    @Test("if failures are returned as nil, three calls return nil and the others throw")
     func nilFailures() async throws {
         let stage = try Stage()
         stage.transport.setReachable(false)
@@ -292,7 +292,7 @@ struct CacheTests {
         #expect(try await client.text("here") == "true")
     }
 
-    @Test("without the place a call fails, but the configuration stays")
+    @Test("without the location a call fails, but the configuration stays")
     func placeFails() async throws {
         let stage = Stage(configuration: Self.kazan)
         stage.sigma.servePlace("not JSON")

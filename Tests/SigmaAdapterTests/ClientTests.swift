@@ -83,7 +83,7 @@ struct ClientTests {
         #expect(Sigma.defaultClientTag == "default")
     }
 
-    @Test("a call under way ends although its client is removed")
+    @Test("a call in progress ends although its client is removed")
     func removedUnderWay() async throws {
         let stage = try Stage()
         let registry = SigmaClientRegistry()
@@ -101,7 +101,7 @@ struct ClientTests {
         #expect(try await reading.value == "red")
     }
 
-    @Test("without a user one is generated, and kept over restarts")
+    @Test("without a user one is generated, and kept across restarts")
     func generatedUser() async throws {
         let stage = try Stage()
         var symbols = [0.1, 0.9].makeIterator()
@@ -154,7 +154,7 @@ struct ClientTests {
         #expect(try await stage.client().text("chat") == "false")
     }
 
-    @Test("what the vendor's own SDK left is taken over once, and what can't be read is none")
+    @Test("state of the vendor's own SDK is taken over once, and unreadable parts are ignored")
     func imported() async throws {
         let stage = try Stage()
         let suite = "sigma-import-\(UUID().uuidString)"
@@ -188,7 +188,7 @@ struct ClientTests {
     }
 
     @Test(
-        "times that mean nothing are brought into range",
+        "invalid times are brought into range",
         arguments: [(0, 10), (9, 10), (10, 10), (UInt.max, 3_153_600_000), (1 << 63, 3_153_600_000)] as [(UInt, Int)]
     )
     func lifetimes(asked: UInt, seconds: Int) {
@@ -200,7 +200,7 @@ struct ClientTests {
     }
 
     @Test(
-        "an endless time-out or number of attempts traps nothing",
+        "an infinite time-out or number of attempts doesn't trap",
         arguments: [Double.infinity, .nan, -1, 1e300, 0.4]
     )
     func oddTimes(timeout: Double) async throws {

@@ -110,7 +110,7 @@ struct ExperimentTests {
     }
 
     @Test(
-        "within an experiment a flag's own rules don't count",
+        "within an experiment a flag's own rules don't apply",
         arguments: [
             ("elsewhere", SigmaError.featureFlagNotFound(featureFlag: "elsewhere")),
             ("nosuch", .featureFlagNotFound(featureFlag: "nosuch")),

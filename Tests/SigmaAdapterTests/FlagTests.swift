@@ -125,7 +125,7 @@ struct FlagTests {
     }
 
     @Test(
-        "texts become what was asked for, or nothing",
+        "strings are converted to the requested type, or not returned",
         arguments: [
             "true", "false", "TRUE", "1", "3", "3.0", "-4", "1e3", "nan", "", "{\"a\":1}", "[1]", "9223372036854775808",
         ]
@@ -145,7 +145,7 @@ struct FlagTests {
         #expect(String(sigmaString: text) == text)
     }
 
-    @Test("an application's own type can be asked for")
+    @Test("an application's own type can be requested")
     func ownType() async throws {
         struct Colour: SigmaPropertyType, Equatable {
             var name: String

@@ -142,7 +142,7 @@ struct ForcingTests {
         #expect(await Self.include(client, "closed", 0)?.contains("the configuration can't be had") == true)
     }
 
-    @Test("clients of other tags and tokens have lists of their own")
+    @Test("clients of other tags and tokens have separate lists")
     func apart() async throws {
         let stage = try Stage()
         stage.sigma.serve(String(decoding: try Reference.bytes("config-reference.json"), as: UTF8.self), for: "other")

@@ -46,7 +46,7 @@ struct ProviderTests {
         await client.shutdown()
     }
 
-    @Test("an overdue configuration is fetched with the next refresh, and the last good one outlives a failure")
+    @Test("an overdue configuration is fetched with the next refresh, and the last good one survives a failure")
     func stale() async throws {
         let stage = try Stage()
         let client = try await Self.client(stage)
@@ -140,7 +140,7 @@ struct ProviderTests {
     }
 
     @Test(
-        "what the vendor answers becomes a code",
+        "each of the vendor's answers becomes a code",
         arguments: [
             (SigmaMockBehaviour(status: 401), ErrorCode.unauthorized), (.init(status: 500), .vendorFault),
             (.init(status: 302), .vendorFault), (.init(emptyBody: true), .parseError),
@@ -161,7 +161,7 @@ struct ProviderTests {
         await client.shutdown()
     }
 
-    @Test("a user's places are written for analytics as the vendor's SDK writes them")
+    @Test("a user's variations are written for analytics as the vendor's SDK writes them")
     func analytics() async throws {
         let places = try Reference.ruleset().decisions(
             for: Reference.context("u-1", ["profileId": "p-1"])

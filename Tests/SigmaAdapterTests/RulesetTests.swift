@@ -105,7 +105,7 @@ struct RulesetTests {
     }
 
     @Test(
-        "what this device forces goes before everything else",
+        "assignments forced on this device take precedence over everything else",
         arguments: [
             ([AssignmentOverride.include(experiment: "button_test", variation: "A")], "blue"),
             ([.include(experiment: "button_test", variation: "1")], "red"),
@@ -131,7 +131,7 @@ struct RulesetTests {
         #expect(place?.variation.id == "B")
     }
 
-    @Test("the ids go where the vendor splits by them")
+    @Test("ids are taken from where the vendor splits by them")
     func identities() throws {
         let ruleset = try Reference.ruleset()
         let signedIn = EvaluationContext(
@@ -163,7 +163,7 @@ struct RulesetTests {
     }
 
     @Test(
-        "attributes are custom properties unless their name has a meaning of its own",
+        "attributes are custom properties unless their name is reserved",
         arguments: [
             ("plan", "custom.plan", FlagValue.string("pro"), true),
             ("custom.plan", "custom.plan", .string("pro"), true),
@@ -182,7 +182,7 @@ struct RulesetTests {
     }
 
     @Test(
-        "values become the texts that the vendor's SDK would write",
+        "values become the strings that the vendor's SDK would write",
         arguments: [(FlagValue.bool(true), "true"), (.int(2), "2"), (.double(2), "2.0"), (.string("a b"), "a b")]
     )
     func texts(value: FlagValue, text: String) throws {
@@ -191,7 +191,7 @@ struct RulesetTests {
     }
 
     @Test(
-        "what nobody set comes from the device, the clock and the place",
+        "unset properties come from the device, the clock and the location",
         arguments: [
             ("deviceId", "device-1"), ("appVersion", "2.10"), ("os.name", "iOS"), ("os.version", "17.4.0"),
             ("time", "2026-11-21 12:00:00"), ("date", "2026-11-21"), ("geo.city", "Kazan"), ("geo.street", "Main"),
@@ -202,7 +202,7 @@ struct RulesetTests {
         #expect(try Self.probe(property, text, place: place).values(for: Reference.context()) == ["probe": true])
     }
 
-    @Test("properties age; what was set again, and what has no date, counts")
+    @Test("properties expire; those set again, and those without a date, remain valid")
     func ageing() throws {
         let ruleset = try Self.probe("custom.p", "x")
         func value(ageInHours: Double) -> FlagValue? {

@@ -99,7 +99,7 @@ struct UserTests {
         #expect(builder.setEmail(nil).setCustomProperty(nil as Int?, key: "a").build().properties.count == 14)
     }
 
-    @Test("a property that is taken back shows the device's own value again")
+    @Test("a removed property shows the device's own value again")
     func takenBack() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setOsName("Other") })
@@ -108,7 +108,7 @@ struct UserTests {
         #expect(try await client.text("button") == "red")
     }
 
-    @Test("a user is written and read back with the age of each property")
+    @Test("a user survives a round trip with the age of each property")
     func coding() throws {
         let time = ManualTime(now: Reference.noon)
         let user = SigmaUser.Builder(time: time).setUserId("u").build()
