@@ -64,7 +64,7 @@ struct KeptState: Sendable {
         await write(bytes: Array(data), key)
     }
 
-    /// Writes a user's decisions, as ``write(_:_:)`` would and in a tenth of its time: a server does so for everybody.
+    /// Writes a user's decisions as ``write(_:_:)`` would, ten times as fast, since a server does so for every user.
     func write(_ decisions: StoredDecisions, of userID: String) async {
         guard let bytes = try? decisions.written() else { return }
         await write(bytes: bytes, .decisions(of: userID))
